@@ -1,1 +1,4 @@
 //! The backend library.
+
+pub mod session;
+pub mod web;

@@ -1,0 +1,120 @@
+//! The link a person opens: the address of the page and, in its fragment, a secret good for one exchange.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::secret::Secret;
+use crate::web::hosts::HostPort;
+
+/// Where the page is reached: `http://HOST:PORT`, nothing behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    host: HostPort,
+}
+
+impl Base {
+    /// The base of that host and port.
+    #[must_use]
+    pub fn new(host: HostPort) -> Self {
+        Self { host }
+    }
+
+    /// The host and port it names.
+    #[must_use]
+    pub fn host(&self) -> &HostPort {
+        &self.host
+    }
+}
+
+impl FromStr for Base {
+    type Err = BadBase;
+
+    fn from_str(text: &str) -> Result<Self, BadBase> {
+        let bad = || BadBase {
+            text: text.to_owned(),
+        };
+        let rest = text.strip_prefix("http://").ok_or_else(bad)?;
+        let host = rest.strip_suffix('/').unwrap_or(rest);
+        Ok(Self {
+            host: HostPort::parse(host).map_err(|_| bad())?,
+        })
+    }
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}", self.host)
+    }
+}
+
+/// `--url` was not of the form `http://HOST:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--url {text:?}: use http://HOST:PORT, such as http://localhost:9000")]
+pub struct BadBase {
+    /// What was given.
+    pub text: String,
+}
+
+/// The one line on standard output: the address, with a secret or (in a cluster, where logs are shipped) without.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where the page is.
+    pub base: Base,
+    /// The one-time secret, if the link carries one.
+    pub secret: Option<Secret>,
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/", self.base)?;
+        match &self.secret {
+            Some(secret) => write!(f, "#t={}", secret.expose()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_shows_its_secret_only_in_the_fragment() {
+        let base: Base = "http://localhost:9000/".parse().unwrap();
+        let secret = Secret::random();
+        let link = Link {
+            base: base.clone(),
+            secret: Some(secret.clone()),
+        };
+        assert_eq!(
+            link.to_string(),
+            format!("http://localhost:9000/#t={}", secret.expose())
+        );
+        assert_eq!(
+            Link { base, secret: None }.to_string(),
+            "http://localhost:9000/"
+        );
+        assert!(!format!("{link:?}").contains(secret.expose()));
+    }
+
+    #[test]
+    fn a_base_is_an_http_address_and_nothing_more() {
+        assert_eq!(
+            "http://[::1]:8080".parse::<Base>().unwrap().to_string(),
+            "http://[::1]:8080"
+        );
+        assert_eq!(
+            "http://LOCALHOST".parse::<Base>().unwrap().to_string(),
+            "http://localhost"
+        );
+        for bad in [
+            "localhost:9000",
+            "https://localhost:9000",
+            "http://localhost:9000/x",
+            "http://a@b:1",
+            "http://",
+        ] {
+            assert!(bad.parse::<Base>().is_err(), "{bad}");
+        }
+    }
+}

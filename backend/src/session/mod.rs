@@ -1,0 +1,405 @@
+//! Sessions: one-time secrets become cookies, cookies become grants, and revoking ends them all at once.
+//!
+//! ```text
+//!  link secret ──exchange──► session token ──cookie──► grant ──► socket, stream
+//!  token file ──────────────────bearer───────────────► grant        ▲
+//!  revoke ───────────────────────────────────────────────────ends───┘
+//! ```
+//! Nothing is written to disk: all of it dies with the process. Bounded: at most [`MAX_SECRETS`] links wait to be used
+//! and [`MAX_SESSIONS`] browsers hold a session; past that the one longest unused goes.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+mod link;
+mod secret;
+
+pub use link::{BadBase, Base, Link};
+pub use secret::{Secret, TokenFile, TokenFileError};
+
+/// How long a printed link may wait to be opened.
+pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// How long the link of the browser that we open ourselves may wait.
+pub const BROWSER_LINK_LIFETIME: Duration = Duration::from_secs(60);
+/// Unused links kept at most.
+pub const MAX_SECRETS: usize = 64;
+/// Sessions kept at most.
+pub const MAX_SESSIONS: usize = 256;
+/// Wrong secrets, or wrong bearers, taken in any [`FAILURE_WINDOW`] before none is looked at.
+pub const MAX_FAILURES: usize = 10;
+/// The span over which failures are counted.
+pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
+
+/// The sessions of this process; a cheap handle.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    shared: Arc<Shared>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sessions {
+    /// No link, no session, and an instance id of its own.
+    ///
+    /// # Panics
+    /// When the operating system gives no randomness.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut id = [0; 8];
+        getrandom::fill(&mut id).expect("the operating system gives randomness");
+        let instance = id.iter().fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("writing to a String does not fail");
+            text
+        });
+        let shared = Shared {
+            instance,
+            book: Mutex::new(Book::default()),
+            revocations: watch::Sender::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Sixteen hexadecimal digits that tell this process from any other.
+    #[must_use]
+    pub fn instance(&self) -> &str {
+        &self.shared.instance
+    }
+
+    /// The name of our cookie. Cookies ignore ports, so the instance is part of the name: two watchscopes on one machine
+    /// do not overwrite each other's, and one from before a restart is not even looked at.
+    #[must_use]
+    pub fn cookie_name(&self) -> String {
+        format!("watchscope_{}", self.shared.instance)
+    }
+
+    /// A fresh link, good for one exchange within `lifetime`.
+    #[must_use]
+    pub fn new_link(&self, base: Base, lifetime: Duration) -> Link {
+        let secret = Secret::random();
+        let mut book = self.book();
+        if book.secrets.len() >= MAX_SECRETS {
+            book.secrets.pop_front();
+        }
+        book.secrets.push_back(OneTime {
+            secret: secret.clone(),
+            expires: Instant::now() + lifetime,
+        });
+        Link {
+            base,
+            secret: Some(secret),
+        }
+    }
+
+    /// Trades a link's secret for a session token; the secret is spent.
+    ///
+    /// # Errors
+    /// See [`CredentialError`].
+    pub fn exchange(&self, guess: &str) -> Result<Secret, CredentialError> {
+        let now = Instant::now();
+        let mut book = self.book();
+        if book.exchange_failures.is_full(now) {
+            return Err(CredentialError::TooManyFailures);
+        }
+        book.secrets.retain(|one_time| one_time.expires > now);
+        // Every secret is compared, so that the time taken does not tell which one came close.
+        let mut found = None;
+        for (index, one_time) in book.secrets.iter().enumerate() {
+            if one_time.secret.equals(guess) {
+                found = Some(index);
+            }
+        }
+        let Some(index) = found else {
+            book.exchange_failures.note(now);
+            return Err(CredentialError::Wrong);
+        };
+        book.secrets.remove(index);
+        if book.sessions.len() >= MAX_SESSIONS {
+            book.sessions.pop_front();
+        }
+        let token = Secret::random();
+        book.sessions.push_back(token.clone());
+        Ok(token)
+    }
+
+    /// The grant of a session, if one of the cookie's values is a living one. There may be several values: another
+    /// program on another port of this host can set a cookie of our name, and must not lock the person out.
+    pub fn grant_session<'a>(&self, values: impl IntoIterator<Item = &'a str>) -> Option<Grant> {
+        let mut book = self.book();
+        let mut found = None;
+        for value in values {
+            for (index, token) in book.sessions.iter().enumerate() {
+                if token.equals(value) {
+                    found = Some(index);
+                }
+            }
+        }
+        let token = book.sessions.remove(found?)?;
+        book.sessions.push_back(token);
+        Some(self.grant())
+    }
+
+    /// The grant of a script that sends what the token file holds.
+    ///
+    /// # Errors
+    /// See [`CredentialError`]; without a token file every bearer is wrong.
+    pub fn grant_bearer(
+        &self,
+        guess: &str,
+        token: Option<&Secret>,
+    ) -> Result<Grant, CredentialError> {
+        let now = Instant::now();
+        let mut book = self.book();
+        if book.bearer_failures.is_full(now) {
+            return Err(CredentialError::TooManyFailures);
+        }
+        if token.is_some_and(|token| token.equals(guess)) {
+            Ok(self.grant())
+        } else {
+            book.bearer_failures.note(now);
+            Err(CredentialError::Wrong)
+        }
+    }
+
+    /// Ends every session, unused link, socket and stream. Grants given from now on are not touched.
+    pub fn revoke(&self) {
+        let mut book = self.book();
+        book.secrets.clear();
+        book.sessions.clear();
+        self.shared
+            .revocations
+            .send_modify(|generation| *generation += 1);
+    }
+
+    /// A grant as of now. Called with the book locked, so that no revocation falls between check and grant.
+    fn grant(&self) -> Grant {
+        Grant {
+            revocations: self.shared.revocations.subscribe(),
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.shared
+            .book
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a credential was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialError {
+    /// Unknown, spent or too old.
+    #[error("unknown, spent or too old")]
+    Wrong,
+    /// Too many were wrong in the last minute; none is looked at.
+    #[error("too many failures in the last minute")]
+    TooManyFailures,
+}
+
+/// The right to see the log, until revoked.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    revocations: watch::Receiver<u64>,
+}
+
+impl Grant {
+    /// Returns when the grant ends: on revocation, or when the process gives up its sessions.
+    pub async fn revoked(mut self) {
+        let _ = self.revocations.changed().await;
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    instance: String,
+    book: Mutex<Book>,
+    revocations: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    secrets: VecDeque<OneTime>,
+    /// Least recently used first.
+    sessions: VecDeque<Secret>,
+    exchange_failures: Failures,
+    bearer_failures: Failures,
+}
+
+#[derive(Debug)]
+struct OneTime {
+    secret: Secret,
+    expires: Instant,
+}
+
+/// The times of the last [`MAX_FAILURES`] failures.
+#[derive(Debug, Default)]
+struct Failures(VecDeque<Instant>);
+
+impl Failures {
+    fn is_full(&mut self, now: Instant) -> bool {
+        while self
+            .0
+            .front()
+            .is_some_and(|&at| now.duration_since(at) >= FAILURE_WINDOW)
+        {
+            self.0.pop_front();
+        }
+        self.0.len() >= MAX_FAILURES
+    }
+
+    fn note(&mut self, now: Instant) {
+        self.0.push_back(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn base() -> Base {
+        "http://127.0.0.1:8080".parse().unwrap()
+    }
+
+    fn secret_of(link: &Link) -> String {
+        link.secret.as_ref().unwrap().expose().to_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_is_good_for_one_exchange() {
+        let sessions = Sessions::new();
+        let secret = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        let token = sessions.exchange(&secret).unwrap();
+        assert_eq!(
+            sessions.exchange(&secret).unwrap_err(),
+            CredentialError::Wrong
+        );
+        assert!(sessions.grant_session([token.expose()]).is_some());
+        assert!(sessions.grant_session([secret.as_str()]).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_dies_of_age() {
+        let sessions = Sessions::new();
+        let slow = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        let browser = secret_of(&sessions.new_link(base(), BROWSER_LINK_LIFETIME));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(
+            sessions.exchange(&browser).unwrap_err(),
+            CredentialError::Wrong
+        );
+        tokio::time::advance(Duration::from_secs(9 * 60 - 1)).await;
+        assert!(sessions.exchange(&slow).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_ten_failures_in_a_minute_even_the_right_secret_waits() {
+        let sessions = Sessions::new();
+        let secret = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        for _ in 0..10 {
+            assert_eq!(
+                sessions.exchange("guess").unwrap_err(),
+                CredentialError::Wrong
+            );
+        }
+        for guess in ["guess", &secret] {
+            assert_eq!(
+                sessions.exchange(guess).unwrap_err(),
+                CredentialError::TooManyFailures
+            );
+        }
+        tokio::time::advance(FAILURE_WINDOW).await;
+        assert!(sessions.exchange(&secret).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn guessing_bearers_does_not_lock_out_links_or_sessions() {
+        let sessions = Sessions::new();
+        let secret = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        let token = Secret::random();
+        for _ in 0..10 {
+            assert_eq!(
+                sessions.grant_bearer("guess", Some(&token)).unwrap_err(),
+                CredentialError::Wrong
+            );
+        }
+        assert_eq!(
+            sessions
+                .grant_bearer(token.expose(), Some(&token))
+                .unwrap_err(),
+            CredentialError::TooManyFailures
+        );
+        let session = sessions.exchange(&secret).unwrap();
+        assert!(
+            sessions
+                .grant_session(["planted by another port", session.expose()])
+                .is_some()
+        );
+    }
+
+    #[tokio::test]
+    async fn revoking_ends_links_sessions_and_grants_but_not_what_comes_after() {
+        let sessions = Sessions::new();
+        let unused = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        let used = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        let token = sessions.exchange(&used).unwrap();
+        let grant = sessions.grant_session([token.expose()]).unwrap();
+        assert!(grant.clone().revoked().now_or_never().is_none());
+        sessions.revoke();
+        grant.revoked().await;
+        assert!(sessions.grant_session([token.expose()]).is_none());
+        assert_eq!(
+            sessions.exchange(&unused).unwrap_err(),
+            CredentialError::Wrong
+        );
+        let fresh = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        let token = sessions.exchange(&fresh).unwrap();
+        let grant = sessions.grant_session([token.expose()]).unwrap();
+        assert!(grant.revoked().now_or_never().is_none());
+    }
+
+    #[test]
+    fn past_the_bounds_the_longest_unused_goes() {
+        let sessions = Sessions::new();
+        let enter = || {
+            let link = sessions.new_link(base(), LINK_LIFETIME);
+            sessions.exchange(&secret_of(&link)).unwrap()
+        };
+        let (first, second) = (enter(), enter());
+        for _ in 2..MAX_SESSIONS {
+            enter();
+        }
+        assert!(sessions.grant_session([first.expose()]).is_some());
+        enter();
+        assert!(sessions.grant_session([first.expose()]).is_some());
+        assert!(sessions.grant_session([second.expose()]).is_none());
+
+        let oldest = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
+        for _ in 0..MAX_SECRETS {
+            let _ = sessions.new_link(base(), LINK_LIFETIME);
+        }
+        assert_eq!(
+            sessions.exchange(&oldest).unwrap_err(),
+            CredentialError::Wrong
+        );
+    }
+
+    #[test]
+    fn two_processes_do_not_share_a_cookie_name() {
+        let sessions = Sessions::new();
+        assert_ne!(sessions.cookie_name(), Sessions::new().cookie_name());
+        assert_eq!(sessions.instance().len(), 16);
+    }
+}

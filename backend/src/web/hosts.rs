@@ -1,0 +1,288 @@
+//! Host names: what a Host header names, which names we answer to, and which Origin belongs to them.
+//!
+//! Against DNS rebinding only a list of names helps: there Host and Origin agree, both naming the attacker.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// The port of `http` when none is written.
+const HTTP_PORT: u16 = 80;
+/// The names of this machine's loopback.
+const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
+
+/// A host and port as Host, Origin and links write them; the name in lower case, an IPv6 address in its brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    name: String,
+    port: u16,
+}
+
+impl HostPort {
+    /// The host and port of an address.
+    #[must_use]
+    pub fn new(name: &str, port: u16) -> Self {
+        Self {
+            name: name.to_ascii_lowercase(),
+            port,
+        }
+    }
+
+    /// Reads `NAME`, `NAME:PORT`, `[IPV6]` or `[IPV6]:PORT`. Spelling is kept: `localhost.` and `127.1` are names of
+    /// their own, which no list holds.
+    ///
+    /// # Errors
+    /// [`MalformedHost`] for anything else, user information and an empty port included.
+    pub fn parse(text: &str) -> Result<Self, MalformedHost> {
+        let (name, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (address, after) = rest.split_once(']').ok_or(MalformedHost)?;
+                address.parse::<Ipv6Addr>().map_err(|_| MalformedHost)?;
+                (&text[..address.len() + 2], after)
+            }
+            None => {
+                let end = text.find(':').unwrap_or(text.len());
+                let (name, after) = text.split_at(end);
+                let plain =
+                    |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+                if name.is_empty() || !name.bytes().all(plain) {
+                    return Err(MalformedHost);
+                }
+                (name, after)
+            }
+        };
+        let port = match port.strip_prefix(':') {
+            None if port.is_empty() => HTTP_PORT,
+            Some(digits)
+                if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                digits.parse().map_err(|_| MalformedHost)?
+            }
+            _ => return Err(MalformedHost),
+        };
+        Ok(Self::new(name, port))
+    }
+
+    /// Whether `origin` is the origin of a page served by this host over http: the scheme, this name and this port.
+    #[must_use]
+    pub fn is_origin(&self, origin: &str) -> bool {
+        origin
+            .strip_prefix("http://")
+            .is_some_and(|host| Self::parse(host).is_ok_and(|host| host == *self))
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            HTTP_PORT => f.write_str(&self.name),
+            port => write!(f, "{}:{port}", self.name),
+        }
+    }
+}
+
+/// The text names no host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a host name with an optional port")]
+pub struct MalformedHost;
+
+/// The names we answer to, on any port: loopback's own, and each `--allow-host`.
+#[derive(Clone, Debug)]
+pub struct AllowedHosts {
+    added: Vec<String>,
+    all: BTreeSet<String>,
+}
+
+impl AllowedHosts {
+    /// Loopback and the names added.
+    ///
+    /// # Errors
+    /// [`BadAllowHost`] when a name is not a plain host name or address.
+    pub fn new<I, T>(added: I) -> Result<Self, BadAllowHost>
+    where
+        I: IntoIterator<Item = T>,
+        T: AsRef<str>,
+    {
+        let added = added
+            .into_iter()
+            .map(|name| allowed_name(name.as_ref()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let all = LOOPBACK_NAMES
+            .into_iter()
+            .map(str::to_owned)
+            .chain(added.iter().cloned())
+            .collect();
+        Ok(Self { added, all })
+    }
+
+    /// Loopback alone.
+    #[must_use]
+    pub fn loopback() -> Self {
+        Self {
+            added: Vec::new(),
+            all: LOOPBACK_NAMES.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether we answer to that name; its port does not matter, since a port-forward picks its own.
+    #[must_use]
+    pub fn allows(&self, host: &HostPort) -> bool {
+        self.all.contains(&host.name)
+    }
+
+    /// The first name added by `--allow-host`.
+    #[must_use]
+    pub fn first_added(&self) -> Option<&str> {
+        self.added.first().map(String::as_str)
+    }
+}
+
+fn allowed_name(text: &str) -> Result<String, BadAllowHost> {
+    let bad = || BadAllowHost {
+        text: text.to_owned(),
+    };
+    let name = match text.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]"),
+        _ => text.to_ascii_lowercase(),
+    };
+    let parsed = HostPort::parse(&name).map_err(|_| bad())?;
+    if parsed.name != name || name.starts_with('.') || name.ends_with('.') {
+        return Err(bad());
+    }
+    Ok(name)
+}
+
+/// An `--allow-host` that names no host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "--allow-host {text:?}: use a host name or address without scheme, port or trailing dot, such as scope.example.com"
+)]
+pub struct BadAllowHost {
+    /// What was given.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row 6 of the attack table, as names.
+    #[test]
+    fn only_the_exact_loopback_names_are_allowed_on_any_port() {
+        let hosts = AllowedHosts::loopback();
+        let judge = |text: &str| match HostPort::parse(text) {
+            Ok(host) if hosts.allows(&host) => "allowed",
+            Ok(_) => "refused",
+            Err(MalformedHost) => "malformed",
+        };
+        for good in [
+            "localhost",
+            "localhost:1",
+            "LOCALHOST:8080",
+            "127.0.0.1:65535",
+            "[::1]",
+            "[::1]:8080",
+        ] {
+            assert_eq!(judge(good), "allowed", "{good}");
+        }
+        for strange in [
+            "localhost.",
+            "localhost.:8080",
+            "127.1",
+            "127.0.0.2",
+            "0.0.0.0",
+            "2130706433",
+            "0x7f.1",
+            "[::]:8080",
+            "[0:0:0:0:0:0:0:1]",
+            "[::ffff:127.0.0.1]",
+            "localhost.evil.test",
+            "127.0.0.1.evil.test",
+            "attacker.test:8080",
+        ] {
+            assert_eq!(judge(strange), "refused", "{strange}");
+        }
+        for broken in [
+            "",
+            ":8080",
+            "localhost:",
+            "localhost:x",
+            "localhost:+80",
+            "localhost:65536",
+            "a:b:c",
+            "::1",
+            "[::1",
+            "[::1]x",
+            "[evil]",
+            "user@localhost",
+            "localhost/x",
+            "localhost, evil.test",
+            "local host",
+            "löcalhost",
+        ] {
+            assert_eq!(judge(broken), "malformed", "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_origin_belongs_to_a_host_when_scheme_name_and_port_are_equal() {
+        let host = HostPort::parse("localhost:8080").unwrap();
+        assert!(host.is_origin("http://localhost:8080"));
+        for foreign in [
+            "https://localhost:8080",
+            "http://localhost:8081",
+            "http://localhost",
+            "http://127.0.0.1:8080",
+            "null",
+            "",
+            "http://localhost:8080.evil.test",
+            "http://localhost.evil.test:8080",
+            "http://localhost:8080/",
+            "file://",
+            "chrome-extension://abcdefgh",
+            "http://user@localhost:8080",
+            "HTTP://localhost:8080",
+        ] {
+            assert!(!host.is_origin(foreign), "{foreign}");
+        }
+        assert!(
+            HostPort::parse("localhost")
+                .unwrap()
+                .is_origin("http://localhost")
+        );
+        assert!(
+            HostPort::parse("localhost:80")
+                .unwrap()
+                .is_origin("http://localhost")
+        );
+    }
+
+    #[test]
+    fn added_hosts_are_plain_names_or_addresses() {
+        let hosts =
+            AllowedHosts::new(["Scope.Example.com", "10.0.0.7", "fd00::7", "[fd00::8]"]).unwrap();
+        for name in [
+            "scope.example.com",
+            "10.0.0.7:8080",
+            "[fd00::7]:80",
+            "[fd00::8]",
+            "localhost",
+        ] {
+            assert!(hosts.allows(&HostPort::parse(name).unwrap()), "{name}");
+        }
+        assert_eq!(hosts.first_added(), Some("scope.example.com"));
+        for bad in [
+            "",
+            "*",
+            "*.example.com",
+            "http://a",
+            "a:80",
+            "a.",
+            ".a",
+            "[fd00::8]:80",
+            "a b",
+        ] {
+            assert!(AllowedHosts::new([bad]).is_err(), "{bad:?}");
+        }
+    }
+}
