@@ -1,0 +1,248 @@
+//! Chapters: an opening snapshot and the segments after it, written by one and read by many.
+
+use super::dictionary::{Interner, Tables};
+use super::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
+use super::reader::Reader;
+use super::writer::{Ids, Writer, push_inline, push_varint};
+use crate::event::{Event, Record};
+use crate::field::Fields;
+use crate::fold::State;
+use crate::id::{EpochId, LogId, Seq};
+use crate::time::Time;
+
+/// Encodes one chapter: its opening, then segments of the records pushed.
+///
+/// Holds the chapter's dictionary and the open segment; the caller bounds both by sealing and by closing chapters.
+#[derive(Debug)]
+pub struct ChapterWriter {
+    log: LogId,
+    epoch: EpochId,
+    interner: Interner,
+    open: Vec<u8>,
+    open_count: u64,
+    first: Option<(Seq, Time)>,
+    last_at: Time,
+    last_version: u64,
+}
+
+impl ChapterWriter {
+    /// Opens a chapter after all that `state` has folded; returns the writer and the opening frame.
+    #[must_use]
+    pub fn open(log: LogId, epoch: EpochId, state: &State) -> (Self, Vec<u8>) {
+        let mut writer = Self {
+            log,
+            epoch,
+            interner: Interner::default(),
+            open: Vec::new(),
+            open_count: 0,
+            first: None,
+            last_at: state.at,
+            last_version: 0,
+        };
+        let mut body = Vec::new();
+        let mut interner = std::mem::take(&mut writer.interner);
+        write_state(state, Ids::Growing(&mut interner), &mut body);
+        let mut dictionary = Vec::new();
+        interner.write_new(&mut dictionary);
+        writer.interner = interner;
+        let frame = seal_frame(FrameKind::Head, &[&writer.names(), &dictionary, &body]);
+        (writer, frame)
+    }
+
+    /// Appends a record to the open segment.
+    pub fn push(&mut self, record: &Record) {
+        let first = *self.first.get_or_insert((record.seq, record.at));
+        let since = if self.open_count == 0 {
+            first.1
+        } else {
+            self.last_at
+        };
+        self.last_at = record.at;
+        self.open_count += 1;
+        push_varint(
+            u64::try_from(record.at.micros_since(since)).unwrap_or(0),
+            &mut self.open,
+        );
+        push_varint(record.event.kind(), &mut self.open);
+        let mut writer = Writer {
+            out: &mut self.open,
+            ids: Ids::Growing(&mut self.interner),
+            last_version: self.last_version,
+            base_at: first.1,
+            base_seq: first.0,
+        };
+        writer.sized(|fields| record.event.write_fields(fields));
+        self.last_version = writer.last_version;
+    }
+
+    /// Bytes of records in the open segment.
+    #[must_use]
+    pub fn open_bytes(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Records in the open segment.
+    #[must_use]
+    pub fn open_count(&self) -> u64 {
+        self.open_count
+    }
+
+    /// Seals the open segment; `None` if nothing was pushed.
+    pub fn seal(&mut self) -> Option<Vec<u8>> {
+        let (seq, at) = self.first.take()?;
+        let mut head = Vec::new();
+        push_varint(seq.0, &mut head);
+        push_varint(self.open_count, &mut head);
+        push_varint(at.0 as u64, &mut head);
+        self.interner.write_new(&mut head);
+        let frame = seal_frame(FrameKind::Segment, &[&head, &self.open]);
+        self.open.clear();
+        self.open_count = 0;
+        self.last_version = 0;
+        Some(frame)
+    }
+
+    /// A snapshot for a reader who joins between two segments: the state with this chapter's dictionary, so that the
+    /// segments that follow can be read. `state` must have folded exactly what has been sealed.
+    #[must_use]
+    pub fn head_snapshot(&self, state: &State) -> Vec<u8> {
+        debug_assert_eq!(
+            self.open_count, 0,
+            "a head snapshot is taken between segments"
+        );
+        let mut dictionary = Vec::new();
+        self.interner.write_all(&mut dictionary);
+        let mut body = Vec::new();
+        write_state(state, Ids::Frozen(&self.interner), &mut body);
+        seal_frame(FrameKind::Head, &[&self.names(), &dictionary, &body])
+    }
+
+    fn names(&self) -> Vec<u8> {
+        let mut names = Vec::new();
+        push_inline(self.log.as_str().as_bytes(), &mut names);
+        push_inline(self.epoch.as_str().as_bytes(), &mut names);
+        names
+    }
+}
+
+fn write_state(state: &State, ids: Ids<'_>, out: &mut Vec<u8>) {
+    push_varint(state.seq.0, out);
+    push_varint(state.at.0 as u64, out);
+    let mut writer = Writer {
+        out,
+        ids,
+        last_version: 0,
+        base_at: state.at,
+        base_seq: state.seq,
+    };
+    state.write_fields(&mut writer);
+}
+
+/// What opens a chapter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opening {
+    /// The log.
+    pub log: LogId,
+    /// The run of its writer.
+    pub epoch: EpochId,
+    /// The fold of all records before.
+    pub state: State,
+}
+
+/// Decodes the segments that follow one opening.
+#[derive(Clone, Debug)]
+pub struct ChapterReader {
+    tables: Tables,
+    next: Seq,
+}
+
+impl ChapterReader {
+    /// Reads a chapter's opening or a head snapshot.
+    ///
+    /// # Errors
+    /// If the frame is damaged or no head frame.
+    pub fn open(frame: &[u8]) -> Result<(Self, Opening), DecodeError> {
+        let (frame, _) = split_frame(frame)?;
+        if frame.kind != FrameKind::Head {
+            return Err(DecodeError::Tag(b'S'));
+        }
+        let none = Tables::default();
+        let mut reader = Reader::new(frame.payload, &none);
+        let log = LogId(reader.inline_text()?.into());
+        let epoch = EpochId(reader.inline_text()?.into());
+        let mut tables = Tables::default();
+        tables.read_new(&mut reader)?;
+        let mut reader = reader.with_tables(&tables);
+        reader.base_seq = Seq(reader.varint()?);
+        reader.base_at = Time(reader.varint()? as i64);
+        let state = State::read_fields(&mut reader)?;
+        let next = Seq(state.seq.0.saturating_add(1));
+        Ok((Self { tables, next }, Opening { log, epoch, state }))
+    }
+
+    /// The seq that comes next.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.next
+    }
+
+    /// Decodes the next segment. A record of a kind this build does not know is `None`: it took a seq all the same.
+    ///
+    /// # Errors
+    /// If the frame is damaged, no segment, or not the next one; the reader is then of no further use.
+    pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
+        let (frame, _) = split_frame(frame)?;
+        self.read_segment(frame)
+    }
+
+    fn read_segment(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Record>>, DecodeError> {
+        if frame.kind != FrameKind::Segment {
+            return Err(DecodeError::Tag(b'H'));
+        }
+        let none = Tables::default();
+        let mut reader = Reader::new(frame.payload, &none);
+        let first = reader.varint()?;
+        if first != self.next.0 {
+            return Err(DecodeError::Discontinuous {
+                expected: self.next.0,
+                found: first,
+            });
+        }
+        let count = reader.count(3, size_of::<Option<Record>>())?;
+        let first_at = Time(reader.varint()? as i64);
+        self.tables.read_new(&mut reader)?;
+        let mut reader = reader.with_tables(&self.tables);
+        reader.base_at = first_at;
+        reader.base_seq = Seq(first);
+        let mut at = first_at;
+        let mut records = Vec::with_capacity(count);
+        for _ in 0..count {
+            at = at.plus_micros(i64::try_from(reader.varint()?).unwrap_or(i64::MAX));
+            let kind = reader.varint()?;
+            let event = reader.sized(|fields| Event::read_fields(kind, fields))?;
+            let seq = self.next;
+            self.next = Seq(seq
+                .0
+                .checked_add(1)
+                .ok_or(DecodeError::NumberTooLarge { at: 0 })?);
+            records.push(event.map(|event| Record { seq, at, event }));
+        }
+        Ok(records)
+    }
+}
+
+/// Decodes a whole chapter: its opening and all records of its segments that this build knows.
+///
+/// # Errors
+/// At the first frame that cannot be read.
+pub fn decode_chapter(bytes: &[u8]) -> Result<(Opening, Vec<Record>), DecodeError> {
+    let (head, mut rest) = split_frame(bytes)?;
+    let (mut reader, opening) = ChapterReader::open(head.bytes)?;
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let (frame, after) = split_frame(rest)?;
+        records.extend(reader.read_segment(frame)?.into_iter().flatten());
+        rest = after;
+    }
+    Ok((opening, records))
+}

@@ -1,0 +1,23 @@
+//! The binary form: frames, the dictionary, segments and chapters.
+//!
+//! ```text
+//!   chapter = head frame, then segment frames         frame = tag, version, length, CRC-32, payload
+//!     head     log, epoch, dictionary, snapshot       (the fold of all records before the chapter)
+//!     segment  first seq, count, base time, new dictionary entries, records
+//!     record   time since the one before, kind, length, fields
+//! ```
+//!
+//! Every interned id used in a chapter is defined in it before its first use, so a chapter can be read, evicted,
+//! filed and sent alone. Decoding arbitrary bytes never panics, and never allocates over 16 times its input plus
+//! 1 MiB: every allocation is charged against that budget first.
+
+mod chapter;
+mod dictionary;
+mod frame;
+mod reader;
+mod writer;
+
+pub use chapter::{ChapterReader, ChapterWriter, Opening, decode_chapter};
+pub use frame::{DecodeError, FORMAT_VERSION, Frame, FrameKind, MAX_FRAME_BYTES, split_frame};
+pub use reader::Reader;
+pub use writer::Writer;

@@ -1,0 +1,192 @@
+//! Writes fields into a payload.
+
+use std::sync::Arc;
+
+use super::dictionary::Interner;
+use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
+use crate::time::Time;
+
+/// Where a [`Writer`] gets ids from.
+pub(super) enum Ids<'a> {
+    /// Unknown texts are given the next id.
+    Growing(&'a mut Interner),
+    /// Unknown texts are written in place: a head snapshot may not define ids.
+    Frozen(&'a Interner),
+}
+
+/// Appends fields to a payload, with the chapter's dictionary at hand.
+pub struct Writer<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) ids: Ids<'a>,
+    /// What the next resourceVersion is written as the distance from.
+    pub(super) last_version: u64,
+    /// What times are written as the distance from.
+    pub(super) base_at: Time,
+    /// What seqs of moments are written as the distance from.
+    pub(super) base_seq: Seq,
+}
+
+impl Writer<'_> {
+    /// The bytes of fields without a dictionary: every text is written in place.
+    pub(crate) fn plain(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        let ids = Interner::default();
+        write(&mut Writer {
+            out: &mut out,
+            ids: Ids::Frozen(&ids),
+            last_version: 0,
+            base_at: Time(0),
+            base_seq: Seq(0),
+        });
+        out
+    }
+
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.out.push(byte);
+    }
+
+    pub(crate) fn varint(&mut self, value: u64) {
+        push_varint(value, self.out);
+    }
+
+    pub(crate) fn wide(&mut self, value: u128) {
+        push_wide(value, self.out);
+    }
+
+    pub(crate) fn signed(&mut self, value: i64) {
+        push_varint(zigzag(value), self.out);
+    }
+
+    pub(crate) fn time(&mut self, at: Time) {
+        self.signed(at.0.wrapping_sub(self.base_at.0));
+    }
+
+    pub(crate) fn seq_before(&mut self, seq: Seq) {
+        self.signed(self.base_seq.0.wrapping_sub(seq.0) as i64);
+    }
+
+    pub(crate) fn inline(&mut self, bytes: &[u8]) {
+        push_inline(bytes, self.out);
+    }
+
+    /// `above` and the text in place, or `above` plus 1 plus its id; nothing but 0 for no text (`above` is 1 then).
+    pub(crate) fn text(&mut self, text: Option<&Text>, above: u64) {
+        let Some(text) = text else {
+            self.byte(0);
+            return;
+        };
+        let id = match &mut self.ids {
+            Ids::Growing(interner) => Some(interner.text(text)),
+            Ids::Frozen(interner) => interner.find_text(text),
+        };
+        match id {
+            Some(id) => self.varint(above + 1 + id),
+            None => {
+                self.varint(above);
+                self.inline(text.as_bytes());
+            }
+        }
+    }
+
+    /// 0 and the object, or its id plus 1.
+    pub(crate) fn object(&mut self, object: &Arc<Object>) {
+        let id = match &mut self.ids {
+            Ids::Growing(interner) => Some(interner.object(object)),
+            Ids::Frozen(interner) => interner.find_object(object),
+        };
+        match id {
+            Some(id) => self.varint(id + 1),
+            None => {
+                self.byte(0);
+                self.text(object.namespace.as_ref(), 1);
+                self.text(Some(&object.name), 0);
+                Self::push_uid(&object.uid, self.out);
+            }
+        }
+    }
+
+    /// A number as 0 and its distance from the one before, folded into one varint; other text as 1 and the text.
+    pub(crate) fn version(&mut self, version: &ResourceVersion) {
+        match version {
+            ResourceVersion::Number(number) => {
+                let distance = zigzag(number.wrapping_sub(self.last_version) as i64);
+                self.wide(u128::from(distance) << 1);
+                self.last_version = *number;
+            }
+            ResourceVersion::Other(text) => {
+                self.varint(1);
+                self.text(Some(text), 0);
+            }
+        }
+    }
+
+    pub(crate) fn uid(&mut self, uid: &Uid) {
+        Self::push_uid(uid, self.out);
+    }
+
+    pub(super) fn push_uid(uid: &Uid, out: &mut Vec<u8>) {
+        match uid {
+            Uid::Uuid(bytes) => {
+                out.push(0);
+                out.extend_from_slice(bytes);
+            }
+            Uid::Other(text) => {
+                push_varint(text.len() as u64 + 1, out);
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    /// Writes what `write` writes behind its length.
+    pub(crate) fn sized(&mut self, write: impl FnOnce(&mut Self)) {
+        let start = self.out.len();
+        self.out.push(0);
+        write(self);
+        let length = self.out.len() - start - 1;
+        if length < 0x80 {
+            self.out[start] = length as u8;
+        } else {
+            let mut prefix = Vec::with_capacity(5);
+            push_varint(length as u64, &mut prefix);
+            self.out.splice(start..=start, prefix);
+        }
+    }
+}
+
+pub(crate) fn push_varint(value: u64, out: &mut Vec<u8>) {
+    push_wide(u128::from(value), out);
+}
+
+fn push_wide(mut value: u128, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(crate) fn push_inline(bytes: &[u8], out: &mut Vec<u8>) {
+    push_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_and_texts_are_encoded_as_postcard_encodes_them(value: u64, signed: i64, text: String) {
+            let mut ours = Vec::new();
+            push_varint(value, &mut ours);
+            push_varint(zigzag(signed), &mut ours);
+            push_inline(text.as_bytes(), &mut ours);
+            prop_assert_eq!(ours, postcard::to_allocvec(&(value, signed, text)).unwrap());
+        }
+    }
+}

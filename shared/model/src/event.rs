@@ -1,0 +1,470 @@
+//! The events of the log, one struct per `type` of the JSON form, and the record around them.
+//!
+//! Kinds and fields are only ever appended: a reader skips a kind it does not know. What does not apply or is not
+//! known is absent, never null. Texts of cluster origin are hostile and shown as text only.
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::field::{Fields, Headers, fields};
+use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
+use crate::time::Time;
+use crate::vocabulary::{
+    Author, Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason,
+    Severity, Standing,
+};
+
+macro_rules! events {
+    ($($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {
+        fields! {$(
+            $(#[$meta])*
+            struct $name { $($(#[$field_meta])* $field $json: $type,)* }
+        )*}
+
+        /// What happened. One variant per `type` of the JSON form.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Event {
+            $($(#[$meta])* $name($name),)*
+        }
+
+        $(impl From<$name> for Event {
+            fn from(event: $name) -> Self {
+                Self::$name(event)
+            }
+        })*
+
+        impl Event {
+            /// Every kind this build knows: its number in the binary form and its `type` in the JSON form.
+            pub const KINDS: &'static [(u64, &'static str)] = &[$(($kind, $json_type)),*];
+
+            /// The event's number in the binary form.
+            #[must_use]
+            pub fn kind(&self) -> u64 {
+                match self { $(Self::$name(_) => $kind,)* }
+            }
+
+            /// The event's `type` in the JSON form.
+            #[must_use]
+            pub fn type_name(&self) -> &'static str {
+                match self { $(Self::$name(_) => $json_type,)* }
+            }
+
+            pub(crate) fn write_fields(&self, writer: &mut Writer<'_>) {
+                match self { $(Self::$name(event) => event.write_fields(writer),)* }
+            }
+
+            /// Reads the fields of a kind; `None` if this build does not know the kind.
+            pub(crate) fn read_fields(kind: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
+                Ok(match kind {
+                    $($kind => Some(Self::$name($name::read_fields(reader)?)),)*
+                    _ => None,
+                })
+            }
+
+            pub(crate) fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                match self { $(Self::$name(event) => event.entries(map),)* }
+            }
+        }
+    };
+}
+
+events! {
+    /// A cluster answered for the first time since it was lost or we started.
+    1 "cluster.connected" ClusterConnected {
+        /// The cluster's name (of the kubeconfig's context, or the simulated one's).
+        cluster "cluster": Text,
+        /// Base URL of the apiserver.
+        server "server": Text,
+        /// The server's `gitVersion`.
+        version "version": Text,
+    }
+    /// A connection to an apiserver is ready for requests.
+    2 "connection.opened" ConnectionOpened {
+        /// The connection.
+        connection "connection": ConnectionId,
+        /// Host and port asked for.
+        server "server": Text,
+        /// Address reached.
+        remote "remote": Text,
+        /// Protocol agreed on (`http/1.1`, `h2`).
+        alpn "alpn": Option<Text>,
+        /// TLS version and cipher suite.
+        tls "tls": Option<Text>,
+    }
+    /// The server said it takes no new streams on a connection (HTTP/2).
+    3 "connection.goaway" ConnectionGoaway {
+        /// The connection.
+        connection "connection": ConnectionId,
+        /// Last HTTP/2 stream the server will serve.
+        last_stream "lastStream": u64,
+        /// HTTP/2 error code.
+        code "code": u64,
+    }
+    /// A connection is gone.
+    4 "connection.closed" ConnectionClosed {
+        /// The connection.
+        connection "connection": ConnectionId,
+        /// Why.
+        cause "cause": Cause,
+    }
+    /// Someone wants to watch a resource.
+    5 "watch.started" WatchStarted {
+        /// The watch.
+        watch "watch": WatchName,
+        /// API group; empty for core.
+        group "group": Text,
+        /// API version.
+        version "version": Text,
+        /// Resource, plural.
+        resource "resource": Text,
+        /// Namespace; absent for all namespaces and for cluster-scoped resources.
+        namespace "namespace": Option<Text>,
+        /// Label selector.
+        label_selector "labelSelector": Option<Text>,
+        /// Field selector.
+        field_selector "fieldSelector": Option<Text>,
+    }
+    /// A watch does something else now.
+    6 "watch.phase" WatchPhase {
+        /// The watch.
+        watch "watch": WatchName,
+        /// What it did before; absent for the first phase.
+        from "from": Option<Phase>,
+        /// What it does now.
+        to "to": Phase,
+        /// Why.
+        reason "reason": PhaseReason,
+        /// How long it will wait, in milliseconds.
+        delay_ms "delayMs": Option<u64>,
+    }
+    /// A watch is not wanted any more.
+    7 "watch.stopped" WatchStopped {
+        /// The watch.
+        watch "watch": WatchName,
+        /// Why.
+        reason "reason": PhaseReason,
+    }
+    /// A request about a resource went out.
+    8 "request.sent" RequestSent {
+        /// The watch; side watches are named `…#s`, witness watches `…#w`.
+        watch "watch": WatchName,
+        /// The request.
+        request "request": RequestId,
+        /// The connection it went over.
+        connection "connection": ConnectionId,
+        /// Kubernetes verb: `list`, `watch` or `get`.
+        verb "verb": Text,
+        /// URL path.
+        path "path": Text,
+        /// Query, as sent.
+        query "query": Option<String>,
+    }
+    /// A request got its response head, or failed before one.
+    9 "request.answered" RequestAnswered {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The request.
+        request "request": RequestId,
+        /// HTTP status; absent if there was no response.
+        status "status": Option<u16>,
+        /// Headers that matter: audit id, flow schema, priority level, Retry-After, Warning, Content-Type.
+        headers "headers": Headers,
+        /// What the server asked us to wait, in milliseconds.
+        retry_after_ms "retryAfterMs": Option<u64>,
+        /// What went wrong, in a sentence; absent on success.
+        error "error": Option<String>,
+    }
+    /// A page of a list arrived.
+    10 "list.page" ListPage {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The request that brought it.
+        request "request": RequestId,
+        /// The list's resourceVersion (the same on every page).
+        resource_version "resourceVersion": ResourceVersion,
+        /// Items on this page.
+        items "items": u64,
+        /// Items the server says remain; absent if it does not say or none do.
+        remaining "remaining": Option<u64>,
+    }
+    /// A list is complete and compared with what was held.
+    11 "list.complete" ListComplete {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The list's resourceVersion.
+        resource_version "resourceVersion": ResourceVersion,
+        /// Items in the list.
+        items "items": u64,
+        /// Items not held before.
+        added "added": u64,
+        /// Items held at another version before.
+        changed "changed": u64,
+        /// Objects held before and not in the list.
+        removed "removed": u64,
+    }
+    /// The server accepted a watch request: a stream is open.
+    12 "stream.opened" StreamOpened {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The stream.
+        stream "stream": StreamId,
+        /// The request that opened it.
+        request "request": RequestId,
+        /// The resourceVersion it was opened from; absent if unset.
+        resource_version "resourceVersion": Option<ResourceVersion>,
+    }
+    /// A stream is over.
+    13 "stream.ended" StreamEnded {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The stream.
+        stream "stream": StreamId,
+        /// Why.
+        cause "cause": Cause,
+        /// Its age in milliseconds, from the sending of the request.
+        age_ms "ageMs": u64,
+        /// Documents received, bookmarks and errors too.
+        events "events": u64,
+        /// Bytes of decoded body received.
+        bytes "bytes": u64,
+    }
+    /// Diagnosis says why a stream ended; a later one for the same stream replaces it.
+    14 "attribution" Attribution {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The stream.
+        stream "stream": StreamId,
+        /// An F number, `ours`, `normal` or `unknown`.
+        code "code": Text,
+        /// How sure.
+        certainty "certainty": Certainty,
+        /// Records it rests on.
+        evidence "evidence": Vec<Seq>,
+    }
+    /// An object came, changed or went, as the watch learned it.
+    15 "change" Change {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The stream that brought it; absent for lists.
+        stream "stream": Option<StreamId>,
+        /// What happened.
+        change "change": ChangeType,
+        /// Where it was learned.
+        origin "origin": Origin,
+        /// The object.
+        object "object": Arc<Object>,
+        /// Its resourceVersion; for an inferred DELETED the last one held.
+        resource_version "resourceVersion": ResourceVersion,
+        /// `metadata.generation`.
+        generation "generation": Option<u64>,
+        /// The manager of the newest managedFields entry; absent if entries of that second disagree.
+        manager "manager": Option<Text>,
+        /// The subresource of that entry.
+        subresource "subresource": Option<Text>,
+        /// Bytes of the object as it came; absent for an inferred DELETED.
+        bytes "bytes": Option<u64>,
+    }
+    /// A bookmark: nothing up to its resourceVersion is missing.
+    16 "bookmark" Bookmark {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The stream.
+        stream "stream": StreamId,
+        /// How far the stream has come.
+        resource_version "resourceVersion": ResourceVersion,
+        /// Whether it ends the initial events (`k8s.io/initial-events-end`).
+        initial_events_end "initialEventsEnd": Option<bool>,
+    }
+    /// The server sent an ERROR event; the stream is over.
+    17 "stream.error" StreamError {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The stream.
+        stream "stream": StreamId,
+        /// Status code.
+        code "code": u64,
+        /// Status reason.
+        reason "reason": Option<Text>,
+        /// Status message; absent where it might quote a Secret.
+        message "message": Option<String>,
+    }
+    /// A stretch in which a watch may have missed events, written when it closes.
+    18 "gap" Gap {
+        /// The watch.
+        watch "watch": WatchName,
+        /// Seq of the `stream.ended` that began it; the log's writer fills it in.
+        since "since": Seq,
+        /// Progress when it began; absent if unknown.
+        from "from": Option<ResourceVersion>,
+        /// Where the watch goes on from.
+        to "to": Option<ResourceVersion>,
+        /// The cause of the end that began it.
+        reason "reason": Cause,
+        /// Whether the watch was resumed from progress, so that nothing is lost.
+        resumed "resumed": bool,
+        /// How many events were lost; 0 if resumed, absent if unknown.
+        lost "lost": Option<u64>,
+    }
+    /// An audit read was compared with what a watch holds.
+    19 "audit" Audit {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The resourceVersion at which it was compared.
+        resource_version "resourceVersion": Option<ResourceVersion>,
+        /// How it was read.
+        method "method": Text,
+        /// Objects compared.
+        compared "compared": u64,
+        /// `agrees`, `differs` or `cannot-tell`.
+        outcome "outcome": Text,
+    }
+    /// What a watch holds and what a read returned differ, or no longer do.
+    20 "verdict" Verdict {
+        /// The watch.
+        watch "watch": WatchName,
+        /// The object.
+        object "object": Arc<Object>,
+        /// How they differ.
+        kind "kind": Divergence,
+        /// The version held.
+        held "held": Option<ResourceVersion>,
+        /// The version read.
+        listed "listed": Option<ResourceVersion>,
+        /// New, confirmed or over.
+        state "state": Standing,
+        /// How sure.
+        certainty "certainty": Certainty,
+    }
+    /// A failure of the catalogue, recognised.
+    21 "finding" Finding {
+        /// Its code (`F11`).
+        code "code": Text,
+        /// Other codes that look alike from here.
+        candidates "candidates": Vec<Text>,
+        /// Its name.
+        name "name": Text,
+        /// How bad.
+        severity "severity": Severity,
+        /// New, updated or over.
+        state "state": Standing,
+        /// How sure.
+        certainty "certainty": Certainty,
+        /// The watch it concerns.
+        watch "watch": Option<WatchName>,
+        /// The server it concerns.
+        server "server": Option<Text>,
+        /// Records it rests on; never empty.
+        evidence "evidence": Vec<Seq>,
+        /// What happened, in a sentence with the numbers in it.
+        summary "summary": String,
+    }
+    /// Something was dropped, by us or before us; loss is data.
+    22 "loss" Loss {
+        /// Where.
+        place "where": LossPlace,
+        /// How many (records, bodies or documents).
+        count "count": u64,
+        /// First record concerned.
+        from_seq "fromSeq": Option<Seq>,
+        /// Last record concerned.
+        to_seq "toSeq": Option<Seq>,
+        /// The watch concerned.
+        watch "watch": Option<WatchName>,
+        /// Bytes discarded.
+        bytes "bytes": Option<u64>,
+        /// Why, in a sentence.
+        reason "reason": Option<String>,
+    }
+    /// The wall clock departed from `at` by more than a second.
+    23 "clock" Clock {
+        /// Wall clock less `at`, in milliseconds.
+        off_ms "offMs": i64,
+    }
+    /// A client program of a simulated (or tapped) cluster started.
+    24 "client.started" ClientStarted {
+        /// The client.
+        client "client": Text,
+        /// What it is.
+        program "program": Text,
+        /// Its version.
+        version "version": Option<Text>,
+    }
+    /// A client sent a request.
+    25 "client.request" ClientRequest {
+        /// The client.
+        client "client": Text,
+        /// What it asked, as `VERB PATH?QUERY`.
+        request "request": String,
+    }
+    /// What a client does, counts and believes.
+    26 "client.report" ClientReport {
+        /// The client.
+        client "client": Text,
+        /// What it does.
+        phase "phase": Text,
+        /// Turns of its loop.
+        iterations "iterations": u64,
+        /// Events its handler took.
+        handled "handled": u64,
+        /// What it believes, as JSON.
+        belief "belief": Option<String>,
+    }
+    /// A sentence by a story's narrator or a person.
+    27 "note" Note {
+        /// Who wrote it.
+        author "author": Author,
+        /// The sentence.
+        text "text": String,
+        /// The watch it is about.
+        watch "watch": Option<WatchName>,
+    }
+}
+
+impl Event {
+    /// The watch the event belongs to, if one.
+    #[must_use]
+    pub fn watch(&self) -> Option<&WatchName> {
+        match self {
+            Self::WatchStarted(event) => Some(&event.watch),
+            Self::WatchPhase(event) => Some(&event.watch),
+            Self::WatchStopped(event) => Some(&event.watch),
+            Self::RequestSent(event) => Some(&event.watch),
+            Self::RequestAnswered(event) => Some(&event.watch),
+            Self::ListPage(event) => Some(&event.watch),
+            Self::ListComplete(event) => Some(&event.watch),
+            Self::StreamOpened(event) => Some(&event.watch),
+            Self::StreamEnded(event) => Some(&event.watch),
+            Self::Attribution(event) => Some(&event.watch),
+            Self::Change(event) => Some(&event.watch),
+            Self::Bookmark(event) => Some(&event.watch),
+            Self::StreamError(event) => Some(&event.watch),
+            Self::Gap(event) => Some(&event.watch),
+            Self::Audit(event) => Some(&event.watch),
+            Self::Verdict(event) => Some(&event.watch),
+            Self::Finding(event) => event.watch.as_ref(),
+            Self::Loss(event) => event.watch.as_ref(),
+            Self::Note(event) => event.watch.as_ref(),
+            Self::ClusterConnected(_)
+            | Self::ConnectionOpened(_)
+            | Self::ConnectionGoaway(_)
+            | Self::ConnectionClosed(_)
+            | Self::Clock(_)
+            | Self::ClientStarted(_)
+            | Self::ClientRequest(_)
+            | Self::ClientReport(_) => None,
+        }
+    }
+}
+
+/// An event with its place and time. Never changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Place in the epoch.
+    pub seq: Seq,
+    /// When the log took it.
+    pub at: Time,
+    /// What happened.
+    pub event: Event,
+}

@@ -1,0 +1,404 @@
+//! How one field of a record is written: in the binary form and in the JSON form.
+//!
+//! Binary: postcard's encodings (LEB128 varints, zigzag for signed, a byte for bool and option), except that
+//! texts and objects that recur are written as ids of the chapter's dictionary and resourceVersions as the distance
+//! to the one before. A struct is its length, then its fields in order. Fields are only ever appended: a reader
+//! ignores bytes after the fields it knows and takes a missing last field as absent.
+//!
+//! JSON: what is absent writes nothing, never null.
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::id::{
+    ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, Uid, WatchName,
+};
+use crate::time::Time;
+use crate::vocabulary as words;
+
+/// A field's two forms.
+pub trait Field: Sized {
+    /// Writes the binary form.
+    fn write(&self, writer: &mut Writer<'_>);
+
+    /// Reads the binary form.
+    ///
+    /// # Errors
+    /// If the bytes end early, are no such field, or ask for more memory than the input justifies.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+
+    /// The value of a field that an older writer did not know; `None` if it cannot be missing.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Writes an optional value: 0, or 1 and the value. Numbers and texts fold the 1 into their first byte.
+    fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
+        match value {
+            None => writer.byte(0),
+            Some(value) => {
+                writer.byte(1);
+                value.write(writer);
+            }
+        }
+    }
+
+    /// Reads what [`Field::write_option`] wrote.
+    ///
+    /// # Errors
+    /// As [`Field::read`].
+    fn read_option(reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
+        match reader.byte()? {
+            0 => Ok(None),
+            _ => Ok(Some(Self::read(reader)?)),
+        }
+    }
+
+    /// Writes the JSON entry (or entries, or none).
+    ///
+    /// # Errors
+    /// Whatever the serializer says.
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error>;
+}
+
+/// A struct of fields.
+pub trait Fields: Sized {
+    /// Writes the fields in order, without a length.
+    fn write_fields(&self, writer: &mut Writer<'_>);
+
+    /// Reads the fields; those missing at the end become absent, unknown bytes after them stay unread.
+    ///
+    /// # Errors
+    /// As [`Field::read`].
+    fn read_fields(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+
+    /// Writes the JSON entries in order.
+    ///
+    /// # Errors
+    /// Whatever the serializer says.
+    fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+/// Defines structs with [`Fields`]; each field gives its Rust name, its JSON name and its type.
+macro_rules! fields {
+    ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl $crate::field::Fields for $name {
+            #[allow(unused_variables)]
+            fn write_fields(&self, writer: &mut $crate::codec::Writer<'_>) {
+                $($crate::field::Field::write(&self.$field, writer);)*
+            }
+
+            #[allow(unused_variables)]
+            fn read_fields(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                Ok(Self {
+                    $($field: if reader.is_at_end() {
+                        <$type as $crate::field::Field>::absent()
+                            .ok_or($crate::codec::DecodeError::MissingField { field: $json })?
+                    } else {
+                        $crate::field::Field::read(reader)?
+                    },)*
+                })
+            }
+
+            #[allow(unused_variables)]
+            fn entries<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                $($crate::field::Field::entry(&self.$field, $json, map)?;)*
+                Ok(())
+            }
+        }
+    )*};
+}
+pub(crate) use fields;
+
+/// JSON shape of a struct of fields: one object.
+pub(crate) struct AsJson<'a, T>(pub(crate) &'a T);
+
+impl<T: Fields> serde::Serialize for AsJson<'_, T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.entries(&mut map)?;
+        map.end()
+    }
+}
+
+/// A struct inside a struct: length, then fields.
+pub(crate) fn write_struct<T: Fields>(value: &T, writer: &mut Writer<'_>) {
+    writer.sized(|inner| value.write_fields(inner));
+}
+
+/// Reads what [`write_struct`] wrote.
+pub(crate) fn read_struct<T: Fields>(reader: &mut Reader<'_>) -> Result<T, DecodeError> {
+    reader.charge(size_of::<T>())?;
+    reader.sized(T::read_fields)
+}
+
+macro_rules! struct_fields {
+    ($($name:ty),* $(,)?) => {$(
+        impl $crate::field::Field for $name {
+            fn write(&self, writer: &mut $crate::codec::Writer<'_>) {
+                $crate::field::write_struct(self, writer);
+            }
+            fn read(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                $crate::field::read_struct(reader)
+            }
+            fn entry<M: serde::ser::SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+                map.serialize_entry(name, &$crate::field::AsJson(self))
+            }
+        }
+    )*};
+}
+pub(crate) use struct_fields;
+
+fn entry<M: SerializeMap, T: serde::Serialize>(
+    value: &T,
+    name: &'static str,
+    map: &mut M,
+) -> Result<(), M::Error> {
+    map.serialize_entry(name, value)
+}
+
+macro_rules! leaf {
+    ($($type:ty: $write:expr, $read:expr;)*) => {$(
+        impl Field for $type {
+            fn write(&self, writer: &mut Writer<'_>) {
+                let write: fn(&Self, &mut Writer<'_>) = $write;
+                write(self, writer);
+            }
+            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                let read: fn(&mut Reader<'_>) -> Result<Self, DecodeError> = $read;
+                read(reader)
+            }
+            fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+                entry(self, name, map)
+            }
+        }
+    )*};
+}
+
+leaf! {
+    i64: |value, w| w.signed(*value), |r| r.signed();
+    u32: |value, w| w.varint(u64::from(*value)), |r| r.varint_as();
+    u16: |value, w| w.varint(u64::from(*value)), |r| r.varint_as();
+    bool: |value, w| w.byte(u8::from(*value)), |r| Ok(r.byte()? != 0);
+    Seq: |value, w| w.varint(value.0), |r| Ok(Self(r.varint()?));
+    ConnectionId: |value, w| w.varint(value.0), |r| Ok(Self(r.varint()?));
+    RequestId: |value, w| w.varint(value.0), |r| Ok(Self(r.varint()?));
+    Time: |value, w| w.time(*value), |r| r.time();
+    WatchName: |value, w| w.text(Some(&value.0), 0), |r| Ok(Self(r.text()?));
+    String: |value, w| w.inline(value.as_bytes()), |r| r.inline_text();
+    ResourceVersion: |value, w| w.version(value), |r| r.version();
+    Uid: |value, w| w.uid(value), |r| r.uid();
+    words::Cause: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Phase: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::PhaseReason: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::ChangeType: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Origin: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::LossPlace: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Certainty: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Severity: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Standing: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Divergence: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Author: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+}
+
+macro_rules! numbers {
+    ($($type:ty: $get:expr, $set:expr;)*) => {$(
+        /// A number: a varint; optional, 0 or the number plus 1.
+        impl Field for $type {
+            fn write(&self, writer: &mut Writer<'_>) {
+                let get: fn(&Self) -> u64 = $get;
+                writer.varint(get(self));
+            }
+            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                Ok($set(reader.varint()?))
+            }
+            fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
+                let get: fn(&Self) -> u64 = $get;
+                writer.wide(value.map_or(0, |value| u128::from(get(value)) + 1));
+            }
+            fn read_option(reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
+                Ok(reader.optional_varint()?.map($set))
+            }
+            fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+                entry(self, name, map)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u64: |value| *value, |number| number;
+    StreamId: |value| value.0, StreamId;
+}
+
+/// A text that recurs: 0 and the text, or its dictionary id plus 1; optional, one more.
+impl Field for Text {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.text(Some(self), 0);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.text()
+    }
+
+    fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
+        writer.text(value, 1);
+    }
+
+    fn read_option(reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
+        reader.optional_text()
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        entry(self, name, map)
+    }
+}
+
+/// An object: a dictionary id in the binary form; `namespace`, `name`, `uid` in the JSON form, whatever its name.
+impl Field for Arc<Object> {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.object(self);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.object()
+    }
+
+    fn entry<M: SerializeMap>(&self, _name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        if let Some(namespace) = &self.namespace {
+            entry(namespace, "namespace", map)?;
+        }
+        entry(&self.name, "name", map)?;
+        if self.uid.is_empty() {
+            Ok(())
+        } else {
+            entry(&self.uid, "uid", map)
+        }
+    }
+}
+
+/// What may be absent: in JSON nothing or the entry.
+impl<T: Field> Field for Option<T> {
+    fn write(&self, writer: &mut Writer<'_>) {
+        T::write_option(self.as_ref(), writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        T::read_option(reader)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        match self {
+            None => Ok(()),
+            Some(value) => value.entry(name, map),
+        }
+    }
+}
+
+/// A list: count, then the values.
+impl<T: Field + serde::Serialize> Field for Vec<T> {
+    fn write(&self, writer: &mut Writer<'_>) {
+        write_list(self, writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        read_list(reader)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        if self.is_empty() {
+            Ok(())
+        } else {
+            entry(self, name, map)
+        }
+    }
+}
+
+/// HTTP headers as they came, in order; one JSON object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers(
+    /// (lower-case name, value).
+    pub Vec<(Text, Text)>,
+);
+
+impl Headers {
+    /// The first value of a header.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(other, _)| **other == *name)
+            .map(|(_, value)| &**value)
+    }
+}
+
+impl Field for Headers {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.varint(self.0.len() as u64);
+        for (name, value) in &self.0 {
+            writer.text(Some(name), 0);
+            writer.inline(value.as_bytes());
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let count = reader.count(2, size_of::<(Text, Text)>())?;
+        let mut headers = Vec::with_capacity(count);
+        for _ in 0..count {
+            headers.push((reader.text()?, reader.inline_text()?.into()));
+        }
+        Ok(Self(headers))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            entry(self, name, map)
+        }
+    }
+}
+
+impl serde::Serialize for Headers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (&**name, &**value)))
+    }
+}
+
+/// Writes a count and the values.
+pub(crate) fn write_list<T: Field>(values: &[T], writer: &mut Writer<'_>) {
+    writer.varint(values.len() as u64);
+    for value in values {
+        value.write(writer);
+    }
+}
+
+/// Reads what [`write_list`] wrote; the count is checked against the bytes left before anything is allocated.
+pub(crate) fn read_list<T: Field>(reader: &mut Reader<'_>) -> Result<Vec<T>, DecodeError> {
+    let count = reader.count(1, size_of::<T>())?;
+    let mut values = Vec::with_capacity(count);
+    for _ in 0..count {
+        values.push(T::read(reader)?);
+    }
+    Ok(values)
+}

@@ -1,0 +1,859 @@
+//! The fold: all that is open after some record, with the record since which it is.
+//!
+//! One function, [`State::apply`], used by the hub, diagnosis, the timeline and tests. A snapshot is a `State`
+//! encoded; the fold of a snapshot and the records after it equals the fold from the start, at every cut.
+
+mod objects;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+
+pub use self::objects::{Held, Objects};
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::event::{
+    Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record, StreamEnded,
+    StreamOpened, Verdict, WatchStarted,
+};
+use crate::field::{AsJson, Field, Fields, fields, struct_fields};
+use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
+use crate::time::Time;
+use crate::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing};
+
+/// Steps of a watch's resourceVersion that are kept to tell a jump.
+const STEPS_KEPT: usize = 16;
+/// A jump is a step over this…
+const JUMP_OVER: u64 = 100;
+/// …and over this many times the largest of the last [`STEPS_KEPT`] steps.
+const JUMP_FACTOR: u64 = 8;
+
+/// The record since which something is so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// The record's seq.
+    pub seq: Seq,
+    /// The record's time.
+    pub at: Time,
+}
+
+impl From<&Record> for Moment {
+    fn from(record: &Record) -> Self {
+        Self {
+            seq: record.seq,
+            at: record.at,
+        }
+    }
+}
+
+impl serde::Serialize for Moment {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("seq", &self.seq)?;
+        map.serialize_entry("at", &self.at)?;
+        map.end()
+    }
+}
+
+impl Field for Moment {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.seq_before(self.seq);
+        writer.time(self.at);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            seq: reader.seq_before()?,
+            at: reader.time()?,
+        })
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(name, self)
+    }
+}
+
+fields! {
+    /// All that is open after record `seq`.
+    struct State {
+        /// Records lost to the log, by its own account.
+        lost "lost": u64,
+        /// Wall clock less `at`, in milliseconds, as last reported.
+        clock_off_ms "clockOffMs": Option<i64>,
+        /// The cluster, once it answered.
+        cluster "cluster": Option<Cluster>,
+        /// Open connections.
+        connections "connections": Map<ConnectionId, Connection>,
+        /// All watches of the epoch, stopped ones too.
+        watches "watches": Map<WatchName, Watch>,
+        /// Findings that stand, by code and subject.
+        findings "findings": Map<Text, OpenFinding>,
+        /// The last record folded; 0 before the first.
+        seq "seq": Seq,
+        /// Its time.
+        at "at": Time,
+    }
+
+    /// A cluster that answered.
+    struct Cluster {
+        /// Name.
+        cluster "cluster": Text,
+        /// Base URL of the apiserver.
+        server "server": Text,
+        /// Its version.
+        version "version": Text,
+        /// Since when.
+        since "since": Moment,
+    }
+
+    /// An open connection.
+    struct Connection {
+        /// Host and port asked for.
+        server "server": Text,
+        /// Address reached.
+        remote "remote": Text,
+        /// Protocol.
+        alpn "alpn": Option<Text>,
+        /// TLS version and cipher suite.
+        tls "tls": Option<Text>,
+        /// Since when.
+        since "since": Moment,
+        /// Since when the server takes no new streams on it.
+        goaway "goaway": Option<Moment>,
+    }
+
+    /// A watch.
+    struct Watch {
+        /// API group.
+        group "group": Text,
+        /// API version.
+        version "version": Text,
+        /// Resource, plural.
+        resource "resource": Text,
+        /// Namespace.
+        namespace "namespace": Option<Text>,
+        /// Label selector.
+        label_selector "labelSelector": Option<Text>,
+        /// Field selector.
+        field_selector "fieldSelector": Option<Text>,
+        /// Since when it is wanted.
+        since "since": Moment,
+        /// What it does now; absent before its first phase.
+        phase "phase": Option<OpenPhase>,
+        /// The connection of its last request, while that is open.
+        connection "connection": Option<ConnectionId>,
+        /// Its last request that has no end yet.
+        request "request": Option<OpenRequest>,
+        /// Its open stream.
+        stream "stream": Option<OpenStream>,
+        /// The gap it is in.
+        gap "gap": Option<OpenGap>,
+        /// The list it is reading, or read last.
+        list "list": Option<List>,
+        /// The highest resourceVersion it may resume from.
+        progress "progress": Option<ResourceVersion>,
+        /// The resourceVersion it saw last.
+        seen "seen": Option<ResourceVersion>,
+        /// The last steps of its resourceVersion, oldest first.
+        steps "steps": Vec<u64>,
+        /// Records of the watch, by kind number.
+        counts "counts": Counts,
+        /// Changes by type: added, modified, deleted.
+        added "added": u64,
+        /// Changes of type MODIFIED.
+        modified "modified": u64,
+        /// Changes of type DELETED.
+        deleted "deleted": u64,
+        /// Documents or bytes that could not become events.
+        lost "lost": u64,
+        /// Verdicts that stand.
+        verdicts "verdicts": Map<Text, OpenVerdict>,
+        /// Objects it holds.
+        objects "objects": Objects,
+    }
+
+    /// What a watch does now.
+    struct OpenPhase {
+        /// What.
+        phase "phase": Phase,
+        /// Why.
+        reason "reason": PhaseReason,
+        /// For how long it waits, in milliseconds.
+        delay_ms "delayMs": Option<u64>,
+        /// Since when.
+        since "since": Moment,
+    }
+
+    /// A request without an end.
+    struct OpenRequest {
+        /// Its id.
+        request "request": RequestId,
+        /// Verb.
+        verb "verb": Text,
+        /// The `timeoutSeconds` it asked for, in milliseconds.
+        timeout_ms "timeoutMs": Option<u64>,
+        /// When it was sent.
+        since "since": Moment,
+    }
+
+    /// An open stream.
+    struct OpenStream {
+        /// Its id.
+        stream "stream": StreamId,
+        /// The request that opened it.
+        request "request": RequestId,
+        /// Where it was opened from.
+        resource_version "resourceVersion": Option<ResourceVersion>,
+        /// The timeout it asked for, in milliseconds.
+        timeout_ms "timeoutMs": Option<u64>,
+        /// Since when it is open.
+        since "since": Moment,
+        /// When its last bookmark came.
+        bookmark "bookmark": Option<Moment>,
+    }
+
+    /// A gap that has not closed.
+    struct OpenGap {
+        /// The end that began it.
+        since "since": Moment,
+        /// That end's cause.
+        reason "reason": Cause,
+        /// The stream that ended.
+        stream "stream": StreamId,
+        /// Progress then.
+        from "from": Option<ResourceVersion>,
+    }
+
+    /// A list, in pages.
+    struct List {
+        /// Since when.
+        since "since": Moment,
+        /// Its resourceVersion.
+        resource_version "resourceVersion": ResourceVersion,
+        /// Items so far.
+        items "items": u64,
+        /// When it was complete.
+        complete "complete": Option<Moment>,
+    }
+
+    /// A finding that stands.
+    struct OpenFinding {
+        /// The finding as last reported.
+        finding "finding": Finding,
+        /// Since when.
+        since "since": Moment,
+        /// How often it was raised.
+        count "count": u64,
+    }
+
+    /// A verdict that stands.
+    struct OpenVerdict {
+        /// The verdict as last reported.
+        verdict "verdict": Verdict,
+        /// Since when.
+        since "since": Moment,
+    }
+}
+
+struct_fields!(
+    Cluster,
+    Connection,
+    Watch,
+    OpenPhase,
+    OpenRequest,
+    OpenStream,
+    OpenGap,
+    List,
+    OpenFinding,
+    OpenVerdict,
+    Finding,
+    Verdict,
+);
+
+/// Running counts by the kind number of [`Event`]; index 0 is unused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts(Vec<u64>);
+
+impl Counts {
+    /// The count of a kind number.
+    #[must_use]
+    pub fn of(&self, kind: u64) -> u64 {
+        usize::try_from(kind)
+            .ok()
+            .and_then(|kind| self.0.get(kind).copied())
+            .unwrap_or(0)
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    fn add(&mut self, kind: u64) {
+        let kind = kind as usize;
+        if self.0.len() <= kind {
+            self.0.resize(kind + 1, 0);
+        }
+        self.0[kind] += 1;
+    }
+}
+
+impl Field for Counts {
+    fn write(&self, writer: &mut Writer<'_>) {
+        self.0.write(writer);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self(Vec::read(reader)?))
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        let named: BTreeMap<&str, u64> = Event::KINDS
+            .iter()
+            .map(|&(kind, type_name)| (type_name, self.of(kind)))
+            .filter(|&(_, count)| count > 0)
+            .collect();
+        map.serialize_entry(name, &named)
+    }
+}
+
+/// A map of the state, in key order.
+pub type Map<K, V> = BTreeMap<K, V>;
+
+impl<K: Field + Ord + serde::Serialize, V: Field + Fields> Field for Map<K, V> {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.varint(self.len() as u64);
+        for (key, value) in self {
+            key.write(writer);
+            value.write(writer);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let count = reader.count(2, 0)?;
+        let mut map = Self::new();
+        for _ in 0..count {
+            reader.charge(2 * size_of::<K>())?;
+            map.insert(K::read(reader)?, V::read(reader)?);
+        }
+        Ok(map)
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        struct Entries<'a, K, V>(&'a Map<K, V>);
+        impl<K: serde::Serialize, V: Fields> serde::Serialize for Entries<'_, K, V> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|(key, value)| (key, AsJson(value))))
+            }
+        }
+        if self.is_empty() {
+            Ok(())
+        } else {
+            map.serialize_entry(name, &Entries(self))
+        }
+    }
+}
+
+impl Default for State {
+    /// Nothing has happened yet.
+    fn default() -> Self {
+        Self {
+            seq: Seq(0),
+            at: Time(0),
+            lost: 0,
+            clock_off_ms: None,
+            cluster: None,
+            connections: Map::new(),
+            watches: Map::new(),
+            findings: Map::new(),
+        }
+    }
+}
+
+/// How a watch's resourceVersion moved with one event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionStep {
+    /// As usual, or the first.
+    Usual,
+    /// Up by `by`, far beyond its last steps.
+    Jump {
+        /// The step.
+        by: u64,
+    },
+    /// Down by `by`; a correct server never does this (F23, F30).
+    Reversal {
+        /// The step.
+        by: u64,
+    },
+    /// Not comparable with the one before.
+    Incomparable,
+}
+
+impl State {
+    /// Fills in what only the state knows about an event that is about to be recorded: the end since which a gap is.
+    pub fn complete(&self, event: &mut Event) {
+        if let Event::Gap(gap) = event
+            && let Some(open) = self
+                .watches
+                .get(&gap.watch)
+                .and_then(|watch| watch.gap.as_ref())
+        {
+            gap.since = open.since.seq;
+        }
+    }
+
+    /// Folds the next record in.
+    pub fn apply(&mut self, record: &Record) {
+        let now = Moment::from(record);
+        (self.seq, self.at) = (record.seq, record.at);
+        match &record.event {
+            Event::ClusterConnected(event) => self.cluster = Some(Cluster::new(event, now)),
+            Event::ConnectionOpened(event) => {
+                self.connections
+                    .insert(event.connection, Connection::new(event, now));
+            }
+            Event::ConnectionGoaway(event) => {
+                if let Some(connection) = self.connections.get_mut(&event.connection) {
+                    connection.goaway = Some(now);
+                }
+            }
+            Event::ConnectionClosed(event) => {
+                self.connections.remove(&event.connection);
+                for watch in self.watches.values_mut() {
+                    if watch.connection == Some(event.connection) {
+                        watch.connection = None;
+                    }
+                }
+            }
+            Event::WatchStarted(event) => {
+                self.watches
+                    .insert(event.watch.clone(), Watch::new(event, now));
+            }
+            Event::Finding(event) => self.apply_finding(event, now),
+            Event::Loss(event) => {
+                if event.watch.is_none() {
+                    self.lost += event.count;
+                }
+            }
+            Event::Clock(event) => self.clock_off_ms = Some(event.off_ms),
+            _ => {}
+        }
+        if let Some(watch) = record
+            .event
+            .watch()
+            .and_then(|name| self.watches.get_mut(name))
+        {
+            watch.apply(&record.event, now);
+        }
+    }
+
+    /// The fold as JSON lines: first the cluster and counts, then one line per connection, watch, object, finding.
+    pub fn json_lines(&self, out: &mut Vec<u8>) {
+        use crate::json::push_line;
+        if let Some(cluster) = &self.cluster {
+            push_line(
+                &StateLine {
+                    type_name: "cluster",
+                    id: None::<&str>,
+                    value: cluster,
+                },
+                out,
+            );
+        }
+        for (id, connection) in &self.connections {
+            push_line(
+                &StateLine {
+                    type_name: "connection",
+                    id: Some(("connection", id)),
+                    value: connection,
+                },
+                out,
+            );
+        }
+        for (name, watch) in &self.watches {
+            push_line(
+                &StateLine {
+                    type_name: "watch",
+                    id: Some(("watch", name)),
+                    value: watch,
+                },
+                out,
+            );
+            for held in watch.objects.sorted() {
+                push_line(
+                    &StateLine {
+                        type_name: "object",
+                        id: Some(("watch", name)),
+                        value: held,
+                    },
+                    out,
+                );
+            }
+        }
+        for open in self.findings.values() {
+            push_line(
+                &StateLine {
+                    type_name: "finding",
+                    id: None::<&str>,
+                    value: open,
+                },
+                out,
+            );
+        }
+    }
+
+    fn apply_finding(&mut self, event: &Finding, now: Moment) {
+        let subject = event
+            .watch
+            .as_ref()
+            .map(|watch| &watch.0)
+            .or(event.server.as_ref());
+        let key: Text = format!("{} {}", event.code, subject.map_or("", |subject| subject)).into();
+        if event.state == Standing::Cleared {
+            self.findings.remove(&key);
+            return;
+        }
+        let open = Map::entry(&mut self.findings, key).or_insert_with(|| OpenFinding {
+            finding: event.clone(),
+            since: now,
+            count: 0,
+        });
+        open.finding = event.clone();
+        if event.state == Standing::Raised {
+            open.count += 1;
+        }
+    }
+}
+
+/// One line of the state's JSON form.
+struct StateLine<'a, I, T> {
+    type_name: &'static str,
+    id: Option<I>,
+    value: &'a T,
+}
+
+/// Names the thing a line is about.
+trait Naming {
+    fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+impl<T: serde::Serialize> Naming for (&'static str, &T) {
+    fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(self.0, self.1)
+    }
+}
+
+impl Naming for &str {
+    fn entry<M: SerializeMap>(&self, _map: &mut M) -> Result<(), M::Error> {
+        Ok(())
+    }
+}
+
+impl<I: Naming, T: Fields> serde::Serialize for StateLine<'_, I, T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.type_name)?;
+        if let Some(id) = &self.id {
+            id.entry(&mut map)?;
+        }
+        self.value.entries(&mut map)?;
+        map.end()
+    }
+}
+
+impl Cluster {
+    fn new(event: &ClusterConnected, since: Moment) -> Self {
+        let ClusterConnected {
+            cluster,
+            server,
+            version,
+        } = event.clone();
+        Self {
+            cluster,
+            server,
+            version,
+            since,
+        }
+    }
+}
+
+impl Connection {
+    fn new(event: &ConnectionOpened, since: Moment) -> Self {
+        let ConnectionOpened {
+            connection: _,
+            server,
+            remote,
+            alpn,
+            tls,
+        } = event.clone();
+        Self {
+            server,
+            remote,
+            alpn,
+            tls,
+            since,
+            goaway: None,
+        }
+    }
+}
+
+impl Watch {
+    fn new(event: &WatchStarted, since: Moment) -> Self {
+        let WatchStarted {
+            watch: _,
+            group,
+            version,
+            resource,
+            namespace,
+            label_selector,
+            field_selector,
+        } = event.clone();
+        Self {
+            group,
+            version,
+            resource,
+            namespace,
+            label_selector,
+            field_selector,
+            since,
+            phase: None,
+            connection: None,
+            request: None,
+            stream: None,
+            gap: None,
+            list: None,
+            progress: None,
+            seen: None,
+            steps: Vec::new(),
+            counts: Counts::default(),
+            added: 0,
+            modified: 0,
+            deleted: 0,
+            lost: 0,
+            verdicts: Map::new(),
+            objects: Objects::default(),
+        }
+    }
+
+    /// How this watch's resourceVersion would move to `version`.
+    #[must_use]
+    pub fn step_to(&self, version: &ResourceVersion) -> VersionStep {
+        let Some(seen) = &self.seen else {
+            return VersionStep::Usual;
+        };
+        let (Some(from), Some(to)) = (seen.number(), version.number()) else {
+            return VersionStep::Incomparable;
+        };
+        if to < from {
+            return VersionStep::Reversal { by: from - to };
+        }
+        let by = to - from;
+        let largest = self.steps.iter().copied().max();
+        match largest {
+            Some(largest) if by > JUMP_OVER && by > largest.saturating_mul(JUMP_FACTOR) => {
+                VersionStep::Jump { by }
+            }
+            _ => VersionStep::Usual,
+        }
+    }
+
+    /// Whether `change` touched status only: `generation` is known and unchanged, and `subresource` is `status`.
+    #[must_use]
+    pub fn is_status_only(&self, change: &Change) -> bool {
+        let held = self.objects.get(&change.object);
+        change.change == ChangeType::Modified
+            && change.subresource.as_deref() == Some("status")
+            && change.generation.is_some()
+            && held.is_some_and(|held| held.generation == change.generation)
+    }
+
+    /// The object this watch holds in the place of `object`, if it holds one.
+    #[must_use]
+    pub fn held(&self, object: &Arc<Object>) -> Option<&Held> {
+        self.objects.get(object)
+    }
+
+    fn apply(&mut self, event: &Event, now: Moment) {
+        self.counts.add(event.kind());
+        match event {
+            Event::WatchPhase(event) => {
+                self.phase = Some(OpenPhase {
+                    phase: event.to,
+                    reason: event.reason,
+                    delay_ms: event.delay_ms,
+                    since: now,
+                });
+            }
+            Event::WatchStopped(event) => {
+                self.phase = Some(OpenPhase {
+                    phase: Phase::Stopped,
+                    reason: event.reason,
+                    delay_ms: None,
+                    since: now,
+                });
+                self.request = None;
+                self.stream = None;
+                self.gap = None;
+                self.connection = None;
+                self.objects = Objects::default();
+                self.verdicts.clear();
+            }
+            Event::RequestSent(event) => {
+                self.connection = Some(event.connection);
+                self.request = Some(OpenRequest {
+                    request: event.request,
+                    verb: event.verb.clone(),
+                    timeout_ms: event.query.as_deref().and_then(timeout_ms),
+                    since: now,
+                });
+            }
+            Event::RequestAnswered(event) => {
+                if event.error.is_some() || event.status.is_none_or(|status| status != 200) {
+                    self.request = None;
+                }
+            }
+            Event::ListPage(event) => self.apply_page(&event.resource_version, event.items, now),
+            Event::ListComplete(event) => self.apply_list(event, now),
+            Event::StreamOpened(event) => self.apply_opened(event, now),
+            Event::StreamEnded(event) => self.apply_ended(event, now),
+            Event::Change(event) => self.apply_change(event, now),
+            Event::Bookmark(event) => {
+                if let Some(stream) = &mut self.stream {
+                    stream.bookmark = Some(now);
+                }
+                self.advance(&event.resource_version);
+            }
+            Event::Gap(_) => self.gap = None,
+            Event::Loss(event) => self.lost += event.count,
+            Event::Verdict(event) => {
+                let object = &event.object;
+                let key: Text = format!(
+                    "{}/{}",
+                    object.namespace.as_deref().unwrap_or("-"),
+                    object.name
+                )
+                .into();
+                if event.state == Standing::Cleared {
+                    self.verdicts.remove(&key);
+                } else {
+                    let since = self.verdicts.get(&key).map_or(now, |open| open.since);
+                    self.verdicts.insert(
+                        key,
+                        OpenVerdict {
+                            verdict: event.clone(),
+                            since,
+                        },
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_page(&mut self, version: &ResourceVersion, items: u64, now: Moment) {
+        self.request = None;
+        match &mut self.list {
+            Some(list) if list.complete.is_none() && list.resource_version == *version => {
+                list.items += items
+            }
+            list => {
+                *list = Some(List {
+                    since: now,
+                    resource_version: version.clone(),
+                    items,
+                    complete: None,
+                });
+            }
+        }
+    }
+
+    fn apply_list(&mut self, event: &ListComplete, now: Moment) {
+        let since = match &self.list {
+            Some(list) if list.complete.is_none() => list.since,
+            _ => now,
+        };
+        self.list = Some(List {
+            since,
+            resource_version: event.resource_version.clone(),
+            items: event.items,
+            complete: Some(now),
+        });
+        self.advance(&event.resource_version);
+    }
+
+    fn apply_opened(&mut self, event: &StreamOpened, now: Moment) {
+        let timeout_ms = self
+            .request
+            .as_ref()
+            .filter(|request| request.request == event.request)
+            .and_then(|request| request.timeout_ms);
+        self.stream = Some(OpenStream {
+            stream: event.stream,
+            request: event.request,
+            resource_version: event.resource_version.clone(),
+            timeout_ms,
+            since: now,
+            bookmark: None,
+        });
+    }
+
+    fn apply_ended(&mut self, event: &StreamEnded, now: Moment) {
+        self.stream = None;
+        self.request = None;
+        if event.cause != Cause::Cancelled && self.gap.is_none() {
+            self.gap = Some(OpenGap {
+                since: now,
+                reason: event.cause,
+                stream: event.stream,
+                from: self.progress.clone(),
+            });
+        }
+    }
+
+    fn apply_change(&mut self, event: &Change, now: Moment) {
+        match event.change {
+            ChangeType::Added => self.added += 1,
+            ChangeType::Modified => self.modified += 1,
+            ChangeType::Deleted => self.deleted += 1,
+            ChangeType::Unknown => {}
+        }
+        if event.change == ChangeType::Deleted {
+            self.objects.remove(&event.object);
+        } else {
+            self.objects.hold(event, now);
+        }
+        if event.origin == Origin::Live {
+            self.advance(&event.resource_version);
+        }
+    }
+
+    fn advance(&mut self, version: &ResourceVersion) {
+        if let (Some(from), Some(to)) = (
+            self.seen.as_ref().and_then(ResourceVersion::number),
+            version.number(),
+        ) && to > from
+        {
+            if self.steps.len() == STEPS_KEPT {
+                self.steps.remove(0);
+            }
+            self.steps.push(to - from);
+        }
+        if self
+            .progress
+            .as_ref()
+            .is_none_or(|progress| version.is_after(progress))
+        {
+            self.progress = Some(version.clone());
+        }
+        self.seen = Some(version.clone());
+    }
+}
+
+/// The `timeoutSeconds` of a query, in milliseconds.
+fn timeout_ms(query: &str) -> Option<u64> {
+    let seconds = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("timeoutSeconds="))?;
+    seconds.parse::<u64>().ok()?.checked_mul(1_000)
+}

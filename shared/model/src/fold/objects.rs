@@ -1,0 +1,139 @@
+//! The objects a watch holds: one per place, found by namespace and name.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use serde::ser::SerializeMap;
+
+use super::Moment;
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::event::Change;
+use crate::field::{Field, fields};
+use crate::id::{Object, Place, ResourceVersion};
+use crate::vocabulary::Origin;
+
+fields! {
+    /// An object a watch holds.
+    struct Held {
+        /// Which.
+        object "object": Arc<Object>,
+        /// At which version.
+        resource_version "resourceVersion": ResourceVersion,
+        /// Its generation.
+        generation "generation": Option<u64>,
+        /// Where its last version was learned.
+        origin "origin": Origin,
+        /// Since when this incarnation is held.
+        since "since": Moment,
+    }
+}
+
+/// Objects by place. Bounded by what the cluster holds.
+///
+/// Found by hash, kept in an order that depends on history; what is written or shown is sorted first.
+#[derive(Clone, Debug, Default)]
+pub struct Objects(IndexMap<Place, Held, FxBuildHasher>);
+
+impl Objects {
+    /// The object in the place of `object`.
+    #[must_use]
+    pub fn get(&self, object: &Arc<Object>) -> Option<&Held> {
+        self.0.get(&Place(object.clone()))
+    }
+
+    /// How many are held.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All, by namespace and name.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<&Held> {
+        let mut held: Vec<&Held> = self.0.values().collect();
+        held.sort_by(|a, b| {
+            (&a.object.namespace, &a.object.name).cmp(&(&b.object.namespace, &b.object.name))
+        });
+        held
+    }
+
+    pub(super) fn hold(&mut self, change: &Change, now: Moment) {
+        let place = Place(change.object.clone());
+        match self.0.get_mut(&place) {
+            Some(held) if held.object.uid == change.object.uid => {
+                held.resource_version = change.resource_version.clone();
+                held.generation = change.generation;
+                held.origin = change.origin;
+            }
+            _ => {
+                // A place's key must carry the uid of who has it now, so the old key goes with the old object.
+                self.0.swap_remove(&place);
+                let held = Held {
+                    object: change.object.clone(),
+                    resource_version: change.resource_version.clone(),
+                    generation: change.generation,
+                    origin: change.origin,
+                    since: now,
+                };
+                self.0.insert(place, held);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, object: &Arc<Object>) {
+        self.0.swap_remove(&Place(object.clone()));
+    }
+}
+
+/// Equal if the same objects are held, in whatever order.
+impl PartialEq for Objects {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// Count, then the objects by namespace and name, so that names share their beginnings in the dictionary.
+impl Field for Objects {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.varint(self.len() as u64);
+        for held in self.sorted() {
+            held.object.write(writer);
+            held.resource_version.write(writer);
+            held.generation.write(writer);
+            held.origin.write(writer);
+            held.since.write(writer);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        // Twice: the index table beside the entries.
+        let memory = 2 * size_of::<u64>() + size_of::<(u64, Place, Held)>();
+        let count = reader.count(5, 0)?;
+        let mut objects = IndexMap::with_hasher(FxBuildHasher);
+        for _ in 0..count {
+            let held = Held {
+                object: Field::read(reader)?,
+                resource_version: Field::read(reader)?,
+                generation: Field::read(reader)?,
+                origin: Field::read(reader)?,
+                since: Field::read(reader)?,
+            };
+            if objects.len() == objects.capacity() {
+                reader.charge((objects.len() + 1) * memory)?;
+            }
+            objects.insert(Place(held.object.clone()), held);
+        }
+        Ok(Self(objects))
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(name, &self.len())
+    }
+}

@@ -1,0 +1,419 @@
+//! Ids of the log: what names a log, a record, a watch, a connection, an object and its version.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// Text of a record. Shared, so that a name that comes a thousand times is held once.
+pub type Text = Arc<str>;
+
+macro_rules! number_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(
+            /// The number as the JSON form shows it.
+            pub u64,
+        );
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u64(self.0)
+            }
+        }
+    )*};
+}
+
+number_ids! {
+    /// A record's place in its epoch: from 1, rising by one, no holes. 0 stands before the first record.
+    Seq;
+    /// One TCP or TLS connection; unique in the epoch.
+    ConnectionId;
+    /// One HTTP request of a watch; unique in the epoch.
+    RequestId;
+    /// One watch response body; unique in the epoch.
+    StreamId;
+}
+
+impl Seq {
+    /// The seq after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+macro_rules! text_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(
+            /// The name itself.
+            pub Text,
+        );
+
+        impl $name {
+            /// The name as a string slice.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(name: &str) -> Self {
+                Self(name.into())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+    )*};
+}
+
+text_ids! {
+    /// Names a log (one per cluster); without a dot.
+    LogId;
+    /// Names one run of a log's writer; random, without a dot.
+    EpochId;
+    /// Names a watch: `NAMESPACE/RESOURCE[.GROUP][?SELECTOR][#N]`, with `*` for all namespaces and `-` for
+    /// cluster-scoped; `#2` is the second of the same.
+    WatchName;
+}
+
+impl WatchName {
+    /// Builds the name of the `ordinal`-th (from 1) watch of a resource.
+    ///
+    /// `namespace` is `*` for all namespaces and `-` for cluster-scoped resources; the selectors are joined by `&`.
+    #[must_use]
+    pub fn new(
+        namespace: &str,
+        resource: &str,
+        group: &str,
+        label_selector: Option<&str>,
+        field_selector: Option<&str>,
+        ordinal: u32,
+    ) -> Self {
+        let mut name = format!("{namespace}/{resource}");
+        if !group.is_empty() {
+            name.push('.');
+            name.push_str(group);
+        }
+        let mut separator = '?';
+        for selector in [label_selector, field_selector].into_iter().flatten() {
+            name.push(separator);
+            name.push_str(selector);
+            separator = '&';
+        }
+        if ordinal > 1 {
+            name.push_str(&format!("#{ordinal}"));
+        }
+        Self(name.into())
+    }
+
+    /// The namespace part: a name, `*`, `-`, or the whole if there is no slash.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.0
+            .split_once('/')
+            .map_or(&*self.0, |(namespace, _)| namespace)
+    }
+
+    /// What follows the namespace: resource, group, selectors, ordinal.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        self.0.split_once('/').map_or("", |(_, resource)| resource)
+    }
+}
+
+/// A resourceVersion as the server wrote it.
+///
+/// Opaque by contract before 1.35; since KEP-5504 a positive decimal integer of at most 128 bits, comparable within
+/// one resource type. Kept so that its text comes back exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ResourceVersion {
+    /// A decimal number without leading zeros that fits 64 bits; practically all.
+    Number(u64),
+    /// Any other text, unchanged.
+    Other(Text),
+}
+
+impl ResourceVersion {
+    /// Reads a resourceVersion; every text has exactly one form, and [`fmt::Display`] gives it back.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let canonical = !text.is_empty()
+            && text.len() <= 20
+            && text.bytes().all(|b| b.is_ascii_digit())
+            && (text == "0" || !text.starts_with('0'));
+        match text.parse() {
+            Ok(number) if canonical => Self::Number(number),
+            _ => Self::Other(text.into()),
+        }
+    }
+
+    /// The number, if this is one of at most 64 bits.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// Order by age, where it is defined: both positive decimals without leading zeros of at most 128 bits
+    /// (KEP-5504: by length, then lexically). `None` means "not comparable".
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => Some(a.cmp(b)),
+            _ => Some(self.wide()?.cmp(&other.wide()?)),
+        }
+    }
+
+    /// Whether this is comparable with and later than `other`.
+    #[must_use]
+    pub fn is_after(&self, other: &Self) -> bool {
+        self.compare(other) == Some(Ordering::Greater)
+    }
+
+    fn wide(&self) -> Option<u128> {
+        match self {
+            Self::Number(number) => Some(u128::from(*number)),
+            Self::Other(text) => {
+                let decimal = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+                if decimal { text.parse().ok() } else { None }
+            }
+        }
+    }
+}
+
+impl From<u64> for ResourceVersion {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl fmt::Display for ResourceVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for ResourceVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// An object's uid. A lower-case hyphenated UUID (what apiservers give) is held in 16 bytes; any other text as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Uid {
+    /// The UUID's bytes.
+    Uuid([u8; 16]),
+    /// Any other text, unchanged.
+    Other(Text),
+}
+
+impl Uid {
+    /// Reads a uid; every text has exactly one form, and [`fmt::Display`] gives it back.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        uuid_bytes(text.as_bytes()).map_or_else(|| Self::Other(text.into()), Self::Uuid)
+    }
+
+    /// Whether nothing is known of it (a server that sent none).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Other(text) if text.is_empty())
+    }
+
+    /// Whether `text` is this uid, without building one.
+    #[must_use]
+    pub fn is(&self, text: &str) -> bool {
+        match self {
+            Self::Uuid(bytes) => uuid_bytes(text.as_bytes()) == Some(*bytes),
+            Self::Other(other) => **other == *text,
+        }
+    }
+}
+
+fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
+    if text.len() != 36
+        || [8, 13, 18, 23]
+            .iter()
+            .any(|&position| text[position] != b'-')
+    {
+        return None;
+    }
+    let mut bytes = [0; 16];
+    let mut filled = 0;
+    let mut digits = text.iter().filter(|&&byte| byte != b'-');
+    while let (Some(&high), Some(&low)) = (digits.next(), digits.next()) {
+        *bytes.get_mut(filled)? = nibble(high)? << 4 | nibble(low)?;
+        filled += 1;
+    }
+    (filled == 16).then_some(bytes)
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Uid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uuid(bytes) => {
+                for (position, byte) in bytes.iter().enumerate() {
+                    if matches!(position, 4 | 6 | 8 | 10) {
+                        f.write_str("-")?;
+                    }
+                    write!(f, "{byte:02x}")?;
+                }
+                Ok(())
+            }
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for Uid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// One incarnation of an object: where it lives and its uid. Records share it behind an [`Arc`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Object {
+    /// Namespace; absent for cluster-scoped objects.
+    pub namespace: Option<Text>,
+    /// Name.
+    pub name: Text,
+    /// Uid: tells an object from a later one of the same name.
+    pub uid: Uid,
+}
+
+/// An object's place in a watch: equal, ordered and hashed by namespace and name, whatever the uid.
+#[derive(Clone, Debug)]
+pub struct Place(
+    /// The object that has the place now.
+    pub Arc<Object>,
+);
+
+impl Place {
+    fn key(&self) -> (Option<&str>, &str) {
+        (self.0.namespace.as_deref(), &self.0.name)
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.key() == other.key()
+    }
+}
+
+impl Eq for Place {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn watch_names_follow_the_design() {
+        let name = |ns, res, group, label, field, n| {
+            WatchName::new(ns, res, group, label, field, n).to_string()
+        };
+        assert_eq!(name("shop", "pods", "", None, None, 1), "shop/pods");
+        assert_eq!(
+            name("*", "deployments", "apps", Some("app=cart"), None, 2),
+            "*/deployments.apps?app=cart#2"
+        );
+        assert_eq!(
+            name("-", "nodes", "", Some("a=b"), Some("metadata.name=x"), 1),
+            "-/nodes?a=b&metadata.name=x"
+        );
+    }
+
+    #[test]
+    fn resource_versions_compare_by_length_then_lexically_and_only_as_decimals() {
+        let compare =
+            |a: &str, b: &str| ResourceVersion::parse(a).compare(&ResourceVersion::parse(b));
+        assert_eq!(compare("9", "10"), Some(Ordering::Less));
+        assert_eq!(
+            compare("340282366920938463463374607431768211455", "9"),
+            Some(Ordering::Greater)
+        );
+        assert_eq!(compare("007", "9"), None);
+        assert_eq!(compare("abc", "9"), None);
+    }
+
+    #[test]
+    fn a_place_does_not_see_the_uid() {
+        let object = |uid: &str| {
+            Place(Arc::new(Object {
+                namespace: Some("a".into()),
+                name: "b".into(),
+                uid: Uid::parse(uid),
+            }))
+        };
+        assert_eq!(object("1"), object("2"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_resource_version_text_comes_back(text in "[0-9a-z]{0,24}") {
+            prop_assert_eq!(ResourceVersion::parse(&text).to_string(), text);
+        }
+
+        #[test]
+        fn every_uid_text_comes_back(text in "([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})|[0-9a-fA-F-]{0,40}") {
+            prop_assert_eq!(Uid::parse(&text).to_string(), text.clone());
+            prop_assert!(Uid::parse(&text).is(&text));
+        }
+    }
+}

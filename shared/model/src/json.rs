@@ -1,0 +1,155 @@
+//! The JSON form: one object a line, as `-o jsonl`, `/api/records` and exported data use it.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::event::{Event, Record};
+use crate::id::{EpochId, LogId, Seq};
+use crate::time::Time;
+
+/// `type`, `seq`, `at`, then the event's fields.
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        line(Some((self.seq, self.at)), &self.event, serializer)
+    }
+}
+
+/// An event that has no place in the log yet: `type`, then its fields.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        line(None, self, serializer)
+    }
+}
+
+fn line<S: Serializer>(
+    place: Option<(Seq, Time)>,
+    event: &Event,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("type", event.type_name())?;
+    if let Some((seq, at)) = place {
+        map.serialize_entry("seq", &seq)?;
+        map.serialize_entry("at", &at)?;
+    }
+    event.entries(&mut map)?;
+    map.end()
+}
+
+/// The first line of any stream of JSON lines: which log it is of, and what of it is kept. Has no seq or at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// The log.
+    pub log: LogId,
+    /// The run of its writer.
+    pub epoch: EpochId,
+    /// First record kept.
+    pub first: Seq,
+    /// Last record written.
+    pub head: Seq,
+}
+
+impl Serialize for LogLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", "log")?;
+        map.serialize_entry("log", &self.log)?;
+        map.serialize_entry("epoch", &self.epoch)?;
+        map.serialize_entry("first", &self.first)?;
+        map.serialize_entry("head", &self.head)?;
+        map.end()
+    }
+}
+
+/// Appends a value's JSON and a newline.
+pub fn push_line(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing to a Vec does not fail, and no map key here is anything but a string.
+    serde_json::to_writer(&mut *out, value).expect("records serialize to memory");
+    out.push(b'\n');
+}
+
+/// A value's JSON as a line without its newline.
+#[must_use]
+pub fn to_line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("records serialize to memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::event::{Change, Gap, Loss, RequestAnswered};
+    use crate::field::Headers;
+    use crate::id::{Object, RequestId, StreamId, Uid};
+    use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin};
+
+    fn record(event: impl Into<Event>) -> String {
+        to_line(&Record {
+            seq: Seq(7),
+            at: Time(1_763_715_600_000_001),
+            event: event.into(),
+        })
+    }
+
+    #[test]
+    fn a_change_shows_its_object_flat_and_leaves_out_what_is_not_known() {
+        assert_snapshot!(record(Change {
+            watch: "shop/pods".into(),
+            stream: Some(StreamId(12)),
+            change: ChangeType::Modified,
+            origin: Origin::Live,
+            object: Arc::new(Object { namespace: Some("shop".into()), name: "web-0".into(), uid: Uid::parse("u1") }),
+            resource_version: 603.into(),
+            generation: None,
+            manager: Some("kubelet".into()),
+            subresource: Some("status".into()),
+            bytes: Some(5900),
+        }), @r#"{"type":"change","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","stream":12,"change":"MODIFIED","origin":"live","namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"603","manager":"kubelet","subresource":"status","bytes":5900}"#);
+    }
+
+    #[test]
+    fn headers_are_one_object_and_empty_ones_are_absent() {
+        let answered = |headers| RequestAnswered {
+            watch: "shop/pods".into(),
+            request: RequestId(3),
+            status: Some(429),
+            headers,
+            retry_after_ms: Some(1000),
+            error: None,
+        };
+        assert_snapshot!(record(answered(Headers(vec![("retry-after".into(), "1".into())]))),
+            @r#"{"type":"request.answered","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","request":3,"status":429,"headers":{"retry-after":"1"},"retryAfterMs":1000}"#);
+        assert!(!record(answered(Headers::default())).contains("headers"));
+    }
+
+    #[test]
+    fn a_loss_line_and_a_log_line_lead_without_seq_and_at() {
+        let loss = Loss {
+            place: LossPlace::Ring,
+            count: 3,
+            from_seq: Some(Seq(1)),
+            to_seq: Some(Seq(3)),
+            watch: None,
+            bytes: None,
+            reason: None,
+        };
+        assert_snapshot!(to_line(&Event::from(loss)), @r#"{"type":"loss","where":"ring","count":3,"fromSeq":1,"toSeq":3}"#);
+        let log = LogLine {
+            log: "demo".into(),
+            epoch: "e1".into(),
+            first: Seq(4),
+            head: Seq(9),
+        };
+        assert_snapshot!(to_line(&log), @r#"{"type":"log","log":"demo","epoch":"e1","first":4,"head":9}"#);
+    }
+
+    #[test]
+    fn a_gap_that_lost_an_unknown_number_says_no_number() {
+        assert_snapshot!(record(Gap {
+            watch: "shop/pods".into(), since: Seq(5), from: Some(100.into()), to: Some(220.into()),
+            reason: Cause::ErrorEvent, resumed: false, lost: None,
+        }), @r#"{"type":"gap","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","since":5,"from":"100","to":"220","reason":"error-event","resumed":false}"#);
+    }
+}

@@ -1,0 +1,265 @@
+//! The closed lists of words that records use: causes, phases, reasons, origins, severities.
+//!
+//! Each has a stable number in the binary form (its place in the list; lists are only ever appended) and a stable
+//! word in the JSON form. A number this build does not know reads as [`None`] where the field is optional and as
+//! the list's `Unknown` word elsewhere.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $text:literal,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$word_doc])* $word,)*
+            /// A word appended by a later version of watchscope.
+            Unknown,
+        }
+
+        impl $name {
+            /// All words this build knows, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$word),*];
+
+            /// The word as the JSON form writes it.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$word => $text,)*
+                    Self::Unknown => "unknown",
+                }
+            }
+
+            /// The number in the binary form.
+            #[must_use]
+            pub fn number(self) -> u64 {
+                Self::ALL.iter().position(|&word| word == self).unwrap_or(Self::ALL.len()) as u64
+            }
+
+            /// The word of a number.
+            #[must_use]
+            pub fn from_number(number: u64) -> Self {
+                usize::try_from(number).ok().and_then(|place| Self::ALL.get(place).copied()).unwrap_or(Self::Unknown)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.word())
+            }
+        }
+    )*};
+}
+
+words! {
+    /// Why a stream or a connection ended.
+    Cause {
+        /// Orderly end of the body.
+        End = "end",
+        /// The connection closed at a frame boundary without the body's end.
+        Eof = "eof",
+        /// The connection closed, or the body ended, inside a frame.
+        EofInFrame = "eof-in-frame",
+        /// HTTP/2 RST_STREAM.
+        RstStream = "rst-stream",
+        /// HTTP/2 GOAWAY.
+        Goaway = "goaway",
+        /// TCP reset.
+        TcpReset = "tcp-reset",
+        /// TLS failed under way.
+        Tls = "tls",
+        /// We closed it because nothing came and a side watch proved it dead.
+        IdleTimeout = "idle-timeout",
+        /// We closed it because nobody wants it any more.
+        Cancelled = "cancelled",
+        /// We closed it because its frames could not be decoded.
+        Decode = "decode",
+        /// The server sent an ERROR event; always this, once one came.
+        ErrorEvent = "error-event",
+    }
+
+    /// What a watch is doing.
+    Phase {
+        /// Dialling, or waiting for the answer to a watch request.
+        Connecting = "connecting",
+        /// Reading a list.
+        Listing = "listing",
+        /// A stream is open.
+        Streaming = "streaming",
+        /// Backing off before the next request.
+        Waiting = "waiting",
+        /// The server said no (401, 403, 404, 4xx); the next try is far.
+        Refused = "refused",
+        /// Not wanted any more.
+        Stopped = "stopped",
+    }
+
+    /// Why a watch went into its phase.
+    PhaseReason {
+        /// The watch has just been started.
+        Started = "started",
+        /// A list is needed first.
+        FirstList = "first-list",
+        /// The list is complete; a stream is opened from its resourceVersion.
+        Listed = "listed",
+        /// The server accepted the watch.
+        Opened = "opened",
+        /// The stream ended and is opened again from progress.
+        Resume = "resume",
+        /// Two streams in a row were short; the next waits for its turn.
+        ShortStream = "short-stream",
+        /// 410: the history is gone; relist.
+        Expired = "expired",
+        /// 504 with ResourceVersionTooLarge: this server has not reached our resourceVersion.
+        TooLarge = "too-large",
+        /// An ERROR event other than 410; relist.
+        ErrorEvent = "error-event",
+        /// Frames could not be decoded; relist.
+        Decode = "decode",
+        /// 429: the server asks to come later.
+        TooManyRequests = "too-many-requests",
+        /// 401.
+        Unauthorized = "unauthorized",
+        /// 403.
+        Forbidden = "forbidden",
+        /// 404: the resource is not served.
+        NotFound = "not-found",
+        /// Another 4xx.
+        BadRequest = "bad-request",
+        /// A 5xx.
+        ServerError = "server-error",
+        /// The server refused the connection or could not be reached.
+        Unreachable = "unreachable",
+        /// The TLS handshake failed.
+        TlsFailed = "tls-failed",
+        /// No answer in time.
+        Timeout = "timeout",
+        /// The connection broke before the answer was complete.
+        Broken = "broken",
+        /// Nothing came for too long and a side watch proved the stream dead.
+        Idle = "idle",
+        /// Someone asked the watch to stop.
+        StopRequested = "stop-requested",
+        /// Discovery does not know the resource (yet).
+        NotDiscovered = "not-discovered",
+        /// No credentials could be had (exec plugin, token file).
+        Credentials = "credentials",
+        /// The wait is over.
+        RetryDue = "retry-due",
+        /// watch-list was refused by this server; falling back to list.
+        WatchListRefused = "watch-list-refused",
+        /// The initial events are complete.
+        InitialEventsEnd = "initial-events-end",
+        /// A response did not have the shape of a list.
+        Malformed = "malformed",
+    }
+
+    /// What happened to an object.
+    ChangeType {
+        /// It came into the watch's view.
+        Added = "ADDED",
+        /// It changed.
+        Modified = "MODIFIED",
+        /// It left the watch's view.
+        Deleted = "DELETED",
+    }
+
+    /// Where a change was learned.
+    Origin {
+        /// From a list.
+        List = "list",
+        /// From a watch-list's initial events, or a stream's synthetic phase.
+        Initial = "initial",
+        /// From the stream, live.
+        Live = "live",
+        /// By us: held, and not in a list.
+        Inferred = "inferred",
+    }
+
+    /// Where something was lost.
+    LossPlace {
+        /// Records dropped by the ring.
+        Ring = "ring",
+        /// Bodies dropped from the body ring.
+        Body = "body",
+        /// Bytes of a stream that could not become an event.
+        Frame = "frame",
+        /// Records the log could not take.
+        Log = "log",
+    }
+
+    /// One scale of certainty for all.
+    Certainty {
+        /// Proven.
+        Definite = "definite",
+        /// All evidence says so.
+        Likely = "likely",
+        /// Some evidence says so.
+        Suspected = "suspected",
+    }
+
+    /// How bad a finding is.
+    Severity {
+        /// Worth knowing.
+        Note = "note",
+        /// Worth acting on.
+        Warning = "warning",
+        /// Something failed.
+        Error = "error",
+        /// The watch and the truth have parted.
+        Divergence = "divergence",
+    }
+
+    /// The state of a finding or verdict.
+    Standing {
+        /// New.
+        Raised = "raised",
+        /// More evidence.
+        Updated = "updated",
+        /// Confirmed a second time at the same resourceVersion.
+        Confirmed = "confirmed",
+        /// Over.
+        Cleared = "cleared",
+    }
+
+    /// The outcome of comparing what a watch holds with what a read returned.
+    Divergence {
+        /// Held, not in the list.
+        Ghost = "ghost",
+        /// In the list, not held.
+        Missing = "missing",
+        /// Held at an older version than the list's.
+        Stale = "stale",
+        /// Held at a newer version than the list's.
+        ListOlder = "list-older",
+    }
+
+    /// Who wrote a note.
+    Author {
+        /// A story's narrator.
+        Story = "story",
+        /// A person.
+        Person = "person",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_words_go_both_ways_and_the_unknown_is_unknown() {
+        for &cause in Cause::ALL {
+            assert_eq!(Cause::from_number(cause.number()), cause);
+        }
+        assert_eq!(Cause::from_number(99), Cause::Unknown);
+        assert_eq!(Cause::EofInFrame.word(), "eof-in-frame");
+    }
+}
