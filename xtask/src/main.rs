@@ -1,2 +1,108 @@
-//! Task runner.
-fn main() {}
+//! The project's tasks: `cargo xtask demo|build|check|test|bench`.
+//!
+//! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough.
+//! Progress goes to standard error; standard output carries only what a task is asked for.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task runner talks to the terminal"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "steps are timed by the process clock; nothing here is replayed"
+)]
+
+mod bench;
+mod build;
+mod check;
+mod page;
+mod project;
+mod setup;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::project::Project;
+use crate::setup::Installs;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Build, show, check, test and measure watchscope"
+)]
+struct Arguments {
+    /// Install nothing: what is missing is skipped by name, or an error where nothing works without it.
+    #[arg(long, global = true)]
+    no_install: bool,
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build the page and the binary, start the demo on a simulated cluster and print its link.
+    Demo {
+        /// Build the page without optimising it: quicker to rebuild, larger to load.
+        #[arg(long)]
+        dev: bool,
+        /// Passed on to `watchscope demo`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Build the page and the self-contained binary.
+    Build {
+        /// Optimise, into target/release/watchscope.
+        #[arg(long)]
+        release: bool,
+    },
+    /// Formatting, clippy for host and wasm32, boundaries, licences, documentation.
+    Check,
+    /// Build everything and run every test.
+    Test {
+        /// Also run the tests that take hours, and write docs/long-test.md.
+        #[arg(long)]
+        long: bool,
+    },
+    /// Run the benchmark programs, or the one named.
+    Bench {
+        /// A benchmark of `--list`.
+        name: Option<String>,
+        /// Only say which benchmarks there are.
+        #[arg(long, conflicts_with_all = ["name", "write"])]
+        list: bool,
+        /// Put the figures into docs/benchmarks.md.
+        #[arg(long)]
+        write: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let installs = if arguments.no_install {
+        Installs::Forbidden
+    } else {
+        Installs::Allowed
+    };
+    match run(arguments.task, installs) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task, installs: Installs) -> anyhow::Result<()> {
+    let project = Project::open()?;
+    match task {
+        Task::Demo { dev, arguments } => build::demo(&project, installs, dev, &arguments),
+        Task::Build { release } => build::build(&project, installs, release),
+        Task::Check => check::check(&project, installs),
+        Task::Test { long } => test::test(&project, installs, long),
+        Task::Bench { list: true, .. } => bench::list(&project),
+        Task::Bench { name, write, .. } => bench::run(&project, installs, name.as_deref(), write),
+    }
+}

@@ -1,0 +1,67 @@
+//! `build` and `demo`: the page, then the binary that carries it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::page::{self, PageProfile};
+use crate::project::Project;
+use crate::setup::Installs;
+use crate::shell;
+
+/// Builds page and binary, and prints where the binary is.
+pub(crate) fn build(project: &Project, installs: Installs, release: bool) -> Result<()> {
+    page::build(project, installs, PageProfile::Release)?;
+    let binary = binary(project, release)?;
+    let bytes = binary
+        .metadata()
+        .with_context(|| format!("looking at {}", binary.display()))?
+        .len();
+    eprintln!("  {:.1} MB", bytes as f64 / 1e6);
+    println!("{}", binary.display());
+    Ok(())
+}
+
+/// Builds page and binary and becomes `watchscope demo`.
+pub(crate) fn demo(
+    project: &Project,
+    installs: Installs,
+    dev: bool,
+    arguments: &[String],
+) -> Result<()> {
+    let profile = if dev {
+        PageProfile::Dev
+    } else {
+        PageProfile::Release
+    };
+    page::build(project, installs, profile)?;
+    let binary = binary(project, false)?;
+    become_command(Command::new(binary).arg("demo").args(arguments))
+}
+
+/// Builds the binary around the page that lies in dist/.
+pub(crate) fn binary(project: &Project, release: bool) -> Result<PathBuf> {
+    let mut command = project.cargo("build");
+    command.args(["--package", "watchscope", "--bin", "watchscope"]);
+    if release {
+        command.arg("--release");
+    }
+    shell::step("building watchscope", || shell::run(&mut command))?;
+    let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
+    let profile = if release { "release" } else { "debug" };
+    Ok(project.target().join(profile).join(name))
+}
+
+/// Replaces this process, so that signals and the exit code are the command's own.
+#[cfg(unix)]
+fn become_command(command: &mut Command) -> Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    let line = shell::command_line(command);
+    Err(command.exec()).with_context(|| format!("starting `{line}`"))
+}
+
+#[cfg(not(unix))]
+fn become_command(command: &mut Command) -> Result<()> {
+    shell::run(command)
+}

@@ -1,0 +1,540 @@
+//! The crate graph and the imports that ARCHITECTURE.md's invariants allow.
+//!
+//! Each rule is a function over plain data, so that its tests can break it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use cargo_metadata::{DependencyKind, Metadata, PackageId};
+use walkdir::WalkDir;
+
+use super::Violation;
+use super::mentions::{self, Mention};
+use crate::project::Project;
+
+const SHARED: &[&str] = &[
+    "watchscope-diagnosis",
+    "watchscope-log",
+    "watchscope-model",
+    "watchscope-probe",
+    "watchscope-scenarios",
+    "watchscope-simulator",
+    "watchscope-timeline",
+];
+
+/// Which crates of ours a crate may depend on, dev-dependencies included. Nothing uses the backend
+/// but the tests. A new arrow is a change of the design: it goes into ARCHITECTURE.md first.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("watchscope-model", &[]),
+    ("watchscope-log", &["watchscope-model"]),
+    ("watchscope-probe", &["watchscope-model"]),
+    ("watchscope-diagnosis", &["watchscope-model"]),
+    ("watchscope-timeline", &["watchscope-model"]),
+    ("watchscope-simulator", &["watchscope-model"]),
+    (
+        "watchscope-scenarios",
+        &[
+            "watchscope-diagnosis",
+            "watchscope-log",
+            "watchscope-model",
+            "watchscope-probe",
+            "watchscope-simulator",
+            "watchscope-timeline",
+        ],
+    ),
+    ("watchscope", SHARED),
+    (
+        "watchscope-app",
+        &["watchscope-log", "watchscope-model", "watchscope-timeline"],
+    ),
+    (
+        "watchscope-lesson-worker",
+        &[
+            "watchscope-diagnosis",
+            "watchscope-log",
+            "watchscope-model",
+            "watchscope-probe",
+            "watchscope-scenarios",
+            "watchscope-simulator",
+        ],
+    ),
+    (
+        "watchscope-tests",
+        &[
+            "watchscope",
+            "watchscope-diagnosis",
+            "watchscope-log",
+            "watchscope-model",
+            "watchscope-probe",
+            "watchscope-scenarios",
+            "watchscope-simulator",
+            "watchscope-timeline",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// Packages that a pure crate may not use, however far down.
+const IMPURE_PACKAGES: &[&str] = &[
+    "async-std",
+    "axum",
+    "chrono",
+    "gloo-net",
+    "gloo-timers",
+    "hyper",
+    "jiff",
+    "kube",
+    "kube-client",
+    "leptos",
+    "mio",
+    "reqwest",
+    "smol",
+    "tokio",
+    "web-sys",
+    "web-time",
+];
+
+/// Items that read a clock, do I/O or start threads.
+const IMPURE_ITEMS: &[&str] = &[
+    "std::env",
+    "std::fs",
+    "std::net",
+    "std::os",
+    "std::process",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "std::io::stdin",
+    "std::io::stdout",
+    "std::io::stderr",
+];
+
+/// Items that tell what time it is.
+const CLOCKS: &[&str] = &[
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "rustix::time",
+    "time::OffsetDateTime::now_utc",
+    "time::UtcDateTime::now",
+];
+
+/// Who may mention what in the backend: (item, modules).
+const BACKEND_MENTIONS: &[(&str, &[&str])] =
+    &[("kube", &["cluster", "transport"]), ("axum", &["web"])];
+
+/// All broken boundaries of the checkout.
+pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
+    let graph = Graph::new(&project.metadata)?;
+    let mut broken = arrows_turn_one_way(&graph);
+    broken.extend(tester_and_tested_are_strangers(&graph));
+    broken.extend(pure_crates_use_no_impure_package(&graph));
+    for (name, node) in &graph.ours {
+        let source = node.folder.join("src");
+        for file in rust_files(&source)? {
+            let mentions = mentions::mentions(&file.text)
+                .with_context(|| format!("scanning {}", source.join(&file.path).display()))?;
+            let place = |line: usize| {
+                let folder = node
+                    .folder
+                    .strip_prefix(&project.root)
+                    .unwrap_or(&node.folder);
+                format!("{}/src/{}:{line}", folder.display(), file.path)
+            };
+            broken.extend(match name.as_str() {
+                _ if node.pure => pure_source(&mentions, &place),
+                "watchscope" => backend_source(&file.path, &mentions, &place),
+                "watchscope-app" => app_source(&file.path, &mentions, &place),
+                _ => Vec::new(),
+            });
+        }
+    }
+    broken.sort();
+    broken.dedup();
+    Ok(broken)
+}
+
+/// The crates under shared/.
+pub(crate) fn pure_crates(project: &Project) -> Vec<String> {
+    SHARED
+        .iter()
+        .filter(|name| project.has_package(name))
+        .map(|name| (*name).to_owned())
+        .collect()
+}
+
+/// Our crates and what they use.
+struct Graph {
+    ours: BTreeMap<String, Node>,
+}
+
+#[derive(Default)]
+struct Node {
+    folder: std::path::PathBuf,
+    /// Lies under shared/.
+    pure: bool,
+    /// Our crates it names in its manifest, dev- and build-dependencies included.
+    direct: BTreeSet<String>,
+    /// All packages that end up in it or its tests' direct dependencies.
+    all: BTreeSet<String>,
+}
+
+impl Graph {
+    fn new(metadata: &Metadata) -> Result<Self> {
+        let resolve = metadata
+            .resolve
+            .as_ref()
+            .context("`cargo metadata` resolved no dependency graph")?;
+        let names: BTreeMap<&PackageId, &str> = metadata
+            .packages
+            .iter()
+            .map(|package| (&package.id, package.name.as_str()))
+            .collect();
+        let normal: BTreeMap<&PackageId, Vec<&PackageId>> = resolve
+            .nodes
+            .iter()
+            .map(|node| {
+                let used = node.deps.iter().filter(|dependency| {
+                    dependency
+                        .dep_kinds
+                        .iter()
+                        .any(|kind| kind.kind == DependencyKind::Normal)
+                });
+                (&node.id, used.map(|dependency| &dependency.pkg).collect())
+            })
+            .collect();
+        let ours = metadata.workspace_packages();
+        let our_names: BTreeSet<&str> = ours.iter().map(|package| package.name.as_str()).collect();
+        let mut nodes = BTreeMap::new();
+        for package in ours {
+            let folder = package
+                .manifest_path
+                .parent()
+                .context("a manifest lies in a folder")?;
+            let mut all = BTreeSet::new();
+            let mut open: Vec<&PackageId> = normal.get(&package.id).cloned().unwrap_or_default();
+            while let Some(id) = open.pop() {
+                if all.insert(names[id].to_owned()) {
+                    open.extend(normal.get(id).into_iter().flatten());
+                }
+            }
+            // A dev-dependency counts by its name only: what it uses itself stays on the host.
+            all.extend(package.dependencies.iter().map(|used| used.name.clone()));
+            let direct = package
+                .dependencies
+                .iter()
+                .map(|used| used.name.clone())
+                .filter(|used| our_names.contains(used.as_str()))
+                .collect();
+            let node = Node {
+                pure: folder.starts_with(metadata.workspace_root.join("shared")),
+                folder: folder.into(),
+                direct,
+                all,
+            };
+            nodes.insert(package.name.to_string(), node);
+        }
+        Ok(Self { ours: nodes })
+    }
+
+    /// Our crates that a crate reaches, through dev-dependencies of any of them too.
+    fn reached(&self, from: &str) -> BTreeSet<&str> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(name) = open.pop() {
+            for used in self
+                .ours
+                .get(name)
+                .into_iter()
+                .flat_map(|node| &node.direct)
+            {
+                if reached.insert(used.as_str()) {
+                    open.push(used);
+                }
+            }
+        }
+        reached
+    }
+}
+
+fn arrows_turn_one_way(graph: &Graph) -> Vec<Violation> {
+    let mut broken = Vec::new();
+    for (name, node) in &graph.ours {
+        let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| known == name) else {
+            broken.push(Violation {
+                place: name.clone(),
+                problem: "has no place in the crate graph".to_owned(),
+                remedy: "add it to ARROWS in xtask/src/check/boundaries.rs and to ARCHITECTURE.md"
+                    .to_owned(),
+            });
+            continue;
+        };
+        for used in &node.direct {
+            if !allowed.contains(&used.as_str()) {
+                broken.push(Violation {
+                    place: format!("{}/Cargo.toml", node.folder.display()),
+                    problem: format!("{name} depends on {used}, against the crate graph"),
+                    remedy: "move the code to where the arrows allow it".to_owned(),
+                });
+            }
+        }
+        if node.pure != SHARED.contains(&name.as_str()) {
+            broken.push(Violation {
+                place: name.clone(),
+                problem: "is under shared/ or in SHARED, but not both".to_owned(),
+                remedy: "make xtask/src/check/boundaries.rs agree with the folders".to_owned(),
+            });
+        }
+    }
+    broken
+}
+
+/// The simulator and the probe share no opinion of the protocol.
+fn tester_and_tested_are_strangers(graph: &Graph) -> Vec<Violation> {
+    let (simulator, probe) = ("watchscope-simulator", "watchscope-probe");
+    [(simulator, probe), (probe, simulator)]
+        .into_iter()
+        .filter(|(from, to)| graph.reached(from).contains(to))
+        .map(|(from, to)| Violation {
+            place: from.to_owned(),
+            problem: format!("reaches {to}, so the tester and the tested share an opinion"),
+            remedy: "join them in watchscope-scenarios only".to_owned(),
+        })
+        .collect()
+}
+
+fn pure_crates_use_no_impure_package(graph: &Graph) -> Vec<Violation> {
+    let mut broken = Vec::new();
+    for (name, node) in graph.ours.iter().filter(|(_, node)| node.pure) {
+        for package in IMPURE_PACKAGES
+            .iter()
+            .filter(|name| node.all.contains(**name))
+        {
+            broken.push(Violation {
+                place: name.clone(),
+                problem: format!("uses the package {package}"),
+                remedy: format!("see `cargo tree --package {name} --invert {package}`; crates under shared/ have no clock, I/O, async or threads"),
+            });
+        }
+    }
+    broken
+}
+
+fn pure_source(mentions: &[Mention], place: &dyn Fn(usize) -> String) -> Vec<Violation> {
+    reaching(mentions, IMPURE_ITEMS, place, |item| {
+        format!("a pure crate has no {item}: take what it would give as a parameter")
+    })
+}
+
+fn backend_source(
+    path: &str,
+    mentions: &[Mention],
+    place: &dyn Fn(usize) -> String,
+) -> Vec<Violation> {
+    let module = path.split(['/', '.']).next().unwrap_or(path);
+    let mut broken = Vec::new();
+    for (item, modules) in BACKEND_MENTIONS {
+        if !modules.contains(&module) {
+            broken.extend(reaching(mentions, &[item], place, |item| {
+                format!("only {} may mention {item}", modules.join(" and "))
+            }));
+        }
+    }
+    if !matches!(path, "clock.rs" | "log/clock.rs") {
+        broken.extend(reaching(mentions, CLOCKS, place, |_| {
+            "only the log's clock reads the time; wait with tokio's".to_owned()
+        }));
+    }
+    broken
+}
+
+/// The painter walks the display list; with no record type in sight it has nothing to judge by.
+fn app_source(path: &str, mentions: &[Mention], place: &dyn Fn(usize) -> String) -> Vec<Violation> {
+    if !path.split(['/', '.']).any(|part| part == "painter") {
+        return Vec::new();
+    }
+    reaching(mentions, &["watchscope_model"], place, |_| {
+        "the painter knows only the display list: decide the meaning in watchscope-timeline"
+            .to_owned()
+    })
+}
+
+fn reaching(
+    mentions: &[Mention],
+    items: &[&str],
+    place: &dyn Fn(usize) -> String,
+    remedy: impl Fn(&str) -> String,
+) -> Vec<Violation> {
+    let mut broken = Vec::new();
+    for mention in mentions {
+        if let Some(item) = items.iter().find(|item| mention.reaches(item)) {
+            broken.push(Violation {
+                place: place(mention.line),
+                problem: format!("mentions {}", mention.text()),
+                remedy: remedy(item),
+            });
+        }
+    }
+    broken
+}
+
+struct SourceFile {
+    /// Below src/, with slashes.
+    path: String,
+    text: String,
+}
+
+fn rust_files(folder: &Path) -> Result<Vec<SourceFile>> {
+    let mut files = Vec::new();
+    for entry in WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry?;
+        let is_rust = entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "rs");
+        if !entry.file_type().is_file() || !is_rust {
+            continue;
+        }
+        let below: Vec<String> = entry
+            .path()
+            .strip_prefix(folder)?
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect();
+        files.push(SourceFile {
+            path: below.join("/"),
+            text: fs::read_to_string(entry.path())
+                .with_context(|| format!("reading {}", entry.path().display()))?,
+        });
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(crates: &[(&str, &str, &[&str])]) -> Graph {
+        let ours = crates
+            .iter()
+            .map(|(name, folder, used)| {
+                let used: BTreeSet<String> = used.iter().map(|used| (*used).to_owned()).collect();
+                let node = Node {
+                    folder: folder.into(),
+                    pure: folder.starts_with("shared/"),
+                    direct: used
+                        .iter()
+                        .filter(|used| used.starts_with("watchscope"))
+                        .cloned()
+                        .collect(),
+                    all: used,
+                };
+                ((*name).to_owned(), node)
+            })
+            .collect();
+        Graph { ours }
+    }
+
+    fn lines(violations: Vec<Violation>) -> String {
+        violations
+            .iter()
+            .map(|violation| format!("{violation}\n"))
+            .collect()
+    }
+
+    fn at(line: usize) -> String {
+        format!("x.rs:{line}")
+    }
+
+    #[test]
+    fn an_arrow_against_the_graph_is_named_with_its_manifest() {
+        let graph = graph(&[
+            ("watchscope-model", "shared/model", &["watchscope-log"]),
+            ("watchscope-log", "shared/log", &["watchscope-model"]),
+        ]);
+        insta::assert_snapshot!(lines(arrows_turn_one_way(&graph)), @"shared/model/Cargo.toml: watchscope-model depends on watchscope-log, against the crate graph; move the code to where the arrows allow it");
+    }
+
+    #[test]
+    fn a_crate_without_a_place_in_the_graph_is_refused() {
+        let graph = graph(&[("watchscope-news", "shared/news", &[])]);
+        insta::assert_snapshot!(lines(arrows_turn_one_way(&graph)), @"watchscope-news: has no place in the crate graph; add it to ARROWS in xtask/src/check/boundaries.rs and to ARCHITECTURE.md");
+    }
+
+    #[test]
+    fn the_simulator_may_not_reach_the_probe_by_any_way() {
+        let graph = graph(&[
+            (
+                "watchscope-simulator",
+                "shared/simulator",
+                &["watchscope-log"],
+            ),
+            ("watchscope-log", "shared/log", &["watchscope-probe"]),
+            ("watchscope-probe", "shared/probe", &[]),
+        ]);
+        insta::assert_snapshot!(lines(tester_and_tested_are_strangers(&graph)), @"watchscope-simulator: reaches watchscope-probe, so the tester and the tested share an opinion; join them in watchscope-scenarios only");
+    }
+
+    #[test]
+    fn an_impure_package_is_named_with_the_command_that_finds_it() {
+        let graph = graph(&[
+            ("watchscope-log", "shared/log", &["tokio"]),
+            ("watchscope", "backend", &["tokio"]),
+        ]);
+        insta::assert_snapshot!(lines(pure_crates_use_no_impure_package(&graph)), @"watchscope-log: uses the package tokio; see `cargo tree --package watchscope-log --invert tokio`; crates under shared/ have no clock, I/O, async or threads");
+    }
+
+    #[test]
+    fn a_pure_crate_that_reads_a_clock_is_named_with_its_line() {
+        let found = mentions::mentions("use std::time::Duration;\nuse std::{fs, time};\n").unwrap();
+        insta::assert_snapshot!(lines(pure_source(&found, &at)), @r"
+        x.rs:2: mentions std::fs; a pure crate has no std::fs: take what it would give as a parameter
+        x.rs:2: mentions std::time; a pure crate has no std::time::Instant: take what it would give as a parameter
+        ");
+    }
+
+    #[test]
+    fn only_the_modules_at_the_edge_know_their_libraries() {
+        let found = mentions::mentions(
+            "use kube::Config;\nuse axum::Router;\nfn f() { std::time::SystemTime::now(); }",
+        )
+        .unwrap();
+        let broken = |path: &str| backend_source(path, &found, &at).len();
+        assert_eq!(broken("hub.rs"), 3);
+        assert_eq!(broken("cluster/discovery.rs"), 2);
+        assert_eq!(broken("transport.rs"), 2);
+        assert_eq!(broken("web/mod.rs"), 2);
+        assert_eq!(broken("log/clock.rs"), 2);
+        insta::assert_snapshot!(lines(backend_source("hub.rs", &found, &at)), @r"
+        x.rs:1: mentions kube::Config; only cluster and transport may mention kube
+        x.rs:2: mentions axum::Router; only web may mention axum
+        x.rs:3: mentions std::time::SystemTime::now; only the log's clock reads the time; wait with tokio's
+        ");
+    }
+
+    #[test]
+    fn the_painter_sees_no_records() {
+        let found = mentions::mentions("use watchscope_model::Event;").unwrap();
+        assert_eq!(app_source("painter.rs", &found, &at).len(), 1);
+        assert_eq!(app_source("canvas/painter/text.rs", &found, &at).len(), 1);
+        assert_eq!(app_source("source.rs", &found, &at).len(), 0);
+    }
+
+    #[test]
+    fn this_checkout_is_seen_as_it_is() -> Result<()> {
+        let project = Project::open()?;
+        let graph = Graph::new(&project.metadata)?;
+        let log = &graph.ours["watchscope-log"];
+        assert!(log.pure && log.direct.contains("watchscope-model"));
+        assert!(log.all.contains("serde"), "through watchscope-model");
+        assert!(!graph.ours["xtask"].pure);
+        assert!(
+            graph
+                .reached("watchscope-scenarios")
+                .contains("watchscope-probe")
+        );
+        assert!(!rust_files(&graph.ours["xtask"].folder.join("src"))?.is_empty());
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Writing the finished page: every file with its .br and .gz beside it, index.html last, and
+//! nothing left of the page before.
+//!
+//! A file that is already right is not touched, so an unchanged page does not rebuild the backend.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use brotli::enc::BrotliEncoderParams;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::names::INDEX;
+
+/// Git keeps the folder itself through this file: cargo would rebuild the backend each time
+/// if a path it watches did not exist.
+const KEPT: &str = ".gitignore";
+
+/// What writing the page came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Bytes of all files as gzip sends them.
+    pub(crate) gzip_bytes: usize,
+    /// Whether anything in the folder is different now.
+    pub(crate) changed: bool,
+}
+
+/// Makes the folder hold this page and nothing else.
+pub(crate) fn write(folder: &Path, page: &BTreeMap<String, Vec<u8>>) -> Result<Written> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let mut written = Written {
+        gzip_bytes: 0,
+        changed: false,
+    };
+    let mut names = vec![KEPT.to_owned()];
+    // index.html last: whoever reads it finds what it refers to.
+    let (index, others): (Vec<_>, Vec<_>) = page.iter().partition(|(name, _)| *name == INDEX);
+    for (name, bytes) in others.into_iter().chain(index) {
+        let (br, gz) = (format!("{name}.br"), format!("{name}.gz"));
+        let up_to_date = fs::read(folder.join(name)).is_ok_and(|old| old == *bytes)
+            && folder.join(&br).is_file()
+            && folder.join(&gz).is_file();
+        if !up_to_date {
+            replace(&folder.join(&br), &brotli(bytes)?)?;
+            replace(&folder.join(&gz), &gzip(bytes)?)?;
+            replace(&folder.join(name), bytes)?;
+            written.changed = true;
+        }
+        written.gzip_bytes += usize::try_from(folder.join(&gz).metadata()?.len())?;
+        names.extend([name.clone(), br, gz]);
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let stale = path
+            .file_name()
+            .is_none_or(|name| !names.iter().any(|kept| name == kept.as_str()));
+        if stale && path.is_file() {
+            fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+            written.changed = true;
+        }
+    }
+    Ok(written)
+}
+
+/// Writes beside the file and renames, so that a reader sees the old file or the new one.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = Path::new(&beside);
+    fs::write(beside, bytes)
+        .and_then(|()| fs::rename(beside, path))
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+fn brotli(bytes: &[u8]) -> Result<Vec<u8>> {
+    let parameters = BrotliEncoderParams {
+        quality: 11,
+        size_hint: bytes.len(),
+        ..BrotliEncoderParams::default()
+    };
+    let mut compressed = Vec::new();
+    brotli::BrotliCompress(&mut &bytes[..], &mut compressed, &parameters)?;
+    Ok(compressed)
+}
+
+fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn page(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+        files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+            .collect()
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn each_file_has_its_compressed_forms_and_the_old_page_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(KEPT), "*").unwrap();
+        write(folder.path(), &page(&[(INDEX, "old"), ("a-1.js", "1")])).unwrap();
+        let written = write(folder.path(), &page(&[(INDEX, "new"), ("a-2.js", "2")])).unwrap();
+        assert!(written.changed);
+        assert_eq!(
+            names(folder.path()),
+            [
+                ".gitignore",
+                "a-2.js",
+                "a-2.js.br",
+                "a-2.js.gz",
+                "index.html",
+                "index.html.br",
+                "index.html.gz"
+            ]
+        );
+        let mut text = String::new();
+        let gz = fs::File::open(folder.path().join("index.html.gz")).unwrap();
+        flate2::read::GzDecoder::new(gz)
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(text, "new");
+        let mut text = Vec::new();
+        let mut br = fs::File::open(folder.path().join("index.html.br")).unwrap();
+        brotli::BrotliDecompress(&mut br, &mut text).unwrap();
+        assert_eq!(text, b"new");
+    }
+
+    #[test]
+    fn the_same_page_again_touches_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = page(&[(INDEX, "text"), ("a-1.js", "1")]);
+        let first = write(folder.path(), &page).unwrap();
+        let modified = || {
+            folder
+                .path()
+                .join(INDEX)
+                .metadata()
+                .unwrap()
+                .modified()
+                .unwrap()
+        };
+        let before = modified();
+        let second = write(folder.path(), &page).unwrap();
+        assert!(first.changed && !second.changed);
+        assert_eq!(first.gzip_bytes, second.gzip_bytes);
+        assert_eq!(before, modified());
+    }
+}

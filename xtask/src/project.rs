@@ -1,0 +1,55 @@
+//! Where things are in this checkout, and what cargo knows about it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// The checkout the tasks work on.
+pub(crate) struct Project {
+    /// The workspace's root folder.
+    pub(crate) root: PathBuf,
+    /// Cargo's answer about all packages, with the resolved dependency graph of every platform.
+    pub(crate) metadata: Metadata,
+}
+
+impl Project {
+    /// The checkout this program was built from.
+    pub(crate) fn open() -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .context("xtask lies in a folder of the workspace")?
+            .to_path_buf();
+        let metadata = MetadataCommand::new()
+            .manifest_path(root.join("Cargo.toml"))
+            .exec()
+            .context("reading the workspace with `cargo metadata`")?;
+        Ok(Self { root, metadata })
+    }
+
+    /// Cargo's output folder, wherever the user put it.
+    pub(crate) fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
+    /// The finished page, embedded by the backend's build.
+    pub(crate) fn dist(&self) -> PathBuf {
+        self.root.join("dist")
+    }
+
+    /// Whether the workspace has a package of that name.
+    pub(crate) fn has_package(&self, name: &str) -> bool {
+        self.metadata
+            .workspace_packages()
+            .iter()
+            .any(|package| package.name.as_str() == name)
+    }
+
+    /// A cargo command that runs in the workspace's root.
+    pub(crate) fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.arg(subcommand).current_dir(&self.root);
+        command
+    }
+}

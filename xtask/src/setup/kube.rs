@@ -1,0 +1,208 @@
+//! A real etcd, kube-apiserver and kubectl: taken from `KUBEBUILDER_ASSETS`, or built once from
+//! the Go modules that tests/cluster/go.mod pins, into target/kube/VERSION/.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use sha2::{Digest as _, Sha256};
+
+use crate::project::Project;
+use crate::shell;
+
+/// The oldest Go that builds tests/cluster, by k8s.io/apiserver's own go.mod.
+const OLDEST_GO: (u32, u32) = (1, 26);
+
+/// The file names a folder of Kubernetes test programs holds.
+const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
+
+/// The folder with the three programs, or why there is none and what would help.
+pub(crate) fn ensure_assets(project: &Project) -> Result<Result<PathBuf, String>> {
+    if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
+        let folder = PathBuf::from(folder);
+        let missing: Vec<&str> = PROGRAMS
+            .into_iter()
+            .filter(|program| !shell::is_program(&folder.join(program)))
+            .collect();
+        ensure!(
+            missing.is_empty(),
+            "KUBEBUILDER_ASSETS is {}, which has no {}: unset it, or point it at a folder that has",
+            folder.display(),
+            missing.join(", ")
+        );
+        return Ok(Ok(folder));
+    }
+    let module = Module::open(&project.root.join("tests/cluster"))?;
+    let folder = project.target().join("kube").join(&module.kubernetes);
+    if module.is_built(&folder) {
+        return Ok(Ok(folder));
+    }
+    let Some(go) = find_go() else {
+        let (major, minor) = OLDEST_GO;
+        return Ok(Err(format!(
+            "Go {major}.{minor} or newer, or set KUBEBUILDER_ASSETS"
+        )));
+    };
+    module.build(&go, &folder)?;
+    Ok(Ok(folder))
+}
+
+/// The Go module that pins the three programs.
+struct Module {
+    folder: PathBuf,
+    /// Kubernetes' version with its leading v.
+    kubernetes: String,
+    /// Hash of all the build depends on; a folder stamped with another one is built anew.
+    stamp: String,
+}
+
+impl Module {
+    fn open(folder: &Path) -> Result<Self> {
+        let read = |name: &str| {
+            fs::read_to_string(folder.join(name))
+                .with_context(|| format!("reading {}", folder.join(name).display()))
+        };
+        let (requirements, sums) = (read("go.mod")?, read("go.sum")?);
+        let kubernetes = required_version(&requirements, "k8s.io/kubernetes")
+            .with_context(|| format!("{}/go.mod requires no k8s.io/kubernetes", folder.display()))?
+            .to_owned();
+        let mut hash = Sha256::new();
+        hash.update(requirements);
+        hash.update(sums);
+        hash.update(linker_flags(&kubernetes));
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            kubernetes,
+            stamp: crate::page::hex(&hash.finalize()),
+        })
+    }
+
+    fn is_built(&self, folder: &Path) -> bool {
+        fs::read_to_string(folder.join("stamp")).is_ok_and(|stamp| stamp == self.stamp)
+            && PROGRAMS
+                .iter()
+                .all(|program| shell::is_program(&folder.join(program)))
+    }
+
+    /// Builds the three programs; two tasks that start at once build them only once.
+    fn build(&self, go: &Path, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        let lock = fs::File::create(folder.join("lock"))?;
+        lock.lock()
+            .context("waiting for another build of these programs")?;
+        if self.is_built(folder) {
+            return Ok(());
+        }
+        eprintln!(
+            "Kubernetes {} and etcd are built once from Go modules, into {} (about 4 minutes on 2 cores)",
+            self.kubernetes,
+            folder.display()
+        );
+        let packages = [
+            ("etcd", "go.etcd.io/etcd/server/v3"),
+            ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+            ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
+        ];
+        for (program, package) in packages {
+            shell::step(&format!("building {program}"), || {
+                shell::run(
+                    Command::new(go)
+                        .args(["build", "-trimpath", "-ldflags"])
+                        .arg(linker_flags(&self.kubernetes))
+                        .arg("-o")
+                        .arg(folder.join(program))
+                        .arg(package)
+                        .env("CGO_ENABLED", "0")
+                        .current_dir(&self.folder),
+                )
+            })?;
+        }
+        fs::write(folder.join("stamp"), &self.stamp)?;
+        Ok(())
+    }
+}
+
+/// An unstamped build calls itself v0.0.0-master, and clients that look at versions misread it.
+fn linker_flags(kubernetes: &str) -> String {
+    let plain = kubernetes.trim_start_matches('v');
+    let mut parts = plain.split('.');
+    let (major, minor) = (parts.next().unwrap_or("0"), parts.next().unwrap_or("0"));
+    let version = "k8s.io/component-base/version";
+    format!(
+        "-s -w -X {version}.gitVersion={kubernetes} -X {version}.gitMajor={major} -X {version}.gitMinor={minor} -X {version}.gitTreeState=clean"
+    )
+}
+
+/// The version a go.mod requires of a module.
+fn required_version<'a>(requirements: &'a str, module: &str) -> Option<&'a str> {
+    requirements.lines().find_map(|line| {
+        let mut words = line
+            .split_whitespace()
+            .skip_while(|word| *word == "require");
+        (words.next() == Some(module)).then(|| words.next())?
+    })
+}
+
+fn find_go() -> Option<PathBuf> {
+    let go = shell::on_path("go").or_else(|| {
+        let usual = PathBuf::from("/usr/local/go/bin/go");
+        shell::is_program(&usual).then_some(usual)
+    })?;
+    let said = shell::read(Command::new(&go).arg("version")).ok()?;
+    match go_version(&said) {
+        Some(version) if version >= OLDEST_GO => Some(go),
+        _ => {
+            eprintln!("  {} is too old: {said}", go.display());
+            None
+        }
+    }
+}
+
+/// `go version go1.26.8 linux/amd64` is (1, 26).
+fn go_version(said: &str) -> Option<(u32, u32)> {
+    let version = said.split_whitespace().nth(2)?.strip_prefix("go")?;
+    let mut parts = version.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn go_is_compared_by_number() {
+        assert_eq!(go_version("go version go1.26.8 linux/amd64"), Some((1, 26)));
+        assert_eq!(
+            go_version("go version go1.27rc1 linux/arm64"),
+            Some((1, 27))
+        );
+        assert_eq!(go_version("go version devel +abc"), None);
+        assert!((1, 9) < OLDEST_GO && OLDEST_GO <= (1, 100));
+    }
+
+    #[test]
+    fn the_pinned_version_is_read_from_both_forms_of_a_requirement() {
+        let block = "require (\n\tk8s.io/api v0.36.3 // indirect\n\tk8s.io/kubernetes v1.36.3 // indirect\n)\n";
+        assert_eq!(
+            required_version(block, "k8s.io/kubernetes"),
+            Some("v1.36.3")
+        );
+        let line = "require k8s.io/kubernetes v1.35.4\n";
+        assert_eq!(required_version(line, "k8s.io/kubernetes"), Some("v1.35.4"));
+        assert_eq!(required_version(line, "k8s.io/api"), None);
+    }
+
+    #[test]
+    fn this_checkout_pins_a_version() -> Result<()> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cluster");
+        let module = Module::open(&folder)?;
+        assert!(
+            module.kubernetes.starts_with("v1."),
+            "{}",
+            module.kubernetes
+        );
+        assert_eq!(module.stamp.len(), 64, "a whole hash");
+        Ok(())
+    }
+}

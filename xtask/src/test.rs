@@ -1,0 +1,134 @@
+//! `test`: build the page and the binary, run every test, and sum up what all runners counted.
+//!
+//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`,
+//! `KUBEBUILDER_ASSETS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
+//! `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
+
+mod counts;
+
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{fs, thread};
+
+use anyhow::{Context as _, Result, bail};
+
+use self::counts::Counts;
+use crate::page::PageProfile;
+use crate::project::Project;
+use crate::setup::{Installs, browser, kube};
+use crate::{bench, build, page, shell};
+
+/// Runs all tests; the last line on standard output is `N passed, N failed, N skipped`.
+pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<()> {
+    let start = Instant::now();
+    let kube = kube::ensure_assets(project)?;
+    if let Err(wanted) = &kube {
+        eprintln!("  no kube-apiserver; its tests are skipped unless you install {wanted}");
+    }
+    let browser = browser::ensure(installs)?;
+    if browser.is_none() {
+        eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
+    }
+    page::build(project, installs, PageProfile::Release)?;
+    let binary = build::binary(project, false)?;
+
+    let mut command = project.cargo("test");
+    command
+        .arg("--no-fail-fast")
+        .env("WATCHSCOPE_TEST_BINARY", &binary);
+    if let Ok(folder) = &kube {
+        command.env("KUBEBUILDER_ASSETS", folder);
+    }
+    if let Some(browser) = &browser {
+        command
+            .env("CHROME", &browser.chrome)
+            .env("CHROMEDRIVER", &browser.chromedriver);
+    }
+    if long {
+        command
+            .env("WATCHSCOPE_TEST_LONG", "1")
+            .args(["--", "--include-ignored"]);
+    }
+    eprintln!("» running the tests");
+    let counts = counted(&mut command)?;
+
+    let seconds = start.elapsed().as_secs();
+    eprintln!(
+        "  tests: done in {} min {:02} s, builds included",
+        seconds / 60,
+        seconds % 60
+    );
+    if counts.long > 0 {
+        eprintln!("  {} long tests were not asked for (--long)", counts.long);
+    }
+    if long {
+        write_report(project, &counts, seconds)?;
+    }
+    println!("{counts}");
+    std::io::stdout().flush()?;
+    if counts.failed > 0 {
+        bail!("{} tests failed", counts.failed);
+    }
+    if shell::on_ci() && counts.skipped > 0 {
+        bail!(
+            "{} tests were skipped, and with CI=true none may be",
+            counts.skipped
+        );
+    }
+    Ok(())
+}
+
+/// Runs a test command, passing on what it writes, and counts.
+fn counted(command: &mut Command) -> Result<Counts> {
+    let line = shell::command_line(command);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("starting `{line}`"))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = stdout.zip(stderr).context("both outputs are piped")?;
+    let from_stderr = thread::Builder::new()
+        .name("standard error".to_owned())
+        .spawn(move || pass_on(stderr, std::io::stderr()))?;
+    let mut counts = pass_on(stdout, std::io::stdout())?;
+    match from_stderr.join() {
+        Ok(counted) => counts.add(counted?),
+        Err(_) => bail!("reading what `{line}` wrote failed"),
+    }
+    let status = child.wait()?;
+    if !status.success() && counts.failed == 0 {
+        // A runner that did not build, or died before it could count.
+        counts.failed = 1;
+    }
+    Ok(counts.settled())
+}
+
+/// Copies line by line and counts on the way.
+fn pass_on(from: impl Read, mut to: impl Write) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 {
+        to.write_all(&line)?;
+        counts.read_line(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    to.flush()?;
+    Ok(counts)
+}
+
+/// The record of a long run, to be committed.
+fn write_report(project: &Project, counts: &Counts, seconds: u64) -> Result<()> {
+    let path = project.root.join("docs/long-test.md");
+    let text = format!(
+        "# The long tests\n\nWritten by `cargo xtask test --long`.\n\n{}\n\n{counts}, in {} min {:02} s, builds included.\n",
+        bench::machine(project)?,
+        seconds / 60,
+        seconds % 60,
+    );
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    eprintln!("  report written to {}", path.display());
+    Ok(())
+}
