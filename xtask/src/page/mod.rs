@@ -94,14 +94,17 @@ fn bind(module: &Path, profile: PageProfile) -> Result<BTreeMap<String, names::S
         .generate_output()
         .with_context(|| format!("making the JavaScript for {}", module.display()))?;
     // `js()` does not hold them, so the page would load without them and fail later.
+    // Every crate with bindings is listed; those that bring no JavaScript have an empty list.
+    let foreign: Vec<&String> = output
+        .snippets()
+        .iter()
+        .filter(|(_, inline)| !inline.is_empty())
+        .map(|(name, _)| name)
+        .chain(output.local_modules().keys())
+        .collect();
     ensure!(
-        output.snippets().is_empty() && output.local_modules().is_empty(),
-        "a crate of the page brings JavaScript of its own (snippets of {:?}), which the page build does not carry: use a crate without",
-        output
-            .snippets()
-            .keys()
-            .chain(output.local_modules().keys())
-            .collect::<Vec<_>>()
+        foreign.is_empty(),
+        "crates of the page bring JavaScript of their own ({foreign:?}), which the page build does not carry: do without it"
     );
     let script = output.js().as_bytes().to_vec();
     let wasm = output.wasm_mut().emit_wasm();
