@@ -431,11 +431,7 @@ impl State {
                     .insert(event.watch.clone(), Watch::new(event, now));
             }
             Event::Finding(event) => self.apply_finding(event, now),
-            Event::Loss(event) => {
-                if event.watch.is_none() {
-                    self.lost += event.count;
-                }
-            }
+            Event::Loss(event) if event.watch.is_none() => self.lost += event.count,
             Event::Clock(event) => self.clock_off_ms = Some(event.off_ms),
             _ => {}
         }
@@ -708,10 +704,8 @@ impl Watch {
                     since: now,
                 });
             }
-            Event::RequestAnswered(event) => {
-                if event.error.is_some() || event.status.is_none_or(|status| status != 200) {
-                    self.request = None;
-                }
+            Event::RequestAnswered(event) if event.error.is_some() || event.status != Some(200) => {
+                self.request = None;
             }
             Event::ListPage(event) => self.apply_page(&event.resource_version, event.items, now),
             Event::ListComplete(event) => self.apply_list(event, now),

@@ -116,10 +116,12 @@ pub struct Frame<'a> {
 /// # Errors
 /// If the frame is cut, damaged, too large, of a later version or of an unknown kind.
 pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
-    let header = bytes.get(..HEADER_BYTES).ok_or(DecodeError::Truncated {
-        at: bytes.len(),
-        needed: HEADER_BYTES - bytes.len(),
-    })?;
+    let header = bytes
+        .get(..HEADER_BYTES)
+        .ok_or_else(|| DecodeError::Truncated {
+            at: bytes.len(),
+            needed: HEADER_BYTES - bytes.len(),
+        })?;
     let kind = match header[0] {
         b'H' => FrameKind::Head,
         b'S' => FrameKind::Segment,
@@ -137,10 +139,12 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
         return Err(DecodeError::OverBudget { input: bytes.len() });
     }
     let end = HEADER_BYTES + length;
-    let payload = bytes.get(HEADER_BYTES..end).ok_or(DecodeError::Truncated {
-        at: bytes.len(),
-        needed: end - bytes.len(),
-    })?;
+    let payload = bytes
+        .get(HEADER_BYTES..end)
+        .ok_or_else(|| DecodeError::Truncated {
+            at: bytes.len(),
+            needed: end - bytes.len(),
+        })?;
     let (expected, found) = (word(6), crc32fast::hash(payload));
     if expected != found {
         return Err(DecodeError::Checksum { expected, found });

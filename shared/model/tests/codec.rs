@@ -1,0 +1,334 @@
+//! The codec's promises, over random logs: identity, cuts, chapters alone, hostile bytes, old versions.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use watchscope_model::codec::{ChapterReader, ChapterWriter, decode_chapter};
+use watchscope_model::event::{
+    Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened, Gap,
+    ListComplete, ListPage, Loss, Note, RequestAnswered, RequestSent, StreamEnded, StreamError,
+    StreamOpened, WatchPhase, WatchStarted, WatchStopped,
+};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::{
+    Author, Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason,
+};
+use watchscope_model::{
+    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Text,
+    Time, Uid, WatchName,
+};
+
+/// Counts what this thread allocates at most at once, to check the decoder's bound.
+struct Counting;
+
+thread_local! {
+    static NOW: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+#[expect(
+    unsafe_code,
+    reason = "a counting allocator can only be written with the unsafe trait of the standard library"
+)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = NOW.try_with(|now| {
+            now.set(now.get() + layout.size() as isize);
+            let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
+        });
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        let _ = NOW.try_with(|now| now.set(now.get() - layout.size() as isize));
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = NOW.get();
+    PEAK.set(before);
+    let result = work();
+    (result, usize::try_from(PEAK.get() - before).unwrap_or(0))
+}
+
+fn watch() -> impl Strategy<Value = WatchName> {
+    prop::sample::select(vec!["shop/pods", "shop/configmaps", "-/nodes"]).prop_map(WatchName::from)
+}
+
+fn version() -> impl Strategy<Value = ResourceVersion> {
+    prop_oneof![
+        8 => (1_000u64..5_000).prop_map(ResourceVersion::Number),
+        1 => any::<u64>().prop_map(ResourceVersion::Number),
+        1 => "[a-z0-9]{0,30}".prop_map(|text| ResourceVersion::parse(&text)),
+    ]
+}
+
+fn object() -> impl Strategy<Value = Arc<Object>> {
+    let uid = prop_oneof![
+        any::<[u8; 16]>().prop_map(Uid::Uuid),
+        (0u8..4).prop_map(|uid| Uid::Uuid([uid; 16])),
+        "[a-z]{0,5}".prop_map(|text| Uid::parse(&text)),
+    ];
+    (prop::option::of("[ab]"), "web-[0-9]{1,2}", uid).prop_map(|(namespace, name, uid)| {
+        Arc::new(Object {
+            namespace: namespace.map(Text::from),
+            name: name.into(),
+            uid,
+        })
+    })
+}
+
+fn word<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
+    prop::sample::select(all)
+}
+
+fn text() -> impl Strategy<Value = Text> {
+    "\\PC{0,12}".prop_map(Text::from)
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let change = (
+        watch(),
+        prop::option::of(any::<u64>().prop_map(StreamId)),
+        word(ChangeType::ALL),
+        word(Origin::ALL),
+        object(),
+        version(),
+        prop::option::of(any::<u64>()),
+        prop::option::of(text()),
+        prop::option::of(text()),
+        prop::option::of(any::<u64>()),
+    )
+        .prop_map(
+            |(
+                watch,
+                stream,
+                change,
+                origin,
+                object,
+                resource_version,
+                generation,
+                manager,
+                subresource,
+                bytes,
+            )| {
+                Change {
+                    watch,
+                    stream,
+                    change,
+                    origin,
+                    object,
+                    resource_version,
+                    generation,
+                    manager,
+                    subresource,
+                    bytes,
+                }
+                .into()
+            },
+        );
+    let small = any::<u16>().prop_map(u64::from).boxed();
+    prop_oneof![
+        8 => change,
+        1 => (text(), text(), text()).prop_map(|(cluster, server, version)| ClusterConnected { cluster, server, version }.into()),
+        1 => (small.clone(), text(), text(), prop::option::of(text())).prop_map(|(id, server, remote, alpn)| {
+            ConnectionOpened { connection: ConnectionId(id % 4), server, remote, alpn, tls: None }.into()
+        }),
+        1 => (small.clone(), word(Cause::ALL)).prop_map(|(id, cause)| ConnectionClosed { connection: ConnectionId(id % 4), cause }.into()),
+        2 => (watch(), text(), prop::option::of(text())).prop_map(|(watch, group, namespace)| WatchStarted {
+            watch, group, version: "v1".into(), resource: "pods".into(), namespace, label_selector: None, field_selector: None,
+        }.into()),
+        2 => (watch(), prop::option::of(word(Phase::ALL)), word(Phase::ALL), word(PhaseReason::ALL), prop::option::of(any::<u64>()))
+            .prop_map(|(watch, from, to, reason, delay_ms)| WatchPhase { watch, from, to, reason, delay_ms }.into()),
+        1 => watch().prop_map(|watch| WatchStopped { watch, reason: PhaseReason::StopRequested }.into()),
+        2 => (watch(), small.clone(), small.clone()).prop_map(|(watch, request, seconds)| RequestSent {
+            watch, request: RequestId(request), connection: ConnectionId(request % 4), verb: "watch".into(),
+            path: "/api/v1/pods".into(), query: Some(format!("watch=1&timeoutSeconds={seconds}")),
+        }.into()),
+        1 => (watch(), small.clone(), prop::option::of(any::<u16>()), text(), prop::option::of(any::<String>())).prop_map(|(watch, request, status, value, error)| {
+            RequestAnswered { watch, request: RequestId(request), status, headers: Headers(vec![("audit-id".into(), value)]), retry_after_ms: None, error }.into()
+        }),
+        1 => (watch(), version(), small.clone()).prop_map(|(watch, resource_version, items)| ListPage {
+            watch, request: RequestId(1), resource_version, items, remaining: None }.into()),
+        1 => (watch(), version(), small.clone()).prop_map(|(watch, resource_version, items)| ListComplete {
+            watch, resource_version, items, added: 0, changed: 1, removed: 2 }.into()),
+        2 => (watch(), small.clone(), small.clone(), prop::option::of(version())).prop_map(|(watch, stream, request, resource_version)| StreamOpened {
+            watch, stream: StreamId(stream), request: RequestId(request), resource_version }.into()),
+        2 => (watch(), small.clone(), word(Cause::ALL)).prop_map(|(watch, stream, cause)| StreamEnded {
+            watch, stream: StreamId(stream), cause, age_ms: 5, events: 6, bytes: 7 }.into()),
+        2 => (watch(), small.clone(), version(), prop::option::of(any::<bool>())).prop_map(|(watch, stream, resource_version, initial_events_end)| Bookmark {
+            watch, stream: StreamId(stream), resource_version, initial_events_end }.into()),
+        1 => (watch(), small.clone(), any::<String>()).prop_map(|(watch, stream, message)| StreamError {
+            watch, stream: StreamId(stream), code: 410, reason: Some("Expired".into()), message: Some(message) }.into()),
+        1 => (watch(), prop::option::of(version()), word(Cause::ALL), any::<bool>()).prop_map(|(watch, from, reason, resumed)| Gap {
+            watch, since: Seq(0), from, to: None, reason, resumed, lost: resumed.then_some(0) }.into()),
+        1 => (any::<u32>(), prop::option::of(watch())).prop_map(|(count, watch)| Loss {
+            place: LossPlace::Frame, count: count.into(), from_seq: None, to_seq: None, watch, bytes: Some(9), reason: None }.into()),
+        1 => any::<i64>().prop_map(|off_ms| Clock { off_ms }.into()),
+        1 => any::<String>().prop_map(|text| Note { author: Author::Story, text, watch: None }.into()),
+    ]
+}
+
+fn log() -> impl Strategy<Value = Vec<Record>> {
+    prop::collection::vec((event(), 0i64..50_000), 1..120).prop_map(|events| {
+        let mut state = State::default();
+        let mut at = Time(1_763_715_600_000_000);
+        (1..)
+            .zip(events)
+            .map(|(seq, (mut event, later))| {
+                at = at.plus_micros(later);
+                state.complete(&mut event);
+                let record = Record {
+                    seq: Seq(seq),
+                    at,
+                    event,
+                };
+                state.apply(&record);
+                record
+            })
+            .collect()
+    })
+}
+
+fn folded(records: &[Record]) -> State {
+    let mut state = State::default();
+    records.iter().for_each(|record| state.apply(record));
+    state
+}
+
+/// Encodes `records` as one chapter after `before`, sealing after every `run` records.
+fn chapter(before: &State, records: &[Record], run: usize) -> Vec<u8> {
+    let (mut writer, mut bytes) = ChapterWriter::open("log".into(), "epoch".into(), before);
+    for run in records.chunks(run) {
+        run.iter().for_each(|record| writer.push(record));
+        bytes.extend(writer.seal().unwrap());
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_chapter_decodes_to_what_was_written(records in log(), run in 1usize..40) {
+        let (opening, decoded) = decode_chapter(&chapter(&State::default(), &records, run)).unwrap();
+        prop_assert_eq!(opening.state, State::default());
+        prop_assert_eq!(decoded, records);
+    }
+
+    #[test]
+    fn the_fold_of_a_snapshot_and_the_rest_equals_the_fold_from_the_start_at_every_cut(records in log()) {
+        let whole = folded(&records);
+        for cut in 0..=records.len() {
+            let (before, after) = records.split_at(cut);
+            let (opening, decoded) = decode_chapter(&chapter(&folded(before), after, 7)).unwrap();
+            prop_assert_eq!(&opening.state, &folded(before));
+            let mut state = opening.state;
+            decoded.iter().for_each(|record| state.apply(record));
+            prop_assert_eq!(&state, &whole);
+        }
+    }
+
+    #[test]
+    fn a_reader_who_joins_between_two_segments_reads_on(records in log(), at in 0usize..120) {
+        let at = at.min(records.len());
+        let (mut writer, _) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+        records[..at].iter().for_each(|record| writer.push(record));
+        writer.seal();
+        let state = folded(&records[..at]);
+        let (mut reader, opening) = ChapterReader::open(&writer.head_snapshot(&state)).unwrap();
+        prop_assert_eq!(&opening.state, &state);
+        records[at..].iter().for_each(|record| writer.push(record));
+        if let Some(segment) = writer.seal() {
+            let decoded: Option<Vec<Record>> = reader.segment(&segment).unwrap().into_iter().collect();
+            prop_assert_eq!(decoded.as_deref(), Some(&records[at..]));
+        }
+    }
+
+    #[test]
+    fn the_same_state_is_written_the_same_whatever_its_history(records in log()) {
+        let state = folded(&records);
+        let (opening, _) = decode_chapter(&chapter(&state, &[], 1)).unwrap();
+        prop_assert_eq!(chapter(&opening.state, &[], 1), chapter(&state, &[], 1));
+    }
+
+    #[test]
+    fn damaged_chapters_are_refused_without_panic_and_within_the_memory_bound(
+        records in log(), cut in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let mut bytes = chapter(&folded(&records[..records.len() / 2]), &records[records.len() / 2..], 9);
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        for (at, value) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        let (_, peak) = peak_of(|| decode_chapter(&bytes));
+        prop_assert!(peak <= bytes.len() * 16 + (1 << 20), "{} bytes took {peak}", bytes.len());
+    }
+
+    #[test]
+    fn hostile_payloads_behind_a_right_checksum_stay_within_the_memory_bound(
+        payload in prop::collection::vec(any::<u8>(), 0..4_000), small in any::<bool>(), kind in prop::sample::select(vec![b'H', b'S']),
+    ) {
+        let payload: Vec<u8> = if small { payload.iter().map(|byte| byte % 4).collect() } else { payload };
+        let mut bytes = vec![kind, 1];
+        bytes.extend((payload.len() as u32).to_le_bytes());
+        bytes.extend(crc32fast::hash(&payload).to_le_bytes());
+        bytes.extend(&payload);
+        let mut input = if kind == b'S' { chapter(&State::default(), &[], 1) } else { Vec::new() };
+        input.extend(&bytes);
+        let (_, peak) = peak_of(|| decode_chapter(&input));
+        prop_assert!(peak <= input.len() * 16 + (1 << 20), "{} bytes took {peak}", input.len());
+    }
+}
+
+/// One record of every kind, always the same.
+fn every_kind() -> Vec<Record> {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = event();
+    let mut found: Vec<Event> = Vec::new();
+    for _ in 0..2_000 {
+        let event = strategy.new_tree(&mut runner).unwrap().current();
+        if found.iter().all(|other| other.kind() != event.kind()) {
+            found.push(event);
+        }
+    }
+    found.sort_by_key(Event::kind);
+    (1..)
+        .zip(found)
+        .map(|(seq, event)| Record {
+            seq: Seq(seq),
+            at: Time(1_763_715_600_000_000 + seq as i64 * 1_500),
+            event,
+        })
+        .collect()
+}
+
+#[test]
+fn a_file_of_every_format_version_is_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    let path = format!("{folder}/version-1.chapter");
+    if std::env::var_os("WATCHSCOPE_WRITE_FIXTURES").is_some() {
+        let records = every_kind();
+        std::fs::write(&path, chapter(&State::default(), &records, 5)).unwrap();
+        let lines: Vec<String> = records
+            .iter()
+            .map(watchscope_model::json::to_line)
+            .collect();
+        std::fs::write(format!("{folder}/version-1.jsonl"), lines.join("\n") + "\n").unwrap();
+    }
+    let (_, records) = decode_chapter(&std::fs::read(path).unwrap()).unwrap();
+    let lines: Vec<String> = records
+        .iter()
+        .map(watchscope_model::json::to_line)
+        .collect();
+    let expected = std::fs::read_to_string(format!("{folder}/version-1.jsonl")).unwrap();
+    assert_eq!(lines, expected.lines().collect::<Vec<_>>());
+}
