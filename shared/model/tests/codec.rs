@@ -1,5 +1,7 @@
 //! The codec's promises, over random logs: identity, cuts, chapters alone, hostile bytes, old versions.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
