@@ -1,4 +1,5 @@
 //! The backend library.
 
+pub mod control;
 pub mod session;
 pub mod web;

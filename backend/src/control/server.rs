@@ -1,0 +1,182 @@
+//! The instance's half of the token socket.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io, process};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::timeout;
+
+use super::folder::{FolderError, Folders};
+use super::{DEADLINE, MAX_LINE_BYTES};
+use crate::session::{Base, LINK_LIFETIME, Sessions};
+use crate::web::hosts::AllowedHosts;
+
+/// The token socket of this instance; its file goes when this is dropped.
+#[derive(Debug)]
+pub struct ControlSocket {
+    listener: UnixListener,
+    path: PathBuf,
+    inode: u64,
+}
+
+impl ControlSocket {
+    /// Opens the socket of the instance on `port`. A dead one of that name is replaced.
+    ///
+    /// # Errors
+    /// See [`BindError`]; the instance can serve without it, but `watchscope token` will not find it.
+    pub fn bind(folders: &Folders, port: u16) -> Result<Self, BindError> {
+        let folder = folders.for_a_socket()?;
+        let path = folder.join(format!("{port}.sock"));
+        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+            return Err(BindError::Alive { path });
+        }
+        let bind_error = |source| BindError::Bind {
+            path: path.clone(),
+            source,
+        };
+        // It appears under its name only once it answers and has its mode, so nobody takes it for a dead one.
+        let hidden = folder.join(format!(".{port}.{}", process::id()));
+        remove(&hidden).map_err(bind_error)?;
+        let listener = UnixListener::bind(&hidden).map_err(bind_error)?;
+        let inode = fs::set_permissions(&hidden, fs::Permissions::from_mode(0o600))
+            .and_then(|()| fs::rename(&hidden, &path))
+            .and_then(|()| fs::metadata(&path))
+            .map_err(bind_error)?
+            .ino();
+        Ok(Self {
+            listener,
+            path,
+            inode,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Answers, one conversation after the other, until dropped.
+    pub async fn serve(&self, sessions: &Sessions, base: &Base, hosts: &AllowedHosts) {
+        loop {
+            // A failed accept is that caller's own trouble, or ends with the next free file descriptor.
+            let Ok((mut stream, _)) = self.listener.accept().await else {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            };
+            let conversation = async {
+                let asked = read_line(&mut stream).await?;
+                let answer = match asked.as_deref().map(Request::parse) {
+                    None => return Ok(()),
+                    Some(Ok(request)) => request.answer(sessions, base, hosts),
+                    Some(Err(problem)) => format!("error {problem}\n"),
+                };
+                stream.write_all(answer.as_bytes()).await
+            };
+            match timeout(DEADLINE, conversation).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "a conversation on the token socket broke off")
+                }
+                Err(_) => tracing::debug!("a conversation on the token socket took too long"),
+            }
+        }
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        // Only if it is still ours: a later instance may have replaced it.
+        if fs::metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Why the token socket could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// No folder for it.
+    #[error("no folder for the token socket: {0}")]
+    Folder(#[from] FolderError),
+    /// Another instance answers there: same port on another address.
+    #[error("another watchscope answers at {}", path.display())]
+    Alive {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The system refuses.
+    #[error("cannot open the token socket {}: {source}", path.display())]
+    Bind {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What can be asked.
+struct Request {
+    revokes: bool,
+    base: Option<Base>,
+}
+
+impl Request {
+    fn parse(line: &str) -> Result<Self, String> {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let revokes = match verb {
+            "link" => false,
+            "revoke" => true,
+            _ => {
+                return Err(
+                    "this watchscope is of another version: link or revoke was expected".to_owned(),
+                );
+            }
+        };
+        let base = (!rest.is_empty())
+            .then(|| rest.parse())
+            .transpose()
+            .map_err(|error| format!("{error}"))?;
+        Ok(Self { revokes, base })
+    }
+
+    fn answer(self, sessions: &Sessions, base: &Base, hosts: &AllowedHosts) -> String {
+        let base = self.base.unwrap_or_else(|| base.clone());
+        if !hosts.allows(base.host()) {
+            return format!(
+                "error this watchscope does not answer to {}; start it with --allow-host\n",
+                base.host()
+            );
+        }
+        if self.revokes {
+            sessions.revoke();
+            tracing::info!("all sessions were revoked");
+        }
+        format!("ok {}\n", sessions.new_link(base, LINK_LIFETIME))
+    }
+}
+
+/// One line without its line feed; nothing if the other side left without a word.
+pub(super) async fn read_line(stream: &mut UnixStream) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    BufReader::new(stream.take(MAX_LINE_BYTES))
+        .read_line(&mut line)
+        .await?;
+    match line.strip_suffix('\n') {
+        Some(whole) => Ok(Some(whole.to_owned())),
+        None if line.is_empty() => Ok(None),
+        None => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a line that does not end",
+        )),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,212 @@
+//! The checks every request passes, in this order: Host, then Origin, then session or bearer.
+//!
+//! A pure judgement over method, target and headers. No forwarded header (`X-Forwarded-*`, `Forwarded`) is ever read.
+
+use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use http::uri::Scheme;
+use http::{HeaderMap, HeaderName, Method, Uri};
+
+use super::hosts::{AllowedHosts, HostPort};
+use super::refusals::Refusal;
+use crate::session::{CredentialError, Grant, Sessions, TokenFile};
+
+/// The header by which a browser says whose page fetches.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Values of our cookie that are looked at; an honest browser sends one.
+const MAX_COOKIE_VALUES: usize = 8;
+
+/// What the checks need to know.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The names we answer to.
+    pub hosts: AllowedHosts,
+    /// Sessions and links.
+    pub sessions: Sessions,
+    /// What scripts send as Bearer.
+    pub token_file: Option<TokenFile>,
+}
+
+/// A request that may go on.
+#[derive(Clone, Debug)]
+pub enum Pass {
+    /// To what needs no session: the page, and the state of the session itself.
+    Open,
+    /// With the right to see the log.
+    Granted(Grant),
+}
+
+impl Policy {
+    /// Judges a request by its head.
+    ///
+    /// # Errors
+    /// The refusal to answer with.
+    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Pass, Refusal> {
+        let host = self.host(uri, headers)?;
+        let door = Door::of(method, uri.path());
+        if door == Door::SessionStatus {
+            return Ok(Pass::Open);
+        }
+        let from_own_page = own_origin(headers, &host)?;
+        let reads = matches!(*method, Method::GET | Method::HEAD);
+        match door {
+            Door::SessionStatus | Door::Page if reads || from_own_page => Ok(Pass::Open),
+            Door::SessionStatus | Door::Page => Err(Refusal::OriginMissing),
+            Door::Socket => self.credentials(headers, from_own_page, Without::Nothing),
+            Door::Api if reads => {
+                self.credentials(headers, from_own_page, Without::SameOriginFetch)
+            }
+            Door::Api => self.credentials(headers, from_own_page, Without::Nothing),
+        }
+    }
+
+    /// The one host the request names, if we answer to it.
+    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<HostPort, Refusal> {
+        let mut named = headers.get_all(HOST).iter();
+        let header = named.next().ok_or(Refusal::HostMalformed)?;
+        if named.next().is_some() {
+            return Err(Refusal::HostMalformed);
+        }
+        // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
+        let text = match uri.authority() {
+            Some(authority) if uri.scheme() == Some(&Scheme::HTTP) => authority.as_str(),
+            Some(_) => return Err(Refusal::HostMalformed),
+            None => header.to_str().map_err(|_| Refusal::HostMalformed)?,
+        };
+        let host = HostPort::parse(text).map_err(|_| Refusal::HostMalformed)?;
+        if self.hosts.allows(&host) {
+            Ok(host)
+        } else {
+            Err(Refusal::HostNotAllowed)
+        }
+    }
+
+    fn credentials(
+        &self,
+        headers: &HeaderMap,
+        from_own_page: bool,
+        without: Without,
+    ) -> Result<Pass, Refusal> {
+        if let Some(bearer) = bearer(headers) {
+            return self.bearer(headers, bearer);
+        }
+        let cookies = self.cookies(headers);
+        if cookies.is_empty() {
+            return Err(Refusal::NoSession);
+        }
+        if !from_own_page {
+            match without {
+                Without::Nothing => return Err(Refusal::OriginMissing),
+                Without::SameOriginFetch if !is_same_origin_fetch(headers) => {
+                    return Err(Refusal::FetchSite);
+                }
+                Without::SameOriginFetch => {}
+            }
+        }
+        let grant = self
+            .sessions
+            .grant_session(cookies)
+            .ok_or(Refusal::NoSession)?;
+        Ok(Pass::Granted(grant))
+    }
+
+    fn bearer(&self, headers: &HeaderMap, bearer: &str) -> Result<Pass, Refusal> {
+        if headers.contains_key(ORIGIN) {
+            return Err(Refusal::BearerWithOrigin);
+        }
+        let token = match self.token_file.as_ref().map(TokenFile::read).transpose() {
+            Ok(token) => token,
+            Err(error) => {
+                tracing::error!(%error, "the token file cannot be used");
+                return Err(Refusal::TokenFileUnreadable);
+            }
+        };
+        let grant = self.sessions.grant_bearer(bearer, token.as_ref())?;
+        Ok(Pass::Granted(grant))
+    }
+
+    /// Whether the request's cookie is that of a living session.
+    #[must_use]
+    pub fn has_session(&self, headers: &HeaderMap) -> bool {
+        self.sessions.grant_session(self.cookies(headers)).is_some()
+    }
+
+    /// The values of our cookie.
+    fn cookies<'a>(&self, headers: &'a HeaderMap) -> Vec<&'a str> {
+        let name = self.sessions.cookie_name();
+        headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|header| header.to_str().ok())
+            .flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .filter_map(|(key, value)| (key == name).then_some(value))
+            .take(MAX_COOKIE_VALUES)
+            .collect()
+    }
+}
+
+/// What stands in for a missing Origin next to a cookie.
+#[derive(Clone, Copy)]
+enum Without {
+    Nothing,
+    SameOriginFetch,
+}
+
+/// Where a request wants in. Routes below `/api` and `/ws` that do not exist are guarded like those that do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Page,
+    SessionStatus,
+    Api,
+    Socket,
+}
+
+impl Door {
+    fn of(method: &Method, path: &str) -> Self {
+        let first = path.split('/').nth(1).unwrap_or_default();
+        match first {
+            "ws" => Self::Socket,
+            "api" => Self::Api,
+            "session" if path == "/session" && *method == Method::GET => Self::SessionStatus,
+            _ => Self::Page,
+        }
+    }
+}
+
+impl From<CredentialError> for Refusal {
+    fn from(error: CredentialError) -> Self {
+        match error {
+            CredentialError::Wrong => Self::WrongCredential,
+            CredentialError::TooManyFailures => Self::TooManyFailures,
+        }
+    }
+}
+
+/// Whether the request carries the Origin of our own page; a foreign one is refused on every route.
+fn own_origin(headers: &HeaderMap, host: &HostPort) -> Result<bool, Refusal> {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let Some(origin) = origins.next() else {
+        return Ok(false);
+    };
+    let own =
+        origins.next().is_none() && origin.to_str().is_ok_and(|origin| host.is_origin(origin));
+    if own {
+        Ok(true)
+    } else {
+        Err(Refusal::OriginForeign)
+    }
+}
+
+/// A page cannot set this header; a fetch from another port of this host says `same-site`, a link `none`.
+fn is_same_origin_fetch(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(SEC_FETCH_SITE).iter();
+    values.next().is_some_and(|value| value == "same-origin") && values.next().is_none()
+}
+
+/// What follows `Bearer`, the scheme's name in any case (RFC 9110 section 11.1).
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, credential) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| credential.trim())
+}

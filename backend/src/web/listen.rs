@@ -1,0 +1,233 @@
+//! Where to listen: loopback unless asked for otherwise, and then only for names that were allowed.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+
+use tokio::net::TcpListener;
+
+use super::hosts::{AllowedHosts, HostPort};
+use crate::session::Base;
+
+/// The port of a run that names none.
+pub const DEFAULT_PORT: u16 = 8080;
+/// Ports tried after the default one before the system picks.
+const NEXT_PORTS: u16 = 100;
+
+/// Where to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// `127.0.0.1:8080`, or the next free port.
+    Default,
+    /// Exactly there; port 0 takes any.
+    At(SocketAddr),
+}
+
+impl Listen {
+    /// Binds.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub async fn bind(self, hosts: &AllowedHosts) -> Result<TcpListener, ListenError> {
+        match self {
+            Self::Default => bind_default(DEFAULT_PORT).await,
+            Self::At(address) => {
+                if !address.ip().is_loopback() && hosts.first_added().is_none() {
+                    return Err(ListenError::OpenToOthers { address });
+                }
+                TcpListener::bind(address)
+                    .await
+                    .map_err(|source| match source.kind() {
+                        io::ErrorKind::AddrInUse => ListenError::Taken { address },
+                        _ => ListenError::Bind { address, source },
+                    })
+            }
+        }
+    }
+}
+
+impl FromStr for Listen {
+    type Err = ListenError;
+
+    fn from_str(text: &str) -> Result<Self, ListenError> {
+        let spelled = match text.strip_prefix("localhost:") {
+            Some(port) => format!("{}:{port}", Ipv4Addr::LOCALHOST),
+            None => text.to_owned(),
+        };
+        spelled
+            .parse()
+            .map(Self::At)
+            .map_err(|_| ListenError::Malformed {
+                text: text.to_owned(),
+            })
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => write!(f, "{}:{DEFAULT_PORT}", Ipv4Addr::LOCALHOST),
+            Self::At(address) => address.fmt(f),
+        }
+    }
+}
+
+async fn bind_default(first: u16) -> Result<TcpListener, ListenError> {
+    let mut ports = (first..first.saturating_add(NEXT_PORTS)).chain([0]);
+    loop {
+        let port = ports.next().unwrap_or_default();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        match TcpListener::bind(address).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != 0 => {}
+            Err(source) => return Err(ListenError::Bind { address, source }),
+        }
+    }
+}
+
+/// The base of links to a listener at `address`: the address itself on loopback, since another program may hold the same
+/// port of `localhost`'s other address; else the first allowed name.
+#[must_use]
+pub fn link_base(address: SocketAddr, hosts: &AllowedHosts) -> Base {
+    let name = match (address.ip(), hosts.first_added()) {
+        (ip, Some(name)) if !ip.is_loopback() => name.to_owned(),
+        (IpAddr::V4(ip), _) => ip.to_string(),
+        (IpAddr::V6(ip), _) => format!("[{ip}]"),
+    };
+    Base::new(HostPort::new(&name, address.port()))
+}
+
+/// Why we cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Not an address.
+    #[error("--listen {text:?}: use ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0")]
+    Malformed {
+        /// What was given.
+        text: String,
+    },
+    /// Others could reach it, and no name is allowed for them.
+    #[error(
+        "--listen {address}: others could reach it there; name the host they will use with --allow-host NAME, or listen on 127.0.0.1"
+    )]
+    OpenToOthers {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The port asked for is taken.
+    #[error(
+        "--listen {address}: the port is taken; name another, or leave --listen out to take the next free one"
+    )]
+    Taken {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The system refuses.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ListenError {
+    /// 2 for wrong usage, 1 for what failed.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Malformed { .. } | Self::OpenToOthers { .. } => 2,
+            Self::Taken { .. } | Self::Bind { .. } => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn refused(listen: &str, hosts: &AllowedHosts) -> ListenError {
+        listen
+            .parse::<Listen>()
+            .unwrap()
+            .bind(hosts)
+            .await
+            .unwrap_err()
+    }
+
+    /// Row 28 of the attack table.
+    #[tokio::test]
+    async fn off_loopback_without_an_allowed_host_is_wrong_usage_and_one_line_says_what_to_do() {
+        for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080"] {
+            let error = refused(open, &AllowedHosts::loopback()).await;
+            assert!(matches!(error, ListenError::OpenToOthers { .. }), "{error}");
+            assert_eq!(error.exit_code(), 2);
+            assert!(
+                error.to_string().contains("--allow-host") && !error.to_string().contains('\n'),
+                "{error}"
+            );
+        }
+        let named = AllowedHosts::new(["scope.example.com"]).unwrap();
+        let listener = "0.0.0.0:0"
+            .parse::<Listen>()
+            .unwrap()
+            .bind(&named)
+            .await
+            .unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let base = link_base(listener.local_addr().unwrap(), &named);
+        assert_eq!(base.to_string(), format!("http://scope.example.com:{port}"));
+    }
+
+    #[tokio::test]
+    async fn a_taken_default_port_moves_on_and_a_taken_explicit_one_fails() {
+        let hosts = AllowedHosts::loopback();
+        let holder = "127.0.0.1:0"
+            .parse::<Listen>()
+            .unwrap()
+            .bind(&hosts)
+            .await
+            .unwrap();
+        let taken = holder.local_addr().unwrap();
+        let moved = bind_default(taken.port())
+            .await
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        assert_eq!(moved.ip(), taken.ip());
+        assert_ne!(moved.port(), taken.port());
+        let error = refused(&taken.to_string(), &hosts).await;
+        assert!(matches!(error, ListenError::Taken { .. }), "{error}");
+        assert_eq!(error.exit_code(), 1);
+    }
+
+    #[test]
+    fn an_address_is_an_ip_and_a_port_or_localhost() {
+        assert_eq!(
+            "localhost:0".parse::<Listen>().unwrap().to_string(),
+            "127.0.0.1:0"
+        );
+        assert_eq!(
+            "[::1]:81".parse::<Listen>().unwrap().to_string(),
+            "[::1]:81"
+        );
+        for bad in [
+            "8080",
+            ":8080",
+            "localhost",
+            "example.com:80",
+            "127.0.0.1",
+            "127.0.0.1:65536",
+            "",
+        ] {
+            assert_eq!(bad.parse::<Listen>().unwrap_err().exit_code(), 2, "{bad}");
+        }
+        let base = link_base(
+            "[::1]:8080".parse().unwrap(),
+            &AllowedHosts::new(["a.example.com"]).unwrap(),
+        );
+        assert_eq!(base.to_string(), "http://[::1]:8080");
+    }
+}

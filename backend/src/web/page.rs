@@ -1,0 +1,344 @@
+//! The page: files embedded in the binary, or read from a folder while the page itself is being worked on.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use axum::Router;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, get_service};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
+    IF_NONE_MATCH, VARY,
+};
+use http::{StatusCode, Uri};
+use rust_embed::{EmbeddedFile, RustEmbed};
+use tower::ServiceBuilder;
+use tower_http::services::ServeDir;
+
+/// Hex digits that xtask puts into the name of a file whose content will never change under that name.
+const HASH_DIGITS: usize = 16;
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const ASK_EACH_TIME: HeaderValue = HeaderValue::from_static("no-cache");
+
+#[derive(RustEmbed)]
+#[folder = "$OUT_DIR/ui"]
+struct Embedded;
+
+/// Whether this binary was built without the page and serves a stub in its place.
+pub const IS_STUB: bool = cfg!(ui_stub);
+
+/// The routes of the page: everything that no other route takes.
+pub(super) fn router<S>(ui_dir: Option<PathBuf>) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    match ui_dir {
+        Some(folder) => {
+            let files = ServeDir::new(folder)
+                .precompressed_br()
+                .precompressed_gzip();
+            let service = ServiceBuilder::new().map_response(|mut response: http::Response<_>| {
+                response.headers_mut().insert(CACHE_CONTROL, ASK_EACH_TIME);
+                response
+            });
+            Router::new().fallback_service(get_service(service.service(files)))
+        }
+        None => Router::new().fallback_service(get(embedded)),
+    }
+}
+
+async fn embedded(uri: Uri, headers: HeaderMap) -> Response {
+    let name = match uri.path() {
+        "/" => "index.html",
+        path => path.trim_start_matches('/'),
+    };
+    // The compressed twins are answers to Accept-Encoding, not files of their own.
+    let plain = (!name.ends_with(".br") && !name.ends_with(".gz"))
+        .then(|| Embedded::get(name))
+        .flatten();
+    match plain {
+        Some(plain) => file(name, plain, &headers, Embedded::get),
+        None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
+    }
+}
+
+/// The answer with one file: compressed if it is there and the browser takes it.
+fn file(
+    name: &str,
+    plain: EmbeddedFile,
+    headers: &HeaderMap,
+    get: impl Fn(&str) -> Option<EmbeddedFile>,
+) -> Response {
+    let (file, encoding) = ["br", "gzip"]
+        .into_iter()
+        .filter(|encoding| accepts(headers, encoding))
+        .find_map(|encoding| {
+            let suffix = if encoding == "gzip" { "gz" } else { encoding };
+            get(&format!("{name}.{suffix}")).map(|file| (file, Some(encoding)))
+        })
+        .unwrap_or((plain, None));
+
+    let hash = file.metadata.sha256_hash();
+    let hex = hash[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<String>();
+    let etag = HeaderValue::try_from(format!("\"{hex}\"")).expect("hex digits make a header");
+    let unchanged = headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| known == etag);
+
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let body: axum::body::Body = match file.data {
+            Cow::Borrowed(bytes) => bytes.into(),
+            Cow::Owned(bytes) => bytes.into(),
+        };
+        Response::new(body)
+    };
+    let answer = response.headers_mut();
+    answer.insert(CONTENT_TYPE, HeaderValue::from_static(content_type(name)));
+    answer.insert(
+        CACHE_CONTROL,
+        if is_hashed(name) {
+            FOR_EVER
+        } else {
+            ASK_EACH_TIME
+        },
+    );
+    answer.insert(ETAG, etag);
+    answer.insert(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
+    if let Some(encoding) = encoding {
+        answer.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    if IS_STUB {
+        answer.insert("x-ui-stub", HeaderValue::from_static("1"));
+    }
+    response
+}
+
+/// The types of the files a page is made of; nothing else is guessed.
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, suffix)| suffix) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("wasm") => "application/wasm",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("ico") => "image/x-icon",
+        Some("json" | "map") => "application/json",
+        Some("txt") => "text/plain; charset=utf-8",
+        Some("woff2") => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Whether the name carries the hash of its content: `-` and sixteen hex digits, then `.` or `_`.
+fn is_hashed(name: &str) -> bool {
+    name.match_indices('-').any(|(at, _)| {
+        let tail = &name.as_bytes()[at + 1..];
+        tail.len() > HASH_DIGITS
+            && tail[..HASH_DIGITS].iter().all(u8::is_ascii_hexdigit)
+            && matches!(tail[HASH_DIGITS], b'.' | b'_')
+    })
+}
+
+/// Whether Accept-Encoding takes that coding; `q=0` refuses it (RFC 9110 section 12.5.3).
+fn accepts(headers: &HeaderMap, coding: &str) -> bool {
+    let mut by_star = false;
+    for item in headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|v| v.split(','))
+    {
+        let mut parts = item.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let refused = parts
+            .filter_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
+            .any(|weight| weight.trim_matches(['0', '.']).is_empty());
+        if name.eq_ignore_ascii_case(coding) {
+            return !refused;
+        }
+        by_star |= name == "*" && !refused;
+    }
+    by_star
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use http::Request;
+    use rust_embed::Metadata;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    fn wants(encodings: &str) -> HeaderMap {
+        HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_str(encodings).unwrap())])
+    }
+
+    #[test]
+    fn a_coding_is_used_only_when_it_is_accepted() {
+        for (header, br, gzip) in [
+            ("gzip, deflate, br, zstd", true, true),
+            ("gzip;q=1.0, br;q=0", false, true),
+            ("br;q=0.000", false, false),
+            ("BR", true, false),
+            ("*", true, true),
+            ("*;q=0, gzip", false, true),
+            ("br; q=0, *", false, true),
+            ("identity", false, false),
+            ("", false, false),
+        ] {
+            let headers = wants(header);
+            assert_eq!(
+                (accepts(&headers, "br"), accepts(&headers, "gzip")),
+                (br, gzip),
+                "{header}"
+            );
+        }
+        assert!(!accepts(&HeaderMap::new(), "br"));
+    }
+
+    #[test]
+    fn only_names_with_a_hash_are_kept_for_ever() {
+        for hashed in [
+            "app-0123456789abcdef.js",
+            "app-0123456789abcdef_bg.wasm",
+            "icons/a-b-0123456789abcdef.svg",
+        ] {
+            assert!(is_hashed(hashed), "{hashed}");
+        }
+        for plain in [
+            "index.html",
+            "app.js",
+            "app-0123.js",
+            "app-0123456789abcdeg.js",
+            "app-0123456789abcdef",
+        ] {
+            assert!(!is_hashed(plain), "{plain}");
+        }
+    }
+
+    fn embedded_file(text: &'static str, hash: u8) -> EmbeddedFile {
+        let metadata = Metadata::__rust_embed_new([hash; 32], None, None);
+        EmbeddedFile {
+            data: Cow::Borrowed(text.as_bytes()),
+            metadata,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_smallest_twin_that_is_accepted_is_served_under_the_plain_type() {
+        let twins = |name: &str| match name {
+            "app-0123456789abcdef.js.br" => Some(embedded_file("br", 2)),
+            "app-0123456789abcdef.js.gz" => Some(embedded_file("gz", 3)),
+            _ => None,
+        };
+        for (header, body, coding) in [
+            ("gzip, br", "br", Some("br")),
+            ("gzip", "gz", Some("gzip")),
+            ("identity", "plain", None),
+        ] {
+            let response = file(
+                "app-0123456789abcdef.js",
+                embedded_file("plain", 1),
+                &wants(header),
+                twins,
+            );
+            let headers = response.headers();
+            assert_eq!(
+                headers
+                    .get(CONTENT_ENCODING)
+                    .map(|value| value.to_str().unwrap()),
+                coding
+            );
+            assert_eq!(headers[CONTENT_TYPE], "text/javascript; charset=utf-8");
+            assert_eq!(
+                headers[CACHE_CONTROL],
+                "public, max-age=31536000, immutable"
+            );
+            assert_eq!(headers[VARY], "accept-encoding");
+            assert_eq!(to_bytes(response.into_body(), 64).await.unwrap(), body);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_the_browser_has_is_not_sent_again() {
+        let first = file(
+            "index.html",
+            embedded_file("page", 7),
+            &HeaderMap::new(),
+            |_| None,
+        );
+        assert_eq!(first.headers()[CACHE_CONTROL], "no-cache");
+        let known = HeaderMap::from_iter([(IF_NONE_MATCH, first.headers()[ETAG].clone())]);
+        let second = file("index.html", embedded_file("page", 7), &known, |_| None);
+        assert_eq!(second.status(), StatusCode::NOT_MODIFIED);
+        let third = file("index.html", embedded_file("new page", 8), &known, |_| None);
+        assert_eq!(third.status(), StatusCode::OK);
+    }
+
+    async fn ask(router: &Router, path: &str) -> (StatusCode, String) {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    #[tokio::test]
+    async fn the_embedded_page_answers_at_the_root_and_nothing_else_is_found() {
+        let router: Router = router(None);
+        let (status, body) = ask(&router, "/").await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(
+            body.starts_with("<!doctype html>") || body.starts_with("<!DOCTYPE html>"),
+            "{body}"
+        );
+        for absent in [
+            "/nothing.js",
+            "//index.html.br",
+            "/../Cargo.toml",
+            "/%2e%2e/Cargo.toml",
+            "/etc/passwd",
+        ] {
+            assert_eq!(
+                ask(&router, absent).await.0,
+                StatusCode::NOT_FOUND,
+                "{absent}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_is_served_without_leaving_it_and_without_caching() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("ui");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("index.html"), "from the folder").unwrap();
+        std::fs::write(parent.path().join("outside"), "secret").unwrap();
+        let router: Router = router(Some(folder));
+        assert_eq!(
+            ask(&router, "/").await,
+            (StatusCode::OK, "from the folder".to_owned())
+        );
+        for path in [
+            "/../outside",
+            "/%2e%2e/outside",
+            "/..%2foutside",
+            "/index.html/../../outside",
+            "/%00",
+        ] {
+            let (status, body) = ask(&router, path).await;
+            assert_eq!(
+                (status, body.contains("secret")),
+                (StatusCode::NOT_FOUND, false),
+                "{path}"
+            );
+        }
+    }
+}

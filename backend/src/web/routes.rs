@@ -1,0 +1,292 @@
+//! The routes behind the checks: session, records, state, objects, and the socket's upgrade.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Path, Request, State, WebSocketUpgrade};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::header::{
+    CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE,
+};
+use http::{StatusCode, Uri};
+use tokio::sync::Semaphore;
+
+use super::checks::{Pass, Policy, bearer};
+use super::hub_border::{Hub, JsonLines, ObjectError};
+use super::refusals::{Refusal, Refusals, Refused};
+use super::server::Connection;
+use super::{headers, page, socket};
+use crate::session::Grant;
+
+/// Sockets that may be open without having said hello; the next one is told to come again.
+pub const MAX_OPENING_SOCKETS: usize = 256;
+/// JSON lines: what `-o jsonl` writes.
+const JSON_LINES: HeaderValue = HeaderValue::from_static("application/jsonl; charset=utf-8");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What the data port is made of besides the hub.
+#[derive(Clone, Debug)]
+pub struct WebConfig {
+    /// Names, sessions and the token file.
+    pub policy: Policy,
+    /// Serves the page from this folder instead of the binary.
+    pub ui_dir: Option<PathBuf>,
+    /// The version of the wire protocol, for `GET /session`.
+    pub protocol: u32,
+    /// Where refusals are counted.
+    pub refusals: Arc<Refusals>,
+}
+
+/// The router of the data port. Every route, the page included, stands behind the checks.
+pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
+    let ui_dir = config.ui_dir.clone();
+    let web = Arc::new(Web {
+        hub,
+        config,
+        opening: Arc::new(Semaphore::new(MAX_OPENING_SOCKETS)),
+    });
+    Router::new()
+        .route("/ws", get(upgrade::<H>))
+        .route(
+            "/session",
+            get(session_status::<H>).post(session_exchange::<H>),
+        )
+        .route("/api/records", get(records::<H>))
+        .route("/api/state", get(state::<H>))
+        .route("/api/objects/{position}", get(object::<H>))
+        .merge(page::router(ui_dir))
+        .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::<H>))
+        .layer(middleware::map_response(headers::secure))
+        .with_state(web)
+}
+
+struct Web<H> {
+    hub: H,
+    config: WebConfig,
+    opening: Arc<Semaphore>,
+}
+
+/// Judges the request; what it grants travels on in the request's extensions.
+async fn guard<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let judged = web
+        .config
+        .policy
+        .judge(request.method(), request.uri(), request.headers())
+        .and_then(|pass| {
+            if let Pass::Granted(grant) = pass {
+                if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+                    connection
+                        .admit()
+                        .map_err(|_| Refusal::TooManyConnections)?;
+                }
+                request.extensions_mut().insert(grant);
+            }
+            Ok(())
+        });
+    match judged {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => web.refuse(refusal, request.method(), request.uri(), request.headers()),
+    }
+}
+
+impl<H> Web<H> {
+    fn refuse(
+        &self,
+        refusal: Refusal,
+        method: &http::Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Response {
+        let host = match uri.authority() {
+            Some(authority) => Some(authority.as_str().as_bytes()),
+            None => headers.get(HOST).map(HeaderValue::as_bytes),
+        };
+        let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
+        self.config.refusals.note(
+            refusal,
+            Refused {
+                method,
+                path: uri.path(),
+                host,
+                origin,
+            },
+        );
+        refusal.into_response()
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), format!("{}\n", self.advice())).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after_s() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status() == StatusCode::UNAUTHORIZED {
+            headers.insert(
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"watchscope\""),
+            );
+        }
+        response
+    }
+}
+
+async fn session_status<H: Hub>(State(web): State<Arc<Web<H>>>, headers: HeaderMap) -> Response {
+    let status = serde_json::json!({
+        "product": "watchscope",
+        "protocol": web.config.protocol,
+        "instance": web.config.policy.sessions.instance(),
+        "session": web.config.policy.has_session(&headers),
+    });
+    ([(CONTENT_TYPE, JSON)], status.to_string()).into_response()
+}
+
+async fn session_exchange<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    method: http::Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let sessions = &web.config.policy.sessions;
+    match bearer(&headers)
+        .ok_or(Refusal::NoSession)
+        .and_then(|secret| Ok(sessions.exchange(secret)?))
+    {
+        Ok(token) => {
+            let cookie = format!(
+                "{}={}; Path=/; HttpOnly; SameSite=Strict",
+                sessions.cookie_name(),
+                token.expose()
+            );
+            let mut cookie = HeaderValue::try_from(cookie).expect("hex and base64 make a header");
+            cookie.set_sensitive(true);
+            (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+        }
+        Err(refusal) => web.refuse(refusal, &method, &uri, &headers),
+    }
+}
+
+async fn records<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(grant): Extension<Grant>,
+    uri: Uri,
+) -> Response {
+    let since = match only_parameter(&uri, "since") {
+        Ok(since) => since,
+        Err(refused) => return refused,
+    };
+    match web.hub.records(since) {
+        Ok(lines) => json_lines(lines, grant),
+        Err(error) => (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
+    }
+}
+
+async fn state<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(grant): Extension<Grant>,
+    uri: Uri,
+) -> Response {
+    match no_parameter(&uri) {
+        Ok(()) => json_lines(web.hub.state(), grant),
+        Err(refused) => refused,
+    }
+}
+
+async fn object<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(_): Extension<Grant>,
+    Path(position): Path<String>,
+    uri: Uri,
+) -> Response {
+    if let Err(refused) = no_parameter(&uri) {
+        return refused;
+    }
+    let parsed = position
+        .split_once('.')
+        .and_then(|(epoch, seq)| Some((epoch, seq.parse().ok()?)));
+    let answer = match parsed {
+        Some((epoch, seq)) => web.hub.object(epoch, seq),
+        None => Err(ObjectError::Unknown),
+    };
+    match answer {
+        Ok(body) => ([(CONTENT_TYPE, JSON)], body).into_response(),
+        Err(error) => {
+            let status = match error {
+                ObjectError::Gone => StatusCode::GONE,
+                ObjectError::Unknown => StatusCode::NOT_FOUND,
+            };
+            (status, format!("{error}\n")).into_response()
+        }
+    }
+}
+
+async fn upgrade<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(grant): Extension<Grant>,
+    uri: Uri,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if let Err(refused) = no_parameter(&uri) {
+        return refused;
+    }
+    let Ok(opening) = Arc::clone(&web.opening).try_acquire_owned() else {
+        return web.refuse(Refusal::TooManyUpgrades, &http::Method::GET, &uri, &headers);
+    };
+    let viewer = web.hub.viewer();
+    socket::limits(upgrade)
+        .on_upgrade(move |socket| socket::run(socket, viewer, grant.revoked(), opening))
+}
+
+/// A stream of JSON lines that ends with the grant.
+fn json_lines(lines: JsonLines, grant: Grant) -> Response {
+    let lines = lines
+        .take_until(Box::pin(grant.revoked()))
+        .map(Ok::<Bytes, std::convert::Infallible>);
+    ([(CONTENT_TYPE, JSON_LINES)], Body::from_stream(lines)).into_response()
+}
+
+/// The value of the one query parameter a route knows. Positions need no percent-encoding.
+#[allow(clippy::result_large_err, reason = "the error is the answer")]
+fn only_parameter<'a>(uri: &'a Uri, known: &str) -> Result<Option<&'a str>, Response> {
+    let mut value = None;
+    for pair in uri
+        .query()
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+    {
+        match pair.split_once('=') {
+            Some((name, text)) if name == known && value.is_none() => value = Some(text),
+            _ => {
+                return Err(bad_query(&format!(
+                    "this route takes one parameter, {known}"
+                )));
+            }
+        }
+    }
+    Ok(value)
+}
+
+#[allow(clippy::result_large_err, reason = "the error is the answer")]
+fn no_parameter(uri: &Uri) -> Result<(), Response> {
+    match uri.query() {
+        None | Some("") => Ok(()),
+        Some(_) => Err(bad_query("this route takes no parameter")),
+    }
+}
+
+fn bad_query(advice: &str) -> Response {
+    (StatusCode::BAD_REQUEST, format!("{advice}\n")).into_response()
+}

@@ -1,0 +1,407 @@
+//! The accept loop: how many connections there may be, how long each may take, and how they end.
+//!
+//! ```text
+//!  accept ──► stranger ──first request with a session──► admitted ──► … until it closes
+//!               │ at most 256; one more makes the oldest go,            at most 2,000; one more is told 503
+//!               │ those that have not asked anything first
+//!               └► no header within 10 s, no byte taken for 10 s: gone
+//! ```
+//! So a flood of strangers costs a fixed number of sockets and never takes the place of a viewer, and a newcomer who
+//! asks at once is served before the flood pushes it out.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tower::ServiceExt as _;
+
+use super::stream::{self, GuardedStream};
+
+/// The request line and headers together; more is answered 431.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// Headers of one request; more is answered 431.
+const MAX_HEADERS: usize = 64;
+/// File descriptors left to the clusters, files and the rest of the process.
+const RESERVED_FILES: usize = 256;
+/// How long to wait when the system has no file descriptor left.
+const NO_FILES_PAUSE: Duration = Duration::from_millis(50);
+
+/// The bounds of one listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections that have shown no session yet.
+    pub strangers: usize,
+    /// Connections that have.
+    pub admitted: usize,
+    /// For the head of each request, waiting for it included.
+    pub header_deadline: Duration,
+    /// For the other side to take at least one byte of what is written.
+    pub write_deadline: Duration,
+    /// For connections to end after the shutdown began.
+    pub drain_deadline: Duration,
+}
+
+impl Limits {
+    /// The usual bounds, within what this process may open; raises its own soft limit of open files first.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        Self::within(open_files())
+    }
+
+    /// The usual bounds where at most `files` files may be open.
+    #[must_use]
+    fn within(files: usize) -> Self {
+        let sockets = files.saturating_sub(RESERVED_FILES).max(64);
+        let strangers = (sockets / 4).min(256);
+        Self {
+            strangers,
+            admitted: (sockets - strangers).min(2000),
+            header_deadline: Duration::from_secs(10),
+            write_deadline: Duration::from_secs(10),
+            drain_deadline: Duration::from_secs(10),
+        }
+    }
+
+    /// For a listener that admits nobody, such as that of the health checks.
+    #[must_use]
+    pub fn few() -> Self {
+        Self {
+            strangers: 64,
+            admitted: 0,
+            ..Self::within(0)
+        }
+    }
+}
+
+/// The soft limit of open files, raised to the hard one.
+fn open_files() -> usize {
+    let mut limit = getrlimit(Resource::Nofile);
+    let before = limit.current;
+    limit.current = limit.maximum;
+    // A system that refuses leaves us what we had.
+    let files = if setrlimit(Resource::Nofile, limit).is_ok() {
+        limit.maximum
+    } else {
+        before
+    };
+    files.map_or(usize::MAX, |files| {
+        usize::try_from(files).unwrap_or(usize::MAX)
+    })
+}
+
+/// Serves `router` on `listener` until `shutdown`; then stops accepting, lets requests and sockets end, and returns at
+/// the latest after the drain deadline. Sockets are told by the hub, whose viewers close them.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    traffic: Arc<Traffic>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let stopping = watch::Sender::new(false);
+    let seats = Arc::new(Semaphore::new(limits.admitted));
+    let mut strangers = Strangers {
+        waiting: VecDeque::new(),
+        most: limits.strangers,
+    };
+    let mut conversations = JoinSet::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            Some(_) = conversations.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    traffic.accepted.fetch_add(1, Ordering::Relaxed);
+                    let connection = Arc::new(Connection::new(Arc::clone(&seats), Arc::clone(&traffic)));
+                    if strangers.welcome(&connection) {
+                        traffic.evicted.fetch_add(1, Ordering::Relaxed);
+                    }
+                    conversations.spawn(converse(stream, router.clone(), connection, limits, stopping.subscribe()));
+                }
+                Err(error) => recover(&error, &mut strangers).await,
+            },
+        }
+    }
+    drop(listener);
+    stopping.send_replace(true);
+    let drained = async { while conversations.join_next().await.is_some() {} };
+    if timeout(limits.drain_deadline, drained).await.is_err() {
+        conversations.shutdown().await;
+    }
+}
+
+/// One connection, from accept to close.
+async fn converse(
+    stream: TcpStream,
+    router: Router,
+    connection: Arc<Connection>,
+    limits: Limits,
+    mut stopping: watch::Receiver<bool>,
+) {
+    // A frame should leave when it is flushed; without this it waits for the acknowledgement of the one before.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let (stream, back) = GuardedStream::new(stream, limits.write_deadline);
+    let asked = Arc::clone(&connection);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        asked.has_asked.store(true, Ordering::Relaxed);
+        request.extensions_mut().insert(Arc::clone(&asked));
+        router.clone().oneshot(request)
+    });
+    let mut http = Box::pin(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_deadline)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .max_headers(MAX_HEADERS)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades(),
+    );
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            _ = http.as_mut() => break,
+            () = connection.evicted.notified() => return,
+            _ = stopping.wait_for(|stopping| *stopping), if !is_stopping => {
+                is_stopping = true;
+                http.as_mut().graceful_shutdown();
+            }
+        }
+    }
+    // What hyper still holds, the stream of a connection that was not upgraded included, ends here.
+    drop(http);
+    if let Ok(stream) = back.await {
+        stream::linger(stream).await;
+    }
+}
+
+/// After a failed accept: out of files, the oldest stranger makes room; anything else was that connection's own fault.
+async fn recover(error: &io::Error, strangers: &mut Strangers) {
+    let errno = error
+        .raw_os_error()
+        .map(rustix::io::Errno::from_raw_os_error);
+    if matches!(
+        errno,
+        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)
+    ) {
+        tracing::warn!(%error, "no room for another connection");
+        strangers.evict_one();
+        sleep(NO_FILES_PAUSE).await;
+    }
+}
+
+/// One connection, as the checks see it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    seats: Arc<Semaphore>,
+    /// Taken with the first request that shows a session, given back when the connection ends.
+    seat: OnceLock<Seat>,
+    has_asked: AtomicBool,
+    evicted: Notify,
+    traffic: Arc<Traffic>,
+}
+
+#[derive(Debug)]
+struct Seat {
+    _permit: OwnedSemaphorePermit,
+    traffic: Arc<Traffic>,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.traffic.admitted.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Connection {
+    fn new(seats: Arc<Semaphore>, traffic: Arc<Traffic>) -> Self {
+        Self {
+            seats,
+            seat: OnceLock::new(),
+            has_asked: AtomicBool::new(false),
+            evicted: Notify::new(),
+            traffic,
+        }
+    }
+
+    /// Moves the connection from the strangers to the admitted.
+    pub(super) fn admit(&self) -> Result<(), NoSeat> {
+        // Requests of one connection come one after the other, so the seat is taken once.
+        if self.seat.get().is_none() {
+            let permit = Arc::clone(&self.seats)
+                .try_acquire_owned()
+                .map_err(|_| NoSeat)?;
+            self.traffic.admitted.fetch_add(1, Ordering::Relaxed);
+            let _ = self.seat.set(Seat {
+                _permit: permit,
+                traffic: Arc::clone(&self.traffic),
+            });
+        }
+        Ok(())
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.seat.get().is_some()
+    }
+}
+
+/// As many connections as may be are admitted already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoSeat;
+
+/// The strangers, oldest first. At most `most`; one more makes another go.
+struct Strangers {
+    waiting: VecDeque<Weak<Connection>>,
+    most: usize,
+}
+
+impl Strangers {
+    /// Takes a stranger in; says whether another had to go.
+    fn welcome(&mut self, connection: &Arc<Connection>) -> bool {
+        let is_full = self.waiting.len() >= self.most && {
+            self.waiting.retain(|waiting| {
+                waiting
+                    .upgrade()
+                    .is_some_and(|waiting| !waiting.is_admitted())
+            });
+            self.waiting.len() >= self.most
+        };
+        if is_full {
+            self.evict_one();
+        }
+        self.waiting.push_back(Arc::downgrade(connection));
+        is_full
+    }
+
+    /// The oldest that has asked nothing goes; if all have asked, the oldest.
+    fn evict_one(&mut self) {
+        let has_asked = |waiting: &Weak<Connection>| {
+            waiting
+                .upgrade()
+                .is_some_and(|waiting| waiting.has_asked.load(Ordering::Relaxed))
+        };
+        let index = self
+            .waiting
+            .iter()
+            .position(|waiting| !has_asked(waiting))
+            .unwrap_or(0);
+        if let Some(connection) = self
+            .waiting
+            .remove(index)
+            .and_then(|waiting| waiting.upgrade())
+        {
+            connection.evicted.notify_one();
+        }
+    }
+}
+
+/// What the listener has seen, for `/metrics`.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    accepted: AtomicU64,
+    evicted: AtomicU64,
+    admitted: AtomicU64,
+}
+
+impl Traffic {
+    /// The counters in the text form of Prometheus.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let [accepted, evicted, admitted] = [&self.accepted, &self.evicted, &self.admitted]
+            .map(|counter| counter.load(Ordering::Relaxed));
+        format!(
+            "# HELP watchscope_web_connections_total Connections accepted.\n\
+             # TYPE watchscope_web_connections_total counter\n\
+             watchscope_web_connections_total {accepted}\n\
+             # HELP watchscope_web_evicted_total Connections without a session closed to make room.\n\
+             # TYPE watchscope_web_evicted_total counter\n\
+             watchscope_web_evicted_total {evicted}\n\
+             # HELP watchscope_web_admitted_connections Connections with a session.\n\
+             # TYPE watchscope_web_admitted_connections gauge\n\
+             watchscope_web_admitted_connections {admitted}\n"
+        )
+    }
+
+    /// Connections with a session, now.
+    #[must_use]
+    pub fn admitted(&self) -> u64 {
+        self.admitted.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(seats: &Arc<Semaphore>) -> Arc<Connection> {
+        Arc::new(Connection::new(Arc::clone(seats), Arc::default()))
+    }
+
+    #[test]
+    fn the_bounds_leave_files_for_the_rest_of_the_process() {
+        for (files, strangers, admitted) in [
+            (0, 16, 48),
+            (1024, 192, 576),
+            (65_536, 256, 2000),
+            (usize::MAX, 256, 2000),
+        ] {
+            let limits = Limits::within(files);
+            assert_eq!(
+                (limits.strangers, limits.admitted),
+                (strangers, admitted),
+                "{files}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_oldest_silent_stranger_goes_first_and_an_admitted_one_never() {
+        let seats = Arc::new(Semaphore::new(1));
+        let mut strangers = Strangers {
+            waiting: VecDeque::new(),
+            most: 3,
+        };
+        let [asked, viewer, silent, late, last] = std::array::from_fn(|_| connection(&seats));
+        asked.has_asked.store(true, Ordering::Relaxed);
+        assert!(!strangers.welcome(&asked));
+        assert!(!strangers.welcome(&viewer));
+        assert!(!strangers.welcome(&silent));
+        viewer.admit().unwrap();
+        assert!(!strangers.welcome(&late), "the admitted one made room");
+        assert!(strangers.welcome(&last));
+        silent.evicted.notified().await;
+        late.has_asked.store(true, Ordering::Relaxed);
+        last.has_asked.store(true, Ordering::Relaxed);
+        strangers.evict_one();
+        asked.evicted.notified().await;
+    }
+
+    #[test]
+    fn a_seat_is_taken_once_and_given_back_at_the_end() {
+        let seats = Arc::new(Semaphore::new(1));
+        let (first, second) = (connection(&seats), connection(&seats));
+        assert_eq!((first.admit(), first.admit()), (Ok(()), Ok(())));
+        assert_eq!(second.admit(), Err(NoSeat));
+        drop(first);
+        assert_eq!(second.admit(), Ok(()));
+    }
+}

@@ -1,0 +1,247 @@
+//! One viewer's WebSocket: moves whole messages between it and the hub, and keeps it within its bounds.
+//!
+//! | Bound | At it |
+//! |---|---|
+//! | message from the viewer: 64 KiB | close 1009 |
+//! | messages from the viewer, pings included: 1,000 in a second | close 1008 |
+//! | first message: within 10 s | close 1008 |
+//! | bytes waiting to be written: one message and the write buffer | the hub is not asked for more |
+//! | no byte taken by the viewer for 10 s | the connection ends (`stream.rs`) |
+//! | the grant | close 1008 |
+//!
+//! Compression is never negotiated, so nothing inflates.
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::extract::WebSocketUpgrade;
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
+use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::tungstenite;
+
+use super::hub_border::{Close, Outgoing, Viewer};
+
+/// The largest message either side sends.
+pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+/// Messages, pings included, that close the socket when they come within one second.
+pub const MAX_MESSAGES_PER_S: u32 = 1000;
+/// How long a viewer may take to say hello.
+pub const HELLO_DEADLINE: Duration = Duration::from_secs(10);
+/// How long the closing handshake may take.
+const CLOSE_DEADLINE: Duration = Duration::from_millis(900);
+/// Read at a time: hellos and acknowledgements are small, and each idle viewer pays for this buffer.
+const READ_BUFFER_BYTES: usize = 4 * 1024;
+/// Small messages are written together up to this size.
+const WRITE_BUFFER_BYTES: usize = 16 * 1024;
+/// Room for the write buffer, one message, its header and a pong.
+const MAX_WRITE_BUFFER_BYTES: usize = WRITE_BUFFER_BYTES + MAX_MESSAGE_BYTES + 4 * 1024;
+/// Messages taken from the hub before they are flushed.
+const MAX_BATCH: usize = 64;
+/// Reason bytes that fit into a close frame (RFC 6455 section 5.5).
+const MAX_REASON_BYTES: usize = 123;
+
+const UNSUPPORTED_DATA: u16 = 1003;
+const PROTOCOL_ERROR: u16 = 1002;
+const INVALID_DATA: u16 = 1007;
+const POLICY: u16 = 1008;
+const TOO_BIG: u16 = 1009;
+
+/// The bounds of the socket's own buffers; the library's defaults are generous or none.
+pub(super) fn limits(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
+}
+
+/// Serves one viewer until it leaves, breaks a bound, or loses its grant. `opening` is given back at the first message.
+pub(super) async fn run<S, V, P>(
+    mut socket: S,
+    mut viewer: V,
+    revoked: impl Future<Output = ()>,
+    opening: P,
+) where
+    S: Stream<Item = Result<Message, axum::Error>> + Sink<Message, Error = axum::Error> + Unpin,
+    V: Viewer,
+{
+    let mut revoked = std::pin::pin!(revoked);
+    let served = serve(&mut socket, &mut viewer, opening);
+    let end = tokio::select! {
+        biased;
+        () = &mut revoked => End::Say(policy("the session was revoked")),
+        end = served => end,
+    };
+    drop(viewer);
+    match end {
+        End::Gone => {}
+        // The viewer asked: reading on sends the answer to its close.
+        End::Answer => drop(timeout(CLOSE_DEADLINE, drain(&mut socket)).await),
+        End::Say(close) => drop(timeout(CLOSE_DEADLINE, say_goodbye(&mut socket, close)).await),
+    }
+}
+
+/// How a socket ends.
+enum End {
+    /// The connection is no more.
+    Gone,
+    /// The viewer closed.
+    Answer,
+    /// We close.
+    Say(Close),
+}
+
+async fn serve<S, V, P>(socket: &mut S, viewer: &mut V, opening: P) -> End
+where
+    S: Stream<Item = Result<Message, axum::Error>> + Sink<Message, Error = axum::Error> + Unpin,
+    V: Viewer,
+{
+    let hello_deadline = Instant::now() + HELLO_DEADLINE;
+    let mut opening = Some(opening);
+    let mut rate = Rate::new(Instant::now());
+    loop {
+        tokio::select! {
+            biased;
+            () = sleep_until(hello_deadline), if opening.is_some() => {
+                return End::Say(policy("no hello within 10 s"));
+            }
+            message = socket.next() => {
+                if rate.is_exceeded(Instant::now()) {
+                    return End::Say(policy("too many messages in one second"));
+                }
+                match message {
+                    None => return End::Gone,
+                    Some(Err(error)) => return broken(&error),
+                    Some(Ok(Message::Close(_))) => return End::Answer,
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Text(_))) => {
+                        return End::Say(close(UNSUPPORTED_DATA, "only binary messages are spoken here"));
+                    }
+                    Some(Ok(Message::Binary(bytes))) => {
+                        opening = None;
+                        if let Err(close) = viewer.receive(bytes) {
+                            return End::Say(close);
+                        }
+                    }
+                }
+            }
+            outgoing = viewer.next() => {
+                if let Err(end) = send_batch(socket, viewer, outgoing).await {
+                    return end;
+                }
+            }
+        }
+    }
+}
+
+/// Sends one message and those that are ready behind it, then flushes once: a flush costs as much as twenty messages.
+async fn send_batch<S, V>(socket: &mut S, viewer: &mut V, first: Outgoing) -> Result<(), End>
+where
+    S: Sink<Message, Error = axum::Error> + Unpin,
+    V: Viewer,
+{
+    let mut next = Some(first);
+    let mut sent = 0;
+    while let Some(outgoing) = next {
+        match outgoing {
+            Outgoing::Close(close) => return Err(End::Say(close)),
+            Outgoing::Message(bytes) => socket
+                .feed(Message::Binary(bytes))
+                .await
+                .map_err(|_| End::Gone)?,
+        }
+        sent += 1;
+        next = if sent < MAX_BATCH {
+            viewer.next().now_or_never()
+        } else {
+            None
+        };
+    }
+    socket.flush().await.map_err(|_| End::Gone)
+}
+
+/// What to say to a viewer whose message could not be taken.
+fn broken(error: &axum::Error) -> End {
+    let cause = std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<tungstenite::Error>());
+    match cause {
+        Some(tungstenite::Error::Capacity(_)) => {
+            End::Say(close(TOO_BIG, "no message may exceed 64 KiB"))
+        }
+        Some(tungstenite::Error::Utf8(_)) => {
+            End::Say(close(INVALID_DATA, "text that is not UTF-8"))
+        }
+        Some(tungstenite::Error::Protocol(
+            tungstenite::error::ProtocolError::ResetWithoutClosingHandshake,
+        )) => End::Gone,
+        Some(tungstenite::Error::Protocol(_)) => {
+            End::Say(close(PROTOCOL_ERROR, "not a WebSocket frame"))
+        }
+        _ => End::Gone,
+    }
+}
+
+async fn say_goodbye<S>(socket: &mut S, close: Close)
+where
+    S: Stream<Item = Result<Message, axum::Error>> + Sink<Message, Error = axum::Error> + Unpin,
+{
+    let mut cut = close.reason.len().min(MAX_REASON_BYTES);
+    while !close.reason.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    let reason = Utf8Bytes::from(&close.reason[..cut]);
+    if socket
+        .send(Message::Close(Some(CloseFrame {
+            code: close.code,
+            reason,
+        })))
+        .await
+        .is_ok()
+    {
+        drain(socket).await;
+    }
+}
+
+/// Reads until the other side is done; what it still says no longer counts.
+async fn drain<S>(socket: &mut S)
+where
+    S: Stream<Item = Result<Message, axum::Error>> + Unpin,
+{
+    while let Some(Ok(_)) = socket.next().await {}
+}
+
+fn policy(reason: &str) -> Close {
+    close(POLICY, reason)
+}
+
+fn close(code: u16, reason: &str) -> Close {
+    Close {
+        code,
+        reason: reason.to_owned(),
+    }
+}
+
+/// Messages in the current second; a second begins with the first message after the last one ended.
+struct Rate {
+    since: Instant,
+    count: u32,
+}
+
+impl Rate {
+    fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            count: 0,
+        }
+    }
+
+    fn is_exceeded(&mut self, now: Instant) -> bool {
+        if now.duration_since(self.since) >= Duration::from_secs(1) {
+            *self = Self::new(now);
+        }
+        self.count += 1;
+        self.count >= MAX_MESSAGES_PER_S
+    }
+}
