@@ -121,7 +121,7 @@ mod tests {
     fn a_secret_carries_256_bits_and_equals_only_itself() {
         let secret = Secret::random();
         assert_eq!(URL_SAFE_NO_PAD.decode(secret.expose()).unwrap().len(), 32);
-        assert!(secret.equals(&secret.expose().to_owned()));
+        assert!(secret.equals(secret.expose()));
         assert!(!secret.equals(Secret::random().expose()));
         assert!(!secret.equals(&secret.expose()[1..]));
         assert!(!secret.equals(""));
