@@ -1,5 +1,7 @@
 //! The backend library.
 
+pub mod cluster;
 pub mod control;
 pub mod session;
+pub mod transport;
 pub mod web;

@@ -1,0 +1,546 @@
+//! What a cluster serves, and kubectl's way of naming it.
+
+use std::fmt;
+
+/// At most this many names are suggested.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// One resource in one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Version in the group.
+    pub version: String,
+    /// Plural name, as in URLs.
+    pub plural: String,
+    /// Singular name.
+    pub singular: String,
+    /// Kind of its objects.
+    pub kind: String,
+    /// Short names.
+    pub short_names: Vec<String>,
+    /// Its objects live in namespaces.
+    pub is_namespaced: bool,
+    /// What can be done with it.
+    pub verbs: Vec<String>,
+}
+
+impl Resource {
+    /// It can be listed and watched.
+    pub fn is_watchable(&self) -> bool {
+        let has = |wanted: &str| self.verbs.iter().any(|verb| verb == wanted);
+        has("list") && has("watch")
+    }
+
+    /// `deployments.apps`, or `pods` in the core group.
+    pub fn full_name(&self) -> String {
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
+    }
+
+    /// `apps/v1`, or `v1` in the core group.
+    pub fn group_version(&self) -> String {
+        group_version(&self.group, &self.version)
+    }
+
+    /// The path of its collection: in one namespace, or in all (also of what has no namespaces).
+    pub fn collection_path(&self, namespace: Option<&str>) -> String {
+        let root = if self.group.is_empty() {
+            "/api"
+        } else {
+            "/apis"
+        };
+        let namespace = namespace
+            .filter(|_| self.is_namespaced)
+            .map(|name| format!("namespaces/{name}/"));
+        format!(
+            "{root}/{}/{}{}",
+            self.group_version(),
+            namespace.unwrap_or_default(),
+            self.plural
+        )
+    }
+}
+
+/// A group (and version) that discovery could not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoveryFailure {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Version; empty if the whole group is missing.
+    pub version: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Display for DiscoveryFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match (self.group.as_str(), self.version.as_str()) {
+            ("", "") => "the core group".to_owned(),
+            (group, "") => group.to_owned(),
+            (group, version) => group_version(group, version),
+        };
+        write!(f, "{name} ({})", self.reason)
+    }
+}
+
+/// What a cluster serves, in discovery's order: core first, groups by the server's priority, in
+/// each the preferred version first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalog {
+    /// Everything, what cannot be watched included.
+    pub resources: Vec<Resource>,
+    /// What is not known; the rest is.
+    pub failures: Vec<DiscoveryFailure>,
+}
+
+/// Why a name stands for no resource.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// Nothing has this name.
+    #[error(
+        "the server has no resource {name}{}{}",
+        suggestion_text(nearest),
+        failure_text(failures)
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names close to it.
+        nearest: Vec<String>,
+        /// Parts of the API it may be hidden in. If there are none, it does not exist (now).
+        failures: Vec<DiscoveryFailure>,
+    },
+    /// Several groups have it and none comes first.
+    #[error("{name} may be {}; say which", candidates.join(" or "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The full names.
+        candidates: Vec<String>,
+    },
+    /// It exists, but cannot be listed and watched.
+    #[error("{name} cannot be watched: the server offers only {} for it", verbs.join(", "))]
+    NotWatchable {
+        /// The full name.
+        name: String,
+        /// What it offers.
+        verbs: Vec<String>,
+    },
+}
+
+impl ResolveError {
+    /// The name may still come to be known without a change of the cluster, because a part of
+    /// discovery did not answer.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Self::Unknown { failures, .. } if !failures.is_empty())
+    }
+}
+
+impl Catalog {
+    /// What can be watched, each resource once: in its preferred version.
+    pub fn watchable(&self) -> impl Iterator<Item = &Resource> {
+        self.resources
+            .iter()
+            .enumerate()
+            .filter_map(|(index, resource)| {
+                let is_same = |other: &Resource| {
+                    other.group == resource.group
+                        && other.plural == resource.plural
+                        && other.is_watchable()
+                };
+                (resource.is_watchable() && !self.resources[..index].iter().any(is_same))
+                    .then_some(resource)
+            })
+    }
+
+    /// Finds a resource by kubectl's rules: `pods`, `pod`, `po`, `Pod`, `deployments.apps`,
+    /// `deploy.apps`, `deployments.v1.apps`, `pods.v1.`; case does not matter, a group may be cut
+    /// short. Where several groups have the name, a built-in group that comes first wins, as for
+    /// kubectl; otherwise the name is ambiguous, where kubectl would silently take the first.
+    pub fn resolve(&self, name: &str) -> Result<&Resource, ResolveError> {
+        let lower = name.to_ascii_lowercase();
+        let mut unwatchable = None;
+        for wanted in Wanted::readings(&lower) {
+            for is_named in [has_plural, has_singular_or_kind, has_short_name] {
+                let mut found: Vec<&Resource> = Vec::new();
+                for resource in &self.resources {
+                    if !is_named(resource, wanted.resource) || !wanted.has_group_version(resource) {
+                        continue;
+                    }
+                    if !resource.is_watchable() {
+                        unwatchable.get_or_insert(resource);
+                    } else if !found.iter().any(|other| other.group == resource.group) {
+                        found.push(resource);
+                    }
+                }
+                // A group that is cut short stands back behind the one that is written out.
+                if let Some(exact) = found
+                    .iter()
+                    .find(|resource| wanted.group == Some(resource.group.as_str()))
+                {
+                    return Ok(exact);
+                }
+                match found.as_slice() {
+                    [] => {}
+                    [one] => return Ok(one),
+                    [first, ..] if is_built_in(&first.group) => return Ok(first),
+                    several => {
+                        let candidates = several
+                            .iter()
+                            .map(|resource| resource.full_name())
+                            .collect();
+                        return Err(ResolveError::Ambiguous {
+                            name: name.to_owned(),
+                            candidates,
+                        });
+                    }
+                }
+            }
+        }
+        if let Some(resource) = unwatchable {
+            return Err(ResolveError::NotWatchable {
+                name: resource.full_name(),
+                verbs: resource.verbs.clone(),
+            });
+        }
+        Err(ResolveError::Unknown {
+            name: name.to_owned(),
+            nearest: self.nearest(&lower),
+            failures: self.failures_that_may_hide(&lower),
+        })
+    }
+
+    fn nearest(&self, lower: &str) -> Vec<String> {
+        let wanted = lower.split('.').next().unwrap_or_default();
+        let allowed = (wanted.chars().count() / 3).clamp(1, 3);
+        let mut scored: Vec<(usize, String)> = Vec::new();
+        for resource in self.watchable() {
+            let long_short_names = resource.short_names.iter().filter(|name| name.len() > 2);
+            let kind = resource.kind.to_ascii_lowercase();
+            let distance = [&resource.plural, &resource.singular, &kind]
+                .into_iter()
+                .chain(long_short_names)
+                .map(|known| strsim::osa_distance(wanted, known))
+                .min();
+            if let Some(distance) = distance.filter(|distance| *distance <= allowed) {
+                scored.push((distance, resource.full_name()));
+            }
+        }
+        scored.sort_by_key(|(distance, _)| *distance);
+        scored
+            .into_iter()
+            .map(|(_, name)| name)
+            .take(MAX_SUGGESTIONS)
+            .collect()
+    }
+
+    fn failures_that_may_hide(&self, lower: &str) -> Vec<DiscoveryFailure> {
+        let readings = Wanted::readings(lower);
+        let may_hide = |failure: &&DiscoveryFailure| {
+            readings.iter().any(|wanted| {
+                let in_group = wanted
+                    .group
+                    .is_none_or(|group| failure.group.starts_with(group));
+                let in_version = wanted
+                    .version
+                    .is_none_or(|version| failure.version.is_empty() || failure.version == version);
+                in_group && in_version
+            })
+        };
+        self.failures.iter().filter(may_hide).cloned().collect()
+    }
+}
+
+/// One reading of a name.
+struct Wanted<'a> {
+    resource: &'a str,
+    version: Option<&'a str>,
+    group: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    /// `a.b.c` as resource, version and group first, then as resource and group.
+    fn readings(name: &'a str) -> Vec<Self> {
+        let Some((resource, rest)) = name.split_once('.') else {
+            return vec![Self {
+                resource: name,
+                version: None,
+                group: None,
+            }];
+        };
+        let mut readings = Vec::new();
+        if let Some((version, group)) = rest.split_once('.') {
+            readings.push(Self {
+                resource,
+                version: Some(version),
+                group: Some(group),
+            });
+        }
+        readings.push(Self {
+            resource,
+            version: None,
+            group: Some(rest),
+        });
+        readings
+    }
+
+    fn has_group_version(&self, resource: &Resource) -> bool {
+        let has_group = match self.group {
+            None => true,
+            Some("") => resource.group.is_empty(),
+            Some(group) => resource.group.starts_with(group),
+        };
+        has_group
+            && self
+                .version
+                .is_none_or(|version| resource.version == version)
+    }
+}
+
+fn has_plural(resource: &Resource, name: &str) -> bool {
+    resource.plural == name
+}
+
+fn has_singular_or_kind(resource: &Resource, name: &str) -> bool {
+    resource.singular == name || resource.kind.eq_ignore_ascii_case(name)
+}
+
+fn has_short_name(resource: &Resource, name: &str) -> bool {
+    resource.short_names.iter().any(|short| short == name)
+}
+
+/// Groups of Kubernetes itself: the core group, those without a dot, and `*.k8s.io`.
+fn is_built_in(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+fn group_version(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
+}
+
+fn suggestion_text(nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", nearest.join(", "))
+    }
+}
+
+fn failure_text(failures: &[DiscoveryFailure]) -> String {
+    if failures.is_empty() {
+        return String::new();
+    }
+    let names: Vec<_> = failures
+        .iter()
+        .take(MAX_SUGGESTIONS)
+        .map(ToString::to_string)
+        .collect();
+    format!(" (discovery is incomplete, without {})", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(
+        group: &str,
+        version: &str,
+        plural: &str,
+        kind: &str,
+        short_names: &[&str],
+    ) -> Resource {
+        Resource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            plural: plural.to_owned(),
+            singular: kind.to_ascii_lowercase(),
+            kind: kind.to_owned(),
+            short_names: short_names.iter().map(|name| (*name).to_owned()).collect(),
+            is_namespaced: true,
+            verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
+        }
+    }
+
+    fn catalog() -> Catalog {
+        let mut bindings = resource("", "v1", "bindings", "Binding", &[]);
+        bindings.verbs = vec!["create".to_owned()];
+        let mut node_metrics = resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", &[]);
+        node_metrics.verbs = vec!["get".to_owned(), "list".to_owned()];
+        let mut nodes = resource("", "v1", "nodes", "Node", &["no"]);
+        nodes.is_namespaced = false;
+        Catalog {
+            resources: vec![
+                bindings,
+                resource("", "v1", "pods", "Pod", &["po"]),
+                nodes,
+                resource("", "v1", "events", "Event", &["ev"]),
+                resource("apps", "v1", "deployments", "Deployment", &["deploy"]),
+                resource("apps", "v1beta1", "deployments", "Deployment", &["deploy"]),
+                resource("events.k8s.io", "v1", "events", "Event", &["ev"]),
+                node_metrics,
+                resource(
+                    "cert-manager.io",
+                    "v1",
+                    "certificates",
+                    "Certificate",
+                    &["cert"],
+                ),
+                resource(
+                    "networking.internal.knative.dev",
+                    "v1alpha1",
+                    "certificates",
+                    "Certificate",
+                    &["kcert"],
+                ),
+                resource("example.com", "v1", "po", "Po", &[]),
+            ],
+            failures: Vec::new(),
+        }
+    }
+
+    fn check(name: &str, expected: &str) {
+        let catalog = catalog();
+        let found = match catalog.resolve(name) {
+            Ok(resource) => format!("{}/{}", resource.group_version(), resource.plural),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(found, expected, "{name}");
+    }
+
+    #[test]
+    fn names_are_resolved_in_kubectls_way() {
+        check("pods", "v1/pods");
+        check("pod", "v1/pods");
+        check("Pod", "v1/pods");
+        check("pods.v1.", "v1/pods");
+        check("deploy", "apps/v1/deployments");
+        check("deployments.apps", "apps/v1/deployments");
+        check("deploy.apps", "apps/v1/deployments");
+        check("deployments.v1beta1.apps", "apps/v1beta1/deployments");
+        check("events", "v1/events");
+        check("ev.events.k8s.io", "events.k8s.io/v1/events");
+        check("events.events", "events.k8s.io/v1/events");
+        check("nodes", "v1/nodes");
+        check(
+            "certificates.cert-manager.io",
+            "cert-manager.io/v1/certificates",
+        );
+        check(
+            "certificates.v1alpha1.networking.internal.knative.dev",
+            "networking.internal.knative.dev/v1alpha1/certificates",
+        );
+        check(
+            "kcert",
+            "networking.internal.knative.dev/v1alpha1/certificates",
+        );
+        // A resource's own name goes before another's short name.
+        check("po", "example.com/v1/po");
+    }
+
+    #[test]
+    fn a_name_that_stands_for_nothing_or_too_much_says_what_to_do() {
+        check(
+            "podz",
+            "the server has no resource podz; did you mean pods?",
+        );
+        check(
+            "deploymnets.apps",
+            "the server has no resource deploymnets.apps; did you mean deployments.apps?",
+        );
+        check(
+            "pods.v2.",
+            "the server has no resource pods.v2.; did you mean pods?",
+        );
+        check("gizmo", "the server has no resource gizmo");
+        check(
+            "certificates",
+            "certificates may be certificates.cert-manager.io or \
+             certificates.networking.internal.knative.dev; say which",
+        );
+        check(
+            "bindings",
+            "bindings cannot be watched: the server offers only create for it",
+        );
+        check(
+            "nodes.metrics.k8s.io",
+            "nodes.metrics.k8s.io cannot be watched: the server offers only get, list for it",
+        );
+        check("", "the server has no resource ");
+        check("....", "the server has no resource ....");
+    }
+
+    #[test]
+    fn what_an_unanswered_group_may_hide_is_undecided() {
+        let mut catalog = catalog();
+        catalog.failures.push(DiscoveryFailure {
+            group: "custom.metrics.k8s.io".into(),
+            version: "v1beta1".into(),
+            reason: "503 Service Unavailable".into(),
+        });
+        let error = catalog.resolve("gizmo").unwrap_err();
+        assert!(error.is_undecided());
+        assert_eq!(
+            error.to_string(),
+            "the server has no resource gizmo (discovery is incomplete, \
+             without custom.metrics.k8s.io/v1beta1 (503 Service Unavailable))"
+        );
+        assert!(
+            catalog
+                .resolve("gizmo.custom.metrics.k8s.io")
+                .unwrap_err()
+                .is_undecided()
+        );
+        assert!(!catalog.resolve("gizmo.apps").unwrap_err().is_undecided());
+        assert!(
+            !catalog
+                .resolve("gizmo.v2.custom.metrics.k8s.io")
+                .unwrap_err()
+                .is_undecided()
+        );
+        assert!(catalog.resolve("pods").is_ok());
+    }
+
+    #[test]
+    fn watchable_resources_come_once_and_in_the_preferred_version() {
+        let catalog = catalog();
+        let names: Vec<_> = catalog
+            .watchable()
+            .map(|resource| format!("{} {}", resource.full_name(), resource.version))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "pods v1",
+                "nodes v1",
+                "events v1",
+                "deployments.apps v1",
+                "events.events.k8s.io v1",
+                "certificates.cert-manager.io v1",
+                "certificates.networking.internal.knative.dev v1alpha1",
+                "po.example.com v1",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_collection_has_a_path_in_one_namespace_and_in_all() {
+        let catalog = catalog();
+        let path = |name, namespace| catalog.resolve(name).unwrap().collection_path(namespace);
+        assert_eq!(path("pods", Some("shop")), "/api/v1/namespaces/shop/pods");
+        assert_eq!(path("pods", None), "/api/v1/pods");
+        assert_eq!(path("nodes", Some("shop")), "/api/v1/nodes");
+        assert_eq!(
+            path("deploy", Some("shop")),
+            "/apis/apps/v1/namespaces/shop/deployments"
+        );
+    }
+}

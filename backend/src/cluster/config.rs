@@ -1,0 +1,429 @@
+//! From kubectl's look-up rules to the cluster that is meant.
+
+use std::fmt::Write as _;
+use std::io;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use http::Uri;
+use kube::config::{ExecInteractiveMode, InClusterError, Kubeconfig, KubeconfigError};
+
+use super::environment::Environment;
+use crate::transport::{Endpoint, EndpointError, Proxy, ProxyError};
+
+/// A kubeconfig larger than this is refused; etcd could not even hold it in a Secret.
+const MAX_KUBECONFIG_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Where the configuration comes from; kept, since it is read again when credentials fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// kubectl's rules.
+    Lookup(ConfigLookup),
+    /// One server without credentials: the simulator.
+    Url(Uri),
+}
+
+/// kubectl's rules: the file given, else `KUBECONFIG`, else `~/.kube/config`, else in-cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigLookup {
+    /// `--kubeconfig`: this file only.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--context`, instead of the current one.
+    pub context: Option<String>,
+    /// The environment.
+    pub environment: Environment,
+}
+
+/// A cluster to connect to.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// The context's name; absent in a cluster and for a bare URL.
+    pub context: Option<String>,
+    /// The cluster's name in the kubeconfig, `in-cluster`, or the host of a bare URL.
+    pub cluster: String,
+    /// The namespace the context names, or `default`.
+    pub namespace: String,
+    /// The server.
+    pub endpoint: Endpoint,
+    /// The proxy to go through.
+    pub proxy: Option<Proxy>,
+    /// Configuration of the pod we run in, rather than a kubeconfig.
+    pub is_in_cluster: bool,
+    /// The server's certificate is not verified, by the kubeconfig's wish.
+    pub is_insecure: bool,
+    /// All contexts of the kubeconfig.
+    pub contexts: Vec<ContextEntry>,
+    /// kube's view: credentials and TLS.
+    pub(super) kube: kube::Config,
+}
+
+/// One context of a kubeconfig.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextEntry {
+    /// Its name.
+    pub name: String,
+    /// Its cluster's name.
+    pub cluster: String,
+    /// Its namespace, if it names one.
+    pub namespace: Option<String>,
+}
+
+/// Why no cluster can be connected to.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Nothing anywhere.
+    #[error(
+        "no kubeconfig found and not in a cluster: {looked}. \
+         Give one with --kubeconfig, or try `watchscope demo`, which needs none"
+    )]
+    NotFound {
+        /// Where it was looked, and what was there.
+        looked: String,
+    },
+    /// A file that cannot be read.
+    #[error("the kubeconfig {} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file that is not a kubeconfig.
+    #[error("the kubeconfig {} is not valid: {detail}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, without the file's text, which may hold secrets.
+        detail: String,
+    },
+    /// Two files that do not go together.
+    #[error("the files in KUBECONFIG cannot be merged: {detail}")]
+    Merge {
+        /// What is wrong.
+        detail: String,
+    },
+    /// No context is in use.
+    #[error(
+        "{files} names no current context; choose one with --context: {}",
+        names(contexts)
+    )]
+    NoCurrentContext {
+        /// The files read.
+        files: String,
+        /// What there is to choose from.
+        contexts: Vec<ContextEntry>,
+    },
+    /// The context is not there.
+    #[error("{files} has no context {context}; it has: {}", names(contexts))]
+    UnknownContext {
+        /// The files read.
+        files: String,
+        /// The context asked for, or the current one.
+        context: String,
+        /// What there is to choose from.
+        contexts: Vec<ContextEntry>,
+    },
+    /// The context is there but cannot be used.
+    #[error("the context {context} in {files} cannot be used: {detail}")]
+    UnusableContext {
+        /// The files read.
+        files: String,
+        /// The context.
+        context: String,
+        /// Why.
+        detail: String,
+        /// What there is to choose from.
+        contexts: Vec<ContextEntry>,
+    },
+    /// In a pod, but not with what a pod gets.
+    #[error(
+        "in a cluster (KUBERNETES_SERVICE_HOST is set), but its configuration cannot be used: {0}"
+    )]
+    InCluster(#[source] InClusterError),
+    /// The server's URL.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The proxy's URL.
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
+}
+
+impl ConfigError {
+    /// The contexts there are to choose from, for the page to offer.
+    pub fn contexts(&self) -> &[ContextEntry] {
+        match self {
+            Self::NoCurrentContext { contexts, .. }
+            | Self::UnknownContext { contexts, .. }
+            | Self::UnusableContext { contexts, .. } => contexts,
+            _ => &[],
+        }
+    }
+}
+
+impl ConfigSource {
+    /// Reads the configuration. Blocks on files; runs no plugin and connects to nothing.
+    pub fn load(&self) -> Result<ClusterConfig, ConfigError> {
+        match self {
+            Self::Lookup(lookup) => lookup.load(),
+            Self::Url(url) => {
+                let endpoint = Endpoint::from_uri(url)?;
+                Ok(ClusterConfig {
+                    context: None,
+                    cluster: endpoint.host.clone(),
+                    namespace: "default".to_owned(),
+                    endpoint,
+                    proxy: None,
+                    is_in_cluster: false,
+                    is_insecure: false,
+                    contexts: Vec::new(),
+                    kube: kube::Config::new(url.clone()),
+                })
+            }
+        }
+    }
+
+    /// The same source, bound to the context that was found: another `kubectl config use-context`
+    /// must not move a running watchscope to another cluster.
+    pub(super) fn pinned_to(&self, config: &ClusterConfig) -> Self {
+        match self {
+            Self::Lookup(lookup) => Self::Lookup(ConfigLookup {
+                context: config.context.clone(),
+                ..lookup.clone()
+            }),
+            Self::Url(_) => self.clone(),
+        }
+    }
+}
+
+impl ConfigLookup {
+    fn load(&self) -> Result<ClusterConfig, ConfigError> {
+        let mut looked = String::new();
+        let (kubeconfig, files) = self.read_files(&mut looked)?;
+        let is_empty = kubeconfig.contexts.is_empty()
+            && kubeconfig.clusters.is_empty()
+            && kubeconfig
+                .current_context
+                .as_deref()
+                .unwrap_or_default()
+                .is_empty();
+        if !is_empty {
+            return self.in_kubeconfig(kubeconfig, files);
+        }
+        if self.kubeconfig.is_none()
+            && self.context.is_none()
+            && self.environment.service_host.is_some()
+        {
+            return self.in_pod();
+        }
+        if self.environment.service_host.is_none() {
+            looked.push_str("KUBERNETES_SERVICE_HOST is not set");
+        } else {
+            looked.push_str("in-cluster configuration has no contexts and is not a file");
+        }
+        Err(ConfigError::NotFound { looked })
+    }
+
+    /// Reads and merges the files; one that is missing is passed over unless it was given by name.
+    fn read_files(&self, looked: &mut String) -> Result<(Kubeconfig, String), ConfigError> {
+        let environment = &self.environment;
+        let paths: Vec<PathBuf> = if let Some(path) = &self.kubeconfig {
+            let _ = write!(
+                looked,
+                "{} (--kubeconfig) has no contexts; ",
+                path.display()
+            );
+            vec![path.clone()]
+        } else if let Some(list) = &environment.kubeconfig {
+            let _ = write!(looked, "KUBECONFIG={} has no contexts; ", list.display());
+            std::env::split_paths(list)
+                .filter(|path| !path.as_os_str().is_empty())
+                .collect()
+        } else if let Some(home) = &environment.home {
+            let path = home.join(".kube").join("config");
+            let _ = write!(
+                looked,
+                "KUBECONFIG is not set; {} is missing or empty; ",
+                path.display()
+            );
+            vec![path]
+        } else {
+            looked.push_str("KUBECONFIG is not set; there is no home directory; ");
+            Vec::new()
+        };
+        let mut merged = Kubeconfig::default();
+        let mut files = Vec::new();
+        for path in &paths {
+            match read_file(path) {
+                Ok(next) => {
+                    merged = merged.merge(next).map_err(|error| ConfigError::Merge {
+                        detail: error.to_string(),
+                    })?;
+                    files.push(path.display().to_string());
+                }
+                Err(ConfigError::Unreadable { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound && self.kubeconfig.is_none() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((merged, files.join(", ")))
+    }
+
+    fn in_kubeconfig(
+        &self,
+        mut kubeconfig: Kubeconfig,
+        files: String,
+    ) -> Result<ClusterConfig, ConfigError> {
+        let contexts: Vec<ContextEntry> = kubeconfig
+            .contexts
+            .iter()
+            .map(|named| ContextEntry {
+                name: named.name.clone(),
+                cluster: named
+                    .context
+                    .as_ref()
+                    .map(|context| context.cluster.clone())
+                    .unwrap_or_default(),
+                namespace: named
+                    .context
+                    .as_ref()
+                    .and_then(|context| context.namespace.clone()),
+            })
+            .collect();
+        let wanted = self
+            .context
+            .clone()
+            .or(kubeconfig.current_context.clone())
+            .unwrap_or_default();
+        if wanted.is_empty() {
+            return Err(ConfigError::NoCurrentContext { files, contexts });
+        }
+        let Some(entry) = contexts.iter().find(|entry| entry.name == wanted).cloned() else {
+            return Err(ConfigError::UnknownContext {
+                files,
+                context: wanted,
+                contexts,
+            });
+        };
+        let unusable = |detail: String| ConfigError::UnusableContext {
+            files: files.clone(),
+            context: wanted.clone(),
+            detail,
+            contexts: contexts.clone(),
+        };
+        let proxy_url = kubeconfig
+            .clusters
+            .iter()
+            .find(|named| named.name == entry.cluster)
+            .and_then(|named| named.cluster.as_ref())
+            .and_then(|cluster| cluster.proxy_url.clone())
+            .filter(|url| !url.is_empty());
+        kubeconfig.current_context = Some(wanted.clone());
+        let mut kube = kube::Config::try_from(kubeconfig)
+            .map_err(|error| unusable(kubeconfig_text(error, &entry)))?;
+        if let Some(exec) = &mut kube.auth_info.exec
+            && exec.interactive_mode != Some(ExecInteractiveMode::Always)
+            && !io::stdin().is_terminal()
+        {
+            // kubectl too calls IfAvailable (the default) interactive only on a terminal.
+            exec.interactive_mode = Some(ExecInteractiveMode::Never);
+        }
+        let endpoint =
+            Endpoint::from_uri(&kube.cluster_url).map_err(|error| unusable(error.to_string()))?;
+        let proxy = match &proxy_url {
+            Some(url) => Some(Proxy::parse(url).map_err(|error| unusable(error.to_string()))?),
+            None => self.environment.proxy_for(&endpoint)?,
+        };
+        Ok(ClusterConfig {
+            context: Some(entry.name),
+            cluster: entry.cluster,
+            namespace: entry
+                .namespace
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| "default".to_owned()),
+            endpoint,
+            proxy,
+            is_in_cluster: false,
+            is_insecure: kube.accept_invalid_certs,
+            contexts,
+            kube,
+        })
+    }
+
+    fn in_pod(&self) -> Result<ClusterConfig, ConfigError> {
+        let kube = kube::Config::incluster().map_err(ConfigError::InCluster)?;
+        let endpoint = Endpoint::from_uri(&kube.cluster_url)?;
+        let proxy = self.environment.proxy_for(&endpoint)?;
+        Ok(ClusterConfig {
+            context: None,
+            cluster: "in-cluster".to_owned(),
+            namespace: kube.default_namespace.clone(),
+            endpoint,
+            proxy,
+            is_in_cluster: true,
+            is_insecure: false,
+            contexts: Vec::new(),
+            kube,
+        })
+    }
+}
+
+fn read_file(path: &Path) -> Result<Kubeconfig, ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let invalid = |detail: String| ConfigError::Invalid {
+        path: path.to_owned(),
+        detail,
+    };
+    let length = std::fs::metadata(path).map_err(unreadable)?.len();
+    if length > MAX_KUBECONFIG_BYTES {
+        return Err(invalid(format!(
+            "it has {length} bytes, more than {MAX_KUBECONFIG_BYTES}"
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        // kube's reader takes UTF-16 by pairs of bytes and trusts that there is a second one.
+        if bytes.len() % 2 == 1 {
+            return Err(invalid(
+                "it is UTF-16 cut in the middle of a character".to_owned(),
+            ));
+        }
+    }
+    Kubeconfig::read_from(path).map_err(|error| match error {
+        KubeconfigError::ReadConfig(source, _) => unreadable(source),
+        KubeconfigError::Parse(error) => invalid(first_line(&error.to_string())),
+        other => invalid(other.to_string()),
+    })
+}
+
+/// What kube says about a context, with the names it leaves out.
+fn kubeconfig_text(error: KubeconfigError, entry: &ContextEntry) -> String {
+    match error {
+        KubeconfigError::LoadClusterOfContext(name) if name.is_empty() => {
+            "it names no cluster".to_owned()
+        }
+        KubeconfigError::LoadClusterOfContext(name) => format!("there is no cluster {name}"),
+        KubeconfigError::MissingClusterUrl => {
+            format!("the cluster {} has no server", entry.cluster)
+        }
+        other => other.to_string(),
+    }
+}
+
+fn names(contexts: &[ContextEntry]) -> String {
+    if contexts.is_empty() {
+        return "none".to_owned();
+    }
+    contexts
+        .iter()
+        .map(|entry| entry.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The parser's first line says what and where; those below quote the file.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

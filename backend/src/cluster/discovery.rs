@@ -1,0 +1,336 @@
+//! Asking a cluster what it serves: aggregated discovery (KEP-3352, stable in 1.30), else the
+//! group by group form every version has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::catalog::{Catalog, DiscoveryFailure, Resource};
+use super::client::{Answer, Client, ClientError};
+
+/// Newest first; servers before 1.26 ignore all but the last.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                          application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
+                          application/json";
+
+/// An answer larger than this is refused: a thousand CRDs make about 1 MB.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// Keeps the catalogue of one cluster. Bounded by what the server serves, which is bounded by
+/// [`MAX_ANSWER_BYTES`] per answer.
+#[derive(Debug)]
+pub struct Discovery {
+    client: Arc<Client>,
+    /// Held during a round of requests, so that those who ask meanwhile share its result.
+    latest: Mutex<Option<(Instant, Arc<Catalog>)>>,
+}
+
+/// Why nothing at all is known.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot ask the server what it serves: {0}")]
+pub struct DiscoveryError(#[from] pub ClientError);
+
+impl Discovery {
+    /// Nothing is asked yet.
+    pub fn new(client: Arc<Client>) -> Self {
+        Self {
+            client,
+            latest: Mutex::new(None),
+        }
+    }
+
+    /// The catalogue, asked for again if the one in hand is older than `max_age`; a zero always
+    /// asks. What a group served before stays in the catalogue while it does not answer, and the
+    /// catalogue says so. On an error the one in hand stays for the next caller that takes it.
+    pub async fn refresh(&self, max_age: Duration) -> Result<Arc<Catalog>, DiscoveryError> {
+        let mut latest = self.latest.lock().await;
+        if let Some((at, catalog)) = &*latest
+            && at.elapsed() < max_age
+        {
+            return Ok(Arc::clone(catalog));
+        }
+        let mut catalog = ask(&self.client).await?;
+        if let Some((_, before)) = &*latest {
+            keep_unanswered(&mut catalog, before);
+        }
+        let catalog = Arc::new(catalog);
+        *latest = Some((Instant::now(), Arc::clone(&catalog)));
+        Ok(catalog)
+    }
+}
+
+async fn ask(client: &Client) -> Result<Catalog, ClientError> {
+    let mut catalog = Catalog::default();
+    let mut refused = None;
+    let mut answers = 0;
+    for root in ["/api", "/apis"] {
+        let read = match client
+            .get(root, AGGREGATED, MAX_ANSWER_BYTES)
+            .await?
+            .json::<Root>(root)
+        {
+            Ok(read) => read,
+            Err(error) => {
+                catalog.failures.push(DiscoveryFailure {
+                    group: if root == "/api" {
+                        String::new()
+                    } else {
+                        "the groups below /apis".to_owned()
+                    },
+                    version: String::new(),
+                    reason: reason_of(&error),
+                });
+                refused.get_or_insert(error);
+                continue;
+            }
+        };
+        answers += 1;
+        match read {
+            Root::Aggregated { items } => {
+                for group in items {
+                    add_aggregated(&mut catalog, group);
+                }
+            }
+            Root::Versions { versions } => {
+                for version in versions {
+                    add_legacy(client, &mut catalog, "", &version).await?;
+                }
+            }
+            Root::Groups { groups } => {
+                for group in groups {
+                    for version in group.versions_in_order() {
+                        add_legacy(client, &mut catalog, &group.name, &version).await?;
+                    }
+                }
+            }
+        }
+    }
+    match refused {
+        Some(error) if answers == 0 => Err(error),
+        _ => Ok(catalog),
+    }
+}
+
+fn add_aggregated(catalog: &mut Catalog, group: AggregatedGroup) {
+    let AggregatedGroup {
+        metadata: Metadata { name: group_name },
+        versions,
+    } = group;
+    for version in versions {
+        if version.freshness.as_deref() == Some("Stale") {
+            catalog.failures.push(DiscoveryFailure {
+                group: group_name.clone(),
+                version: version.version.clone(),
+                reason: "the server that serves it does not answer".to_owned(),
+            });
+        }
+        for resource in version.resources {
+            let kind = resource.response_kind.map(|of| of.kind).unwrap_or_default();
+            catalog.resources.push(Resource {
+                group: group_name.clone(),
+                version: version.version.clone(),
+                singular: singular_of(resource.singular_resource, &kind),
+                plural: resource.resource,
+                kind,
+                short_names: resource.short_names,
+                is_namespaced: resource.scope == "Namespaced",
+                verbs: resource.verbs,
+            });
+        }
+    }
+}
+
+/// One group version in the old form. What goes wrong with it is its own failure, unless the
+/// server can no longer be reached at all.
+async fn add_legacy(
+    client: &Client,
+    catalog: &mut Catalog,
+    group: &str,
+    version: &str,
+) -> Result<(), ClientError> {
+    let path = if group.is_empty() {
+        format!("/api/{version}")
+    } else {
+        format!("/apis/{group}/{version}")
+    };
+    let answer: Answer = client
+        .get(&path, "application/json", MAX_ANSWER_BYTES)
+        .await?;
+    let list: LegacyList = match answer.json(&path) {
+        Ok(list) => list,
+        Err(error) => {
+            catalog.failures.push(DiscoveryFailure {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                reason: reason_of(&error),
+            });
+            return Ok(());
+        }
+    };
+    for resource in list.resources {
+        // Subresources are listed among the resources.
+        if resource.name.contains('/') {
+            continue;
+        }
+        catalog.resources.push(Resource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            singular: singular_of(resource.singular_name, &resource.kind),
+            plural: resource.name,
+            kind: resource.kind,
+            short_names: resource.short_names,
+            is_namespaced: resource.namespaced,
+            verbs: resource.verbs,
+        });
+    }
+    Ok(())
+}
+
+/// Takes over what failed now and was known before.
+fn keep_unanswered(catalog: &mut Catalog, before: &Catalog) {
+    let is_known = |catalog: &Catalog, resource: &Resource| {
+        catalog.resources.iter().any(|other| {
+            (&other.group, &other.version, &other.plural)
+                == (&resource.group, &resource.version, &resource.plural)
+        })
+    };
+    for resource in &before.resources {
+        let is_unanswered = catalog.failures.iter().any(|failure| {
+            let is_all_groups = failure.version.is_empty()
+                && !failure.group.is_empty()
+                && !resource.group.is_empty();
+            let is_group = failure.group == resource.group;
+            is_all_groups
+                || (is_group && (failure.version.is_empty() || failure.version == resource.version))
+        });
+        if is_unanswered && !is_known(catalog, resource) {
+            catalog.resources.push(resource.clone());
+        }
+    }
+}
+
+fn reason_of(error: &ClientError) -> String {
+    match error {
+        ClientError::Status { status, .. } => status_text(*status),
+        other => other.to_string(),
+    }
+}
+
+fn status_text(status: StatusCode) -> String {
+    status.to_string()
+}
+
+/// Old servers leave the singular name out.
+fn singular_of(singular: String, kind: &str) -> String {
+    if singular.is_empty() {
+        kind.to_ascii_lowercase()
+    } else {
+        singular
+    }
+}
+
+/// What `/api` and `/apis` may answer, told apart by the field each has.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Root {
+    Aggregated { items: Vec<AggregatedGroup> },
+    Versions { versions: Vec<String> },
+    Groups { groups: Vec<LegacyGroup> },
+}
+
+#[derive(Deserialize)]
+struct AggregatedGroup {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    versions: Vec<AggregatedVersion>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    /// Absent for the core group.
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct AggregatedVersion {
+    version: String,
+    #[serde(default)]
+    resources: Vec<AggregatedResource>,
+    freshness: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AggregatedResource {
+    resource: String,
+    response_kind: Option<ResponseKind>,
+    #[serde(default)]
+    scope: String,
+    #[serde(default)]
+    singular_resource: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ResponseKind {
+    #[serde(default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LegacyGroup {
+    name: String,
+    #[serde(default)]
+    versions: Vec<LegacyVersion>,
+    preferred_version: Option<LegacyVersion>,
+}
+
+impl LegacyGroup {
+    fn versions_in_order(&self) -> Vec<String> {
+        let preferred = self.preferred_version.iter().chain(&self.versions);
+        let mut ordered: Vec<String> = Vec::new();
+        for version in preferred {
+            if !ordered.contains(&version.version) {
+                ordered.push(version.version.clone());
+            }
+        }
+        ordered
+    }
+}
+
+#[derive(Deserialize)]
+struct LegacyVersion {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct LegacyList {
+    #[serde(default)]
+    resources: Vec<LegacyResource>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LegacyResource {
+    name: String,
+    #[serde(default)]
+    singular_name: String,
+    #[serde(default)]
+    namespaced: bool,
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
+}

@@ -1,0 +1,236 @@
+//! One cluster and the sessions with it: credentials that are renewed when they fail.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::HeaderMap;
+use rustls::pki_types::UnixTime;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::time::{Instant, timeout};
+
+use super::config::{ClusterConfig, ConfigSource};
+use super::credentials::{Authorizer, CredentialError, Credentials, PLUGIN_LIMIT};
+use crate::transport::{Connector, DialLimits, Target};
+
+/// Credentials that fail are renewed no more often than this, however many watches ask.
+const RENEW_AT_MOST_EVERY: Duration = Duration::from_secs(2);
+
+/// A client certificate is renewed this long before it runs out.
+const RENEW_BEFORE_EXPIRY_S: u64 = 30;
+
+/// One generation of TLS settings and credentials. Connections opened with it live on when it is
+/// replaced.
+pub struct Session {
+    generation: u64,
+    connector: Connector,
+    authorizer: Authorizer,
+    certificate_not_after_s: Option<i64>,
+}
+
+impl Session {
+    /// Counts up from 1 with every renewal.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Opens connections with this session's TLS settings.
+    pub fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    /// Adds the credentials' headers to a request's. A token file is read again, a plugin's token
+    /// that is about to expire is renewed.
+    pub async fn authorize(&self, headers: &mut HeaderMap) -> Result<(), CredentialError> {
+        self.authorizer.authorize(headers).await
+    }
+
+    fn is_expiring(&self) -> bool {
+        // A certificate's validity is in wall-clock time; rustls reads the same clock to verify.
+        let soon = UnixTime::now()
+            .as_secs()
+            .saturating_add(RENEW_BEFORE_EXPIRY_S);
+        self.certificate_not_after_s
+            .is_some_and(|not_after| i64::try_from(soon).unwrap_or(i64::MAX) >= not_after)
+    }
+}
+
+/// The cluster watched, shared by all its watches.
+pub struct Cluster {
+    source: ConfigSource,
+    limits: DialLimits,
+    current: Mutex<Current>,
+    /// Held while credentials are being built, by the building thread itself: a plugin that hangs
+    /// past its limit is not started a second time.
+    building: Arc<AsyncMutex<()>>,
+}
+
+struct Current {
+    config: Arc<ClusterConfig>,
+    session: Option<Arc<Session>>,
+    generation: u64,
+    last_renewal: Option<Instant>,
+    /// The last build's failure, answered again until the next may start.
+    failure: Option<CredentialError>,
+}
+
+impl Cluster {
+    /// A cluster whose configuration has been read. Builds nothing yet: a plugin that fails is a
+    /// failure of the first session, retried like any other.
+    pub fn new(source: &ConfigSource, config: ClusterConfig, limits: DialLimits) -> Self {
+        Self {
+            source: source.pinned_to(&config),
+            limits,
+            current: Mutex::new(Current {
+                config: Arc::new(config),
+                session: None,
+                generation: 0,
+                last_renewal: None,
+                failure: None,
+            }),
+            building: Arc::new(AsyncMutex::new(())),
+        }
+    }
+
+    /// The configuration in use.
+    pub fn config(&self) -> Arc<ClusterConfig> {
+        Arc::clone(&self.current().config)
+    }
+
+    /// The session to open connections with: the current one, or a new one if there is none yet or
+    /// its client certificate is about to run out.
+    pub async fn session(&self) -> Result<Arc<Session>, CredentialError> {
+        if let Some(session) = self.usable_session() {
+            return Ok(session);
+        }
+        let building = self.start_building().await?;
+        match self.usable_session() {
+            Some(session) => Ok(session),
+            None => {
+                let is_reload = self.current().session.is_some();
+                self.build(building, is_reload).await
+            }
+        }
+    }
+
+    /// A session after `used` was answered with 401 (or its TLS settings were): everything is read
+    /// and built anew, unless someone has done so since, or too short a time ago. In the latter case
+    /// it is `used` again, and the caller's backoff has to wait. On an error `used` stays in use.
+    pub async fn renew(&self, used: &Session) -> Result<Arc<Session>, CredentialError> {
+        let building = self.start_building().await?;
+        {
+            let current = self.current();
+            let is_too_soon = current
+                .last_renewal
+                .is_some_and(|at| at.elapsed() < RENEW_AT_MOST_EVERY);
+            if let Some(session) = &current.session
+                && (session.generation != used.generation || is_too_soon)
+            {
+                return Ok(Arc::clone(session));
+            }
+        }
+        self.build(building, true).await
+    }
+
+    async fn start_building(&self) -> Result<OwnedMutexGuard<()>, CredentialError> {
+        let waiting = Arc::clone(&self.building).lock_owned();
+        match timeout(PLUGIN_LIMIT, waiting).await {
+            Ok(guard) => Ok(guard),
+            Err(_) => Err(self.plugin_timeout()),
+        }
+    }
+
+    async fn build(
+        &self,
+        building: OwnedMutexGuard<()>,
+        is_reload: bool,
+    ) -> Result<Arc<Session>, CredentialError> {
+        {
+            let mut current = self.current();
+            let is_too_soon = current
+                .last_renewal
+                .is_some_and(|at| at.elapsed() < RENEW_AT_MOST_EVERY);
+            if let (true, Some(failure)) = (is_too_soon, &current.failure) {
+                return Err(failure.clone());
+            }
+            if is_reload || current.failure.is_some() {
+                current.last_renewal = Some(Instant::now());
+            }
+        }
+        let source = is_reload.then(|| self.source.clone());
+        let config = self.config();
+        let built = tokio::task::spawn_blocking(move || {
+            let _building = building;
+            let config = match source {
+                Some(source) => {
+                    Arc::new(source.load().map_err(|error| CredentialError::Reload {
+                        detail: error.to_string(),
+                    })?)
+                }
+                None => config,
+            };
+            let credentials = Credentials::build(&config)?;
+            Ok((config, credentials))
+        });
+        let built = match timeout(PLUGIN_LIMIT, built).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(join_error)) => Err(CredentialError::Reload {
+                detail: join_error.to_string(),
+            }),
+            Err(_) => Err(self.plugin_timeout()),
+        };
+        let mut current = self.current();
+        match built {
+            Ok((config, credentials)) => {
+                current.generation += 1;
+                let target = Target {
+                    endpoint: config.endpoint.clone(),
+                    proxy: config.proxy.clone(),
+                    tls: credentials.tls,
+                    tls_server_name: config.kube.tls_server_name.clone(),
+                };
+                let session = Arc::new(Session {
+                    generation: current.generation,
+                    connector: Connector::new(target, self.limits),
+                    authorizer: credentials.authorizer,
+                    certificate_not_after_s: credentials.certificate_not_after_s,
+                });
+                current.config = config;
+                current.failure = None;
+                current.session = Some(Arc::clone(&session));
+                Ok(session)
+            }
+            Err(error) => {
+                current.failure = Some(error.clone());
+                current.last_renewal = Some(Instant::now());
+                Err(error)
+            }
+        }
+    }
+
+    fn usable_session(&self) -> Option<Arc<Session>> {
+        let current = self.current();
+        let session = current.session.as_ref()?;
+        // One that is expiring serves on while a renewal was tried a moment ago.
+        let was_just_renewed = current
+            .last_renewal
+            .is_some_and(|at| at.elapsed() < RENEW_AT_MOST_EVERY);
+        (was_just_renewed || !session.is_expiring()).then(|| Arc::clone(session))
+    }
+
+    fn plugin_timeout(&self) -> CredentialError {
+        let info = &self.current().config.kube.auth_info;
+        let program = info
+            .exec
+            .as_ref()
+            .and_then(|exec| exec.command.clone())
+            .unwrap_or_default();
+        CredentialError::PluginTimeout {
+            program,
+            limit: PLUGIN_LIMIT,
+        }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

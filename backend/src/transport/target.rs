@@ -1,0 +1,276 @@
+//! Where to dial: the server's address, the way through a proxy, and the TLS settings.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::Uri;
+use percent_encoding::percent_decode_str;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+/// Everything needed to open a connection to one server.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The server.
+    pub endpoint: Endpoint,
+    /// The proxy to go through, if any.
+    pub proxy: Option<Proxy>,
+    /// TLS settings: present exactly when the endpoint or the proxy is reached over TLS.
+    pub tls: Option<Arc<ClientConfig>>,
+    /// The name to verify the server's certificate against, where it is not the endpoint's host
+    /// (`tls-server-name` of a kubeconfig).
+    pub tls_server_name: Option<String>,
+}
+
+/// A server's URL, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `https` rather than `http`.
+    pub is_tls: bool,
+    /// Host name or address, an IPv6 address without its brackets.
+    pub host: String,
+    /// Port, 443 or 80 where the URL has none.
+    pub port: u16,
+    /// Path every request's path is appended to: empty, or `/` and no slash at its end.
+    /// Gateways that serve several clusters need it.
+    pub base_path: String,
+}
+
+/// A URL that is not a server's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// Neither http nor https.
+    #[error("the server URL {url} has no http:// or https:// in front")]
+    Scheme {
+        /// The URL.
+        url: String,
+    },
+    /// No host.
+    #[error("the server URL {url} names no host")]
+    Host {
+        /// The URL.
+        url: String,
+    },
+}
+
+impl Endpoint {
+    /// Takes a server's URL apart; query and user info are ignored, as kubectl does.
+    pub fn from_uri(uri: &Uri) -> Result<Self, EndpointError> {
+        let is_tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => {
+                return Err(EndpointError::Scheme {
+                    url: uri.to_string(),
+                });
+            }
+        };
+        let host = uri.host().unwrap_or_default();
+        let host = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(host);
+        if host.is_empty() {
+            return Err(EndpointError::Host {
+                url: uri.to_string(),
+            });
+        }
+        Ok(Self {
+            is_tls,
+            host: host.to_owned(),
+            port: uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 }),
+            base_path: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// `host:port`, an IPv6 address in brackets.
+    pub fn authority(&self) -> String {
+        authority(&self.host, self.port)
+    }
+
+    /// The value of the Host header: the default port is left out.
+    pub(crate) fn host_header(&self) -> String {
+        let default_port = if self.is_tls { 443 } else { 80 };
+        if self.port != default_port {
+            return self.authority();
+        }
+        if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority(), self.base_path)
+    }
+}
+
+/// How to speak to a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyScheme {
+    /// CONNECT over plain HTTP/1.1.
+    Http,
+    /// CONNECT over TLS; the proxy is verified by the target's TLS settings, as client-go does.
+    Https,
+    /// SOCKS5; the proxy resolves the name.
+    Socks5,
+}
+
+/// A proxy. Its `Display` and `Debug` never show the password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// How to speak to it.
+    pub scheme: ProxyScheme,
+    /// Host name or address, an IPv6 address without its brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// User and password, if the URL has them.
+    pub credentials: Option<(String, String)>,
+}
+
+/// A URL that is not a proxy's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProxyError {
+    /// Another scheme than http, https or socks5.
+    #[error("the proxy URL's scheme {scheme} is not http, https or socks5")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Not a URL, or one without a host. The text is left out since it may hold a password.
+    #[error("the proxy URL is not of the form scheme://host:port")]
+    Malformed,
+}
+
+impl Proxy {
+    /// Reads a proxy's URL; without a scheme it is taken as http, as Go's HTTPS_PROXY is.
+    pub fn parse(url: &str) -> Result<Self, ProxyError> {
+        let with_scheme;
+        let url = if url.contains("://") {
+            url
+        } else {
+            with_scheme = format!("http://{url}");
+            &with_scheme
+        };
+        let uri: Uri = url.parse().map_err(|_| ProxyError::Malformed)?;
+        let (scheme, default_port) = match uri.scheme_str() {
+            Some("http") => (ProxyScheme::Http, 80),
+            Some("https") => (ProxyScheme::Https, 443),
+            Some("socks5" | "socks5h") => (ProxyScheme::Socks5, 1080),
+            other => {
+                return Err(ProxyError::Scheme {
+                    scheme: other.unwrap_or_default().to_owned(),
+                });
+            }
+        };
+        let authority = uri.authority().ok_or(ProxyError::Malformed)?;
+        let host = authority.host();
+        let host = host
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(host);
+        if host.is_empty() {
+            return Err(ProxyError::Malformed);
+        }
+        let credentials = authority.as_str().rsplit_once('@').map(|(user_info, _)| {
+            let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
+            let decode = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
+            (decode(user), decode(password))
+        });
+        Ok(Self {
+            scheme,
+            host: host.to_owned(),
+            port: authority.port_u16().unwrap_or(default_port),
+            credentials,
+        })
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.scheme {
+            ProxyScheme::Http => "http",
+            ProxyScheme::Https => "https",
+            ProxyScheme::Socks5 => "socks5",
+        };
+        write!(f, "{scheme}://{}", authority(&self.host, self.port))
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proxy({self})")
+    }
+}
+
+/// `host:port`, an IPv6 address in brackets.
+pub(crate) fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+/// The name a certificate is verified against.
+pub(crate) fn server_name(host: &str) -> Option<ServerName<'static>> {
+    ServerName::try_from(host.to_owned()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(url: &str) -> Result<Endpoint, EndpointError> {
+        Endpoint::from_uri(&url.parse().unwrap())
+    }
+
+    #[test]
+    fn an_endpoint_keeps_its_base_path_and_default_port() {
+        let gateway = endpoint("https://rancher.example/k8s/clusters/c-1/").unwrap();
+        assert_eq!(
+            (gateway.port, gateway.base_path.as_str()),
+            (443, "/k8s/clusters/c-1")
+        );
+        assert_eq!(gateway.host_header(), "rancher.example");
+        let six = endpoint("https://[fd00::1]:6443").unwrap();
+        assert_eq!(
+            (six.host.as_str(), six.authority().as_str()),
+            ("fd00::1", "[fd00::1]:6443")
+        );
+        assert_eq!(six.to_string(), "https://[fd00::1]:6443");
+        assert!(matches!(
+            endpoint("ftp://x/"),
+            Err(EndpointError::Scheme { .. })
+        ));
+        assert!(matches!(
+            endpoint("localhost:8080"),
+            Err(EndpointError::Scheme { .. })
+        ));
+    }
+
+    #[test]
+    fn a_proxy_url_is_read_and_its_password_never_shown() {
+        let proxy = Proxy::parse("http://me:p%40ss@proxy.example:3128").unwrap();
+        assert_eq!(proxy.credentials, Some(("me".into(), "p@ss".into())));
+        assert_eq!(
+            format!("{proxy} {proxy:?}"),
+            "http://proxy.example:3128 Proxy(http://proxy.example:3128)"
+        );
+        assert_eq!(
+            Proxy::parse("proxy:8080").unwrap().scheme,
+            ProxyScheme::Http
+        );
+        assert_eq!(Proxy::parse("socks5://[::1]").unwrap().port, 1080);
+        assert!(matches!(
+            Proxy::parse("ftp://x"),
+            Err(ProxyError::Scheme { .. })
+        ));
+        assert_eq!(Proxy::parse("http://"), Err(ProxyError::Malformed));
+    }
+}
