@@ -81,9 +81,20 @@ pub trait Fields: Sized {
     fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// Defines structs with [`Fields`]; each field gives its Rust name, its JSON name and its type.
+/// The JSON name of a field: as given, else as in Rust.
+macro_rules! json_name {
+    ($field:ident $json:literal) => {
+        $json
+    };
+    ($field:ident) => {
+        stringify!($field)
+    };
+}
+pub(crate) use json_name;
+
+/// Defines structs with [`Fields`]; each field gives its Rust name, its JSON name if it has another, and its type.
 macro_rules! fields {
-    ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {$(
+    ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident $($json:literal)? : $type:ty,)* })*) => {$(
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
@@ -101,7 +112,7 @@ macro_rules! fields {
                 Ok(Self {
                     $($field: if reader.is_at_end() {
                         <$type as $crate::field::Field>::absent()
-                            .ok_or($crate::codec::DecodeError::MissingField { field: $json })?
+                            .ok_or($crate::codec::DecodeError::MissingField { field: $crate::field::json_name!($field $($json)?) })?
                     } else {
                         $crate::field::Field::read(reader)?
                     },)*
@@ -110,7 +121,7 @@ macro_rules! fields {
 
             #[allow(unused_variables)]
             fn entries<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-                $($crate::field::Field::entry(&self.$field, $json, map)?;)*
+                $($crate::field::Field::entry(&self.$field, $crate::field::json_name!($field $($json)?), map)?;)*
                 Ok(())
             }
         }

@@ -38,7 +38,7 @@ macro_rules! messages {
     ($(#[$meta:meta])* $enum:ident { $($(#[$message_meta:meta])* $kind:literal $name:ident { $($(#[$field_meta:meta])* $field:ident : $type:ty,)* })* }) => {
         fields! {$(
             $(#[$message_meta])*
-            struct $name { $($(#[$field_meta])* $field "": $type,)* }
+            struct $name { $($(#[$field_meta])* $field: $type,)* }
         )*}
 
         $(#[$meta])*
