@@ -29,4 +29,7 @@ pub use page::IS_STUB;
 pub use refusals::{Refusal, Refusals};
 pub use routes::{MAX_OPENING_SOCKETS, WebConfig, router};
 pub use server::{Limits, Traffic, serve};
-pub use socket::{HELLO_DEADLINE, MAX_MESSAGE_BYTES, MAX_MESSAGES_PER_S};
+pub use socket::{HELLO_DEADLINE, MAX_MESSAGES_PER_S};
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ use http::header::{
 };
 use http::{StatusCode, Uri};
 use tokio::sync::Semaphore;
+use watchscope_model::wire::PROTOCOL_VERSION;
 
 use super::checks::{Pass, Policy, bearer};
 use super::hub_border::{Hub, JsonLines, ObjectError};
@@ -37,8 +38,6 @@ pub struct WebConfig {
     pub policy: Policy,
     /// Serves the page from this folder instead of the binary.
     pub ui_dir: Option<PathBuf>,
-    /// The version of the wire protocol, for `GET /session`.
-    pub protocol: u32,
     /// Where refusals are counted.
     pub refusals: Arc<Refusals>,
 }
@@ -143,13 +142,13 @@ impl IntoResponse for Refusal {
 }
 
 async fn session_status<H: Hub>(State(web): State<Arc<Web<H>>>, headers: HeaderMap) -> Response {
-    let status = serde_json::json!({
-        "product": "watchscope",
-        "protocol": web.config.protocol,
-        "instance": web.config.policy.sessions.instance(),
-        "session": web.config.policy.has_session(&headers),
-    });
-    ([(CONTENT_TYPE, JSON)], status.to_string()).into_response()
+    let instance = web.config.policy.sessions.instance();
+    let session = web.config.policy.has_session(&headers);
+    // Fields in the documented order; nothing in them needs escaping.
+    let status = format!(
+        r#"{{"product":"watchscope","protocol":{PROTOCOL_VERSION},"instance":"{instance}","session":{session}}}"#
+    );
+    ([(CONTENT_TYPE, JSON)], status).into_response()
 }
 
 async fn session_exchange<H: Hub>(

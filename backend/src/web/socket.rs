@@ -19,11 +19,10 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
 use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite;
+use watchscope_model::wire::MAX_MESSAGE_BYTES;
 
 use super::hub_border::{Close, Outgoing, Viewer};
 
-/// The largest message either side sends.
-pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 /// Messages, pings included, that close the socket when they come within one second.
 pub const MAX_MESSAGES_PER_S: u32 = 1000;
 /// How long a viewer may take to say hello.
