@@ -1,1 +1,21 @@
-//! (being written)
+//! The timeline's pure half: records become a store, a store becomes lanes, lanes in a view become a scene.
+//!
+//! ```text
+//!   head snapshot, segments, chapters ─► Store ─► Lanes (rows) ─┬─► Scene (display list, hit boxes) ─► a painter
+//!                                                  View (time) ─┘      └─► words, legend, picture
+//! ```
+//!
+//! All meaning is decided here and tested on the host: the painter only paints. Layout is f64 of `+ - * / sqrt` and
+//! is rounded to 1/64 px before it leaves, so that host and wasm32 give the same bytes.
+
+pub mod glyph;
+pub mod id;
+pub mod scene;
+pub mod tokens;
+pub mod view;
+
+pub use glyph::Glyph;
+pub use id::{LaneId, ObjectId, RecordId, WatchId};
+pub use scene::{Primitive, Px, Scene};
+pub use tokens::{Theme, Token};
+pub use view::View;

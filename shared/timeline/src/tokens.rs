@@ -1,0 +1,195 @@
+//! Colours by meaning: the names the scene uses and the values of the two themes.
+
+macro_rules! tokens {
+    ($($(#[$doc:meta])* $name:ident = $css:literal, $dark:literal, $light:literal;)*) => {
+        /// A colour by what it means. Scenes name colours only so; a [`Theme`] gives them values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Token {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Token {
+            /// All tokens; a token's place in the list is `token as usize`.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The name of the CSS custom property, without the two dashes.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $css,)* }
+            }
+
+            /// The value in a theme, as `#RRGGBB`.
+            #[must_use]
+            pub const fn value(self, theme: Theme) -> &'static str {
+                match theme {
+                    Theme::Dark => match self { $(Self::$name => $dark,)* },
+                    Theme::Light => match self { $(Self::$name => $light,)* },
+                }
+            }
+        }
+    };
+}
+
+/// Which values the tokens have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Petrol black with ivory text.
+    #[default]
+    Dark,
+    /// Chart paper with ink.
+    Light,
+}
+
+tokens! {
+    /// Lanes.
+    Ground0 = "bg0", "#0B1113", "#FCFBF7";
+    /// Lane tree, minimap, beyond now.
+    Ground1 = "bg1", "#0F1719", "#F7F5EE";
+    /// Header, ruler, panels, status bar.
+    Ground2 = "bg2", "#141D20", "#F0EDE4";
+    /// Popover, pressed.
+    Ground3 = "bg3", "#1C272B", "#E6E2D6";
+    /// Count plate, current step; never under text3.
+    Ground4 = "bg4", "#26343A", "#D9D4C5";
+    /// Between lanes, grid.
+    Line1 = "line1", "#19242A", "#ECE8DC";
+    /// Between groups, controls.
+    Line2 = "line2", "#27353B", "#D6D1C2";
+    /// Borders that must be seen.
+    Line3 = "line3", "#61747B", "#7E8078";
+    /// Values, names.
+    Text1 = "text1", "#ECE9E0", "#17211F";
+    /// Labels, prose.
+    Text2 = "text2", "#B4BCBA", "#46524F";
+    /// Units, counts, headings.
+    Text3 = "text3", "#87938F", "#5A6561";
+    /// ADDED; also the Following dot.
+    Added = "added", "#62DDB0", "#0B7D64";
+    /// MODIFIED, status-only too.
+    Modified = "modified", "#4E9BEF", "#1A7FD4";
+    /// DELETED, inferred delete.
+    Deleted = "deleted", "#F5BC5C", "#B27206";
+    /// ERROR, abnormal end, refused, reversal.
+    Error = "error", "#FF6246", "#B42300";
+    /// Ghost, missing, stale, list older, and nothing else.
+    Divergence = "div", "#FF9BDD", "#B10E84";
+    /// ResourceVersion jump.
+    Jump = "jump", "#F2EE8A", "#7E6F00";
+    /// Severity warning; what watchscope lost.
+    Warning = "warn", "#F2EE8A", "#7E6F00";
+    /// BOOKMARK, agreeing read.
+    Bookmark = "bookmark", "#82908F", "#76817F";
+    /// List brackets, relist rule.
+    List = "list", "#ECE9E0", "#17211F";
+    /// Plateau line, low lines.
+    Stream = "stream", "#86A9B3", "#4C7480";
+    /// Severity note.
+    Note = "note", "#86A9B3", "#4C7480";
+    /// Under the plateau and the resourceVersion trace.
+    StreamFill = "streamfill", "#16262C", "#E1EBEC";
+    /// ResourceVersion trace.
+    Version = "rv", "#B4BCBA", "#46524F";
+    /// Life bar.
+    Life = "life", "#5F7279", "#868C84";
+    /// Hatch of a gap that was resumed.
+    Resumed = "resumed", "#8D8459", "#8F8448";
+    /// Hatch and edges of a gap in which events may be lost.
+    Lost = "lost", "#FF6246", "#B42300";
+    /// Under a lost gap.
+    LostGround = "errbg", "#1F1210", "#FCEFE9";
+    /// Row of a divergence.
+    DivergenceGround = "divbg", "#21141F", "#FBEFF5";
+    /// Body of a ghost.
+    GhostFill = "ghostfill", "#45203B", "#F6CFE5";
+    /// Dots where nothing is loaded yet.
+    NotLoaded = "notloaded", "#3A4A50", "#CFCBBE";
+    /// What is no longer kept.
+    Expired = "expired", "#06090A", "#E9E6DC";
+    /// Frame of the selected row.
+    Select = "select", "#ECE9E0", "#17211F";
+    /// Ground of the selected row.
+    SelectGround = "selectbg", "#1B272B", "#ECE9DF";
+    /// Keyboard focus ring.
+    Focus = "focus", "#9AD0FF", "#0B5FD0";
+    /// Text on divergence or error chips.
+    OnFill = "onfill", "#0B1113", "#FFFFFF";
+}
+
+impl Theme {
+    /// The theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`.
+    #[must_use]
+    pub fn css(self) -> String {
+        let mut css = String::new();
+        for token in Token::ALL {
+            css.push_str("--");
+            css.push_str(token.name());
+            css.push(':');
+            css.push_str(token.value(self));
+            css.push(';');
+        }
+        css.push_str(match self {
+            Self::Dark => "color-scheme:dark",
+            Self::Light => "color-scheme:light",
+        });
+        css
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WCAG relative luminance of `#RRGGBB`.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "only a test computes contrast, on the host"
+    )]
+    fn luminance(hex: &str) -> f64 {
+        let channel = |at: usize| {
+            let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.04045 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    }
+
+    fn contrast(a: Token, b: Token, theme: Theme) -> f64 {
+        let (a, b) = (luminance(a.value(theme)), luminance(b.value(theme)));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn words_and_marks_stand_out_from_the_lanes_in_both_themes() {
+        for theme in [Theme::Dark, Theme::Light] {
+            for token in [Token::Text1, Token::Text2, Token::Error, Token::Divergence] {
+                assert!(
+                    contrast(token, Token::Ground0, theme) > 4.5,
+                    "{token:?} {theme:?}"
+                );
+            }
+            for token in [
+                Token::Added,
+                Token::Modified,
+                Token::Deleted,
+                Token::Bookmark,
+                Token::Stream,
+            ] {
+                assert!(
+                    contrast(token, Token::Ground0, theme) > 3.0,
+                    "{token:?} {theme:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_are_found_by_their_number() {
+        for (place, &token) in Token::ALL.iter().enumerate() {
+            assert_eq!(token as usize, place);
+        }
+    }
+}
