@@ -1,1 +1,28 @@
-//! (being written)
+//! What the end-to-end tests are told with: a real cluster, watchscope as a process, a browser,
+//! and waiting that ends.
+//!
+//! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users, rights and etcd's own history as truth.
+//! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
+//! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
+//! * [`eventually`]: look again until it holds; the only waiting there is.
+//! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
+//!
+//! Everything started here lies in a folder of its own, listens on loopback, and is gone when its
+//! value is dropped; [`Process`] says what happens when the tests themselves are killed.
+
+mod browser;
+mod eventually;
+pub mod kube;
+mod lifeline;
+mod ports;
+mod process;
+mod skip;
+mod watchscope;
+
+pub use browser::{Browser, BrowserTools};
+pub use eventually::{eventually, patient};
+pub use kube::{ClusterOptions, KubeCluster, KubeTools};
+pub use ports::free_port;
+pub use process::{Finished, Process, finish};
+pub use skip::{Missing, said_to_skip};
+pub use watchscope::{Launch, Watchscope, WatchscopeBinary};

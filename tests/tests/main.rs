@@ -1,1 +1,7 @@
-//! Stories.
+//! The end-to-end stories, in one binary so that they link once. A module per subject.
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy takes the helpers of a test for something else"
+)]
+
+mod harness;

@@ -1,0 +1,212 @@
+//! watchscope as its users run it: a process with arguments, two outputs and an exit code.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::{Finished, Missing, Process, finish};
+
+/// How long it may take until its link is there.
+const START: Duration = Duration::from_secs(20);
+
+/// The program under test.
+#[derive(Clone, Debug)]
+pub struct WatchscopeBinary {
+    path: PathBuf,
+}
+
+impl WatchscopeBinary {
+    /// `WATCHSCOPE_TEST_BINARY`, or the one cargo built beside this test.
+    pub fn find() -> Result<Self, Missing> {
+        let set = std::env::var_os("WATCHSCOPE_TEST_BINARY").map(PathBuf::from);
+        let beside = || {
+            let program = std::env::current_exe().ok()?;
+            let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
+            let mut folders = program.ancestors().skip(1).take(2);
+            folders.find_map(|folder| Some(folder.join(&name)).filter(|path| path.is_file()))
+        };
+        set.or_else(beside)
+            .filter(|path| path.is_file())
+            .map(|path| Self { path })
+            .ok_or_else(|| Missing {
+                what: "watchscope".to_owned(),
+                install: "it with `cargo build --package watchscope`, or run `cargo xtask test`"
+                    .to_owned(),
+            })
+    }
+
+    /// A run with these arguments, to be started one way or the other.
+    #[must_use]
+    pub fn with(&self, arguments: &[&str]) -> Launch {
+        Launch {
+            program: self.path.clone(),
+            arguments: arguments.iter().map(OsString::from).collect(),
+            environment: Vec::new(),
+        }
+    }
+}
+
+/// A run of watchscope before it starts. It sees nothing of this machine's own configuration:
+/// no kubeconfig, no `WATCHSCOPE_…`, a home folder of its own.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Launch {
+    /// Sets a variable of its environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Lets it find this kubeconfig, as `KUBECONFIG` does.
+    #[must_use]
+    pub fn kubeconfig(self, path: &Path) -> Self {
+        self.env("KUBECONFIG", path)
+    }
+
+    /// Runs it to its end.
+    pub async fn run(self, within: Duration) -> Result<Finished> {
+        let home = tempfile::tempdir()?;
+        finish(self.command(home.path()), b"", within).await
+    }
+
+    /// Starts it as a server, on a port of its choice unless the arguments say `--listen`, and
+    /// waits for the line with its link.
+    pub async fn serve(self) -> Result<Watchscope> {
+        let home = tempfile::tempdir()?;
+        let mut command = self.command(home.path());
+        let chosen = |(name, _): &(OsString, OsString)| name == "WATCHSCOPE_LISTEN";
+        if !self.environment.iter().any(chosen) {
+            command.env("WATCHSCOPE_LISTEN", "127.0.0.1:0");
+        }
+        let mut process = Process::start("watchscope", command, home.path())?;
+        let link = process
+            .until("watchscope prints its link", START, async |process| {
+                let stdout = process.stdout();
+                let (link, _) = stdout
+                    .split_once('\n')
+                    .with_context(|| format!("standard output is {stdout:?}"))?;
+                Ok(link.to_owned())
+            })
+            .await?;
+        ensure!(
+            link.starts_with("http://") || link.starts_with("https://"),
+            "the first line of standard output is the link, not {link:?}"
+        );
+        Ok(Watchscope {
+            process,
+            link,
+            home,
+        })
+    }
+
+    fn command(&self, home: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).current_dir(home);
+        for (name, _) in std::env::vars_os() {
+            let name_text = name.to_string_lossy();
+            let ours = name_text.starts_with("WATCHSCOPE_");
+            let cluster = name_text.starts_with("KUBERNETES_") || name_text == "KUBECONFIG";
+            if ours || cluster {
+                command.env_remove(&name);
+            }
+        }
+        command
+            .env("HOME", home)
+            .env("XDG_RUNTIME_DIR", home)
+            .env("XDG_CONFIG_HOME", home)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+/// watchscope as a running server; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Watchscope {
+    // First: it ends before its folder goes.
+    process: Process,
+    link: String,
+    home: TempDir,
+}
+
+impl Watchscope {
+    /// The line it printed: where a person goes.
+    #[must_use]
+    pub fn link(&self) -> &str {
+        &self.link
+    }
+
+    /// Scheme, host and port: `http://127.0.0.1:8080`.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        let after_scheme = self.link.find("//").map_or(0, |at| at + 2);
+        let length = self.link[after_scheme..].find(['/', '#', '?']);
+        length.map_or(&self.link, |length| &self.link[..after_scheme + length])
+    }
+
+    /// The link's secret, good for one exchange.
+    #[must_use]
+    pub fn secret(&self) -> Option<&str> {
+        self.link.split_once("#t=").map(|(_, secret)| secret)
+    }
+
+    /// The folder that is its home, working folder and `XDG_RUNTIME_DIR`.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// What it has written to standard output so far.
+    #[must_use]
+    pub fn stdout(&self) -> String {
+        self.process.stdout()
+    }
+
+    /// What it has written to standard error so far.
+    #[must_use]
+    pub fn stderr(&self) -> String {
+        self.process.stderr()
+    }
+
+    /// An error with its last words if it has ended.
+    pub fn still_runs(&mut self) -> Result<()> {
+        self.process.still_runs()
+    }
+
+    /// Asks it to end (SIGTERM) and waits until it has.
+    pub async fn terminate(&mut self, within: Duration) -> Result<ExitStatus> {
+        self.signal(Signal::TERM)?;
+        self.process.end(within).await
+    }
+
+    /// Sends a signal.
+    pub fn signal(&mut self, signal: Signal) -> Result<()> {
+        self.process.signal(signal)
+    }
+
+    /// Waits for it to end by itself.
+    pub async fn end(&mut self, within: Duration) -> Result<ExitStatus> {
+        self.process.end(within).await
+    }
+
+    /// Ends it as a crash would.
+    pub fn kill(&mut self) -> Result<()> {
+        self.process.kill().context("killing watchscope")
+    }
+}
