@@ -255,6 +255,52 @@ proptest! {
     }
 
     #[test]
+    fn a_live_reader_needs_no_opening_but_the_first_and_each_chapter_alone_decodes_and_folds(
+        records in log(), run in 1usize..20, runs in 1usize..5, join in 0usize..20,
+    ) {
+        let (mut writer, opening) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+        let (mut live, _) = ChapterReader::open(&opening).unwrap();
+        let (mut skipping, _) = ChapterReader::open(&opening).unwrap();
+        let mut late = None;
+        let (mut state, mut chapters) = (State::default(), vec![(opening, Vec::new())]);
+        for (number, records) in records.chunks(run).enumerate() {
+            if number == join {
+                late = Some(ChapterReader::open(&writer.head_snapshot(&state)).unwrap().0);
+            }
+            for record in records {
+                writer.push(record);
+                state.apply(record);
+            }
+            let segment = writer.seal().unwrap();
+            let decoded: Option<Vec<Record>> = live.segment(&segment).unwrap().into_iter().collect();
+            prop_assert_eq!(decoded.as_deref(), Some(records));
+            if let Some(late) = &mut late {
+                let decoded: Option<Vec<Record>> = late.segment(&segment).unwrap().into_iter().collect();
+                prop_assert_eq!(decoded.as_deref(), Some(records));
+            }
+            if number % 3 == 0 {
+                skipping.skip(&segment).unwrap();
+            } else {
+                let decoded: Option<Vec<Record>> = skipping.segment(&segment).unwrap().into_iter().collect();
+                prop_assert_eq!(decoded.as_deref(), Some(records));
+            }
+            let (bytes, folded) = chapters.last_mut().unwrap();
+            bytes.extend(segment);
+            folded.extend_from_slice(records);
+            if (number + 1) % runs == 0 {
+                chapters.push((writer.open_next(&state), Vec::new()));
+            }
+        }
+        let mut state = State::default();
+        for (bytes, folded) in chapters {
+            let (opening, decoded) = decode_chapter(&bytes).unwrap();
+            prop_assert_eq!(&opening.state, &state);
+            prop_assert_eq!(&decoded, &folded);
+            decoded.iter().for_each(|record| state.apply(record));
+        }
+    }
+
+    #[test]
     fn the_same_state_is_written_the_same_whatever_its_history(records in log()) {
         let state = folded(&records);
         let (opening, _) = decode_chapter(&chapter(&state, &[], 1)).unwrap();

@@ -1,6 +1,6 @@
 //! Chapters: an opening snapshot and the segments after it, written by one and read by many.
 
-use super::dictionary::{Interner, Tables};
+use super::dictionary::{Interner, Tables, Used};
 use super::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
 use super::reader::Reader;
 use super::writer::{Ids, Writer, push_inline, push_varint};
@@ -10,9 +10,9 @@ use crate::fold::State;
 use crate::id::{EpochId, LogId, Seq};
 use crate::time::Time;
 
-/// Encodes one chapter: its opening, then segments of the records pushed.
+/// Encodes chapters in a row: an opening, then segments of the records pushed, then the next opening.
 ///
-/// Holds the chapter's dictionary and the open segment; the caller bounds both by sealing and by closing chapters.
+/// Holds the chapter's dictionary and the open segment; the caller bounds both by sealing and by opening the next.
 #[derive(Debug)]
 pub struct ChapterWriter {
     log: LogId,
@@ -40,13 +40,27 @@ impl ChapterWriter {
             last_version: 0,
         };
         let mut body = Vec::new();
-        let mut interner = std::mem::take(&mut writer.interner);
-        write_state(state, Ids::Growing(&mut interner), &mut body);
+        write_state(state, Ids::Growing(&mut writer.interner), &mut body);
         let mut dictionary = Vec::new();
-        interner.write_new(&mut dictionary);
-        writer.interner = interner;
-        let frame = seal_frame(FrameKind::Head, &[&writer.names(), &dictionary, &body]);
+        writer.interner.write_new(&mut dictionary);
+        let frame = writer.head(&dictionary, &body);
         (writer, frame)
+    }
+
+    /// Closes this chapter and opens the next; returns the opening frame. `state` must have folded exactly what has
+    /// been sealed.
+    ///
+    /// The dictionary carries over under its numbers, less what `state` does not use, so a reader of this chapter's
+    /// segments reads the next one's without its opening.
+    #[must_use]
+    pub fn open_next(&mut self, state: &State) -> Vec<u8> {
+        debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
+        let mut used = Used::default();
+        let mut body = Vec::new();
+        write_state(state, Ids::Frozen(&self.interner, &mut used), &mut body);
+        let mut dictionary = Vec::new();
+        self.interner.write_used_and_prune(&used, &mut dictionary);
+        self.head(&dictionary, &body)
     }
 
     /// Appends a record to the open segment.
@@ -110,18 +124,19 @@ impl ChapterWriter {
             self.open_count, 0,
             "a head snapshot is taken between segments"
         );
-        let mut dictionary = Vec::new();
-        self.interner.write_all(&mut dictionary);
+        let mut used = Used::default();
         let mut body = Vec::new();
-        write_state(state, Ids::Frozen(&self.interner), &mut body);
-        seal_frame(FrameKind::Head, &[&self.names(), &dictionary, &body])
+        write_state(state, Ids::Frozen(&self.interner, &mut used), &mut body);
+        let mut dictionary = Vec::new();
+        self.interner.write_all(&used, &mut dictionary);
+        self.head(&dictionary, &body)
     }
 
-    fn names(&self) -> Vec<u8> {
+    fn head(&self, dictionary: &[u8], body: &[u8]) -> Vec<u8> {
         let mut names = Vec::new();
         push_inline(self.log.as_str().as_bytes(), &mut names);
         push_inline(self.epoch.as_str().as_bytes(), &mut names);
-        names
+        seal_frame(FrameKind::Head, &[&names, dictionary, body])
     }
 }
 
@@ -149,7 +164,7 @@ pub struct Opening {
     pub state: State,
 }
 
-/// Decodes the segments that follow one opening.
+/// Decodes the segments that follow one opening, those of the next chapters too.
 #[derive(Clone, Debug)]
 pub struct ChapterReader {
     tables: Tables,
@@ -166,8 +181,7 @@ impl ChapterReader {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
         }
-        let none = Tables::default();
-        let mut reader = Reader::new(frame.payload, &none);
+        let mut reader = Reader::new(frame.payload, Tables::NONE);
         let log = LogId(reader.inline_text()?.into());
         let epoch = EpochId(reader.inline_text()?.into());
         let mut tables = Tables::default();
@@ -195,26 +209,22 @@ impl ChapterReader {
         self.read_segment(frame)
     }
 
+    /// Takes in the next segment's definitions without decoding its records.
+    ///
+    /// # Errors
+    /// As [`Self::segment`].
+    pub fn skip(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
+        let (frame, _) = split_frame(frame)?;
+        let (_, count) = self.read_definitions(frame)?;
+        self.next = Seq(self.next.0.saturating_add(count as u64));
+        Ok(())
+    }
+
     fn read_segment(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Record>>, DecodeError> {
-        if frame.kind != FrameKind::Segment {
-            return Err(DecodeError::Tag(b'H'));
-        }
-        let none = Tables::default();
-        let mut reader = Reader::new(frame.payload, &none);
-        let first = reader.varint()?;
-        if first != self.next.0 {
-            return Err(DecodeError::Discontinuous {
-                expected: self.next.0,
-                found: first,
-            });
-        }
-        let count = reader.count(3, size_of::<Option<Record>>())?;
-        let first_at = Time(reader.varint()? as i64);
-        self.tables.read_new(&mut reader)?;
-        let mut reader = reader.with_tables(&self.tables);
-        reader.base_at = first_at;
-        reader.base_seq = Seq(first);
-        let mut at = first_at;
+        let (head, count) = self.read_definitions(frame)?;
+        let mut reader = head.with_tables(&self.tables);
+        reader.charge(count.saturating_mul(size_of::<Option<Record>>()))?;
+        let mut at = reader.base_at;
         let mut records = Vec::with_capacity(count);
         for _ in 0..count {
             at = at.plus_micros(i64::try_from(reader.varint()?).unwrap_or(i64::MAX));
@@ -228,6 +238,29 @@ impl ChapterReader {
             records.push(event.map(|event| Record { seq, at, event }));
         }
         Ok(records)
+    }
+
+    /// Reads a segment up to its first record; returns the reader there and the number of records.
+    fn read_definitions<'a>(
+        &mut self,
+        frame: Frame<'a>,
+    ) -> Result<(Reader<'a>, usize), DecodeError> {
+        if frame.kind != FrameKind::Segment {
+            return Err(DecodeError::Tag(b'H'));
+        }
+        let mut reader = Reader::new(frame.payload, Tables::NONE);
+        let first = reader.varint()?;
+        if first != self.next.0 {
+            return Err(DecodeError::Discontinuous {
+                expected: self.next.0,
+                found: first,
+            });
+        }
+        let count = reader.count(3, 0)?;
+        reader.base_at = Time(reader.varint()? as i64);
+        reader.base_seq = self.next;
+        self.tables.read_new(&mut reader)?;
+        Ok((reader, count))
     }
 }
 

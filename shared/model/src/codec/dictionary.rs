@@ -1,94 +1,220 @@
-//! The dictionary of a chapter: texts and objects by the order of their first use.
+//! The dictionary of a chapter: texts and objects by number.
+//!
+//! A number keeps its meaning for as long as chapters in a row define it: the opening of the next chapter carries over
+//! what its snapshot still uses, under the same numbers, and gives the other numbers back. So whoever reads live needs
+//! no opening but the first, and the numbers stay as small as the largest chapter's dictionary.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use super::frame::DecodeError;
 use super::reader::Reader;
-use super::writer::{Writer, push_inline, push_varint};
+use super::writer::{Writer, push_inline, push_varint, unzigzag, zigzag};
 use crate::id::{Object, Text};
 
-/// The writer's side: what has an id. Grows with the chapter and dies with it.
+/// The writer's side: what has a number. Bounded by the chapter: what the next opening does not use is forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interner {
-    texts: IndexSet<Text, FxBuildHasher>,
-    objects: IndexSet<Arc<Object>, FxBuildHasher>,
-    texts_written: usize,
-    objects_written: usize,
+    texts: Numbers<Text>,
+    objects: Numbers<Arc<Object>>,
 }
 
 impl Interner {
     pub(super) fn text(&mut self, text: &Text) -> u64 {
-        if let Some(id) = self.texts.get_index_of(text) {
-            return id as u64;
-        }
-        self.texts.insert_full(text.clone()).0 as u64
+        self.texts.number(text)
     }
 
     pub(super) fn object(&mut self, object: &Arc<Object>) -> u64 {
-        if let Some(id) = self.objects.get_index_of(object) {
-            return id as u64;
+        if let Some(&number) = self.objects.known.get(object) {
+            return number;
         }
         if let Some(namespace) = &object.namespace {
             self.text(namespace);
         }
-        self.objects.insert_full(object.clone()).0 as u64
+        self.objects.number(object)
     }
 
-    pub(super) fn find_text(&self, text: &str) -> Option<u64> {
-        self.texts.get_index_of(text).map(|id| id as u64)
+    /// The number of a text, noted as used.
+    pub(super) fn use_text(&self, text: &Text, used: &mut Used) -> Option<u64> {
+        self.texts.use_number(text, &mut used.texts)
     }
 
-    pub(super) fn find_object(&self, object: &Arc<Object>) -> Option<u64> {
-        self.objects.get_index_of(object).map(|id| id as u64)
-    }
-
-    /// Whether definitions wait to be written.
-    pub(super) fn has_unwritten(&self) -> bool {
-        self.texts_written < self.texts.len() || self.objects_written < self.objects.len()
-    }
-
-    /// Writes the definitions that no segment has carried yet.
-    pub(super) fn write_new(&mut self, out: &mut Vec<u8>) {
-        self.write_from(self.texts_written, self.objects_written, out);
-        self.texts_written = self.texts.len();
-        self.objects_written = self.objects.len();
-    }
-
-    /// Writes all definitions that segments have carried, for a reader who joins in the middle.
-    pub(super) fn write_all(&self, out: &mut Vec<u8>) {
-        debug_assert!(
-            !self.has_unwritten(),
-            "a head snapshot is taken between segments"
-        );
-        self.write_from(0, 0, out);
-    }
-
-    fn write_from(&self, first_text: usize, first_object: usize, out: &mut Vec<u8>) {
-        push_varint(u64::from(self.texts.len() as u32 - first_text as u32), out);
-        let mut before: &[u8] = &[];
-        for text in self.texts.iter().skip(first_text) {
-            push_suffix(before, text.as_bytes(), out);
-            before = text.as_bytes();
+    /// The number of an object, noted as used with its namespace.
+    pub(super) fn use_object(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
+        if let Some(namespace) = &object.namespace {
+            self.texts.use_number(namespace, &mut used.texts);
         }
-        push_varint(
-            u64::from(self.objects.len() as u32 - first_object as u32),
+        self.objects.use_number(object, &mut used.objects)
+    }
+
+    /// Writes the definitions that no frame has carried yet.
+    pub(super) fn write_new(&mut self, out: &mut Vec<u8>) {
+        let texts = std::mem::take(&mut self.texts.unwritten);
+        let objects = std::mem::take(&mut self.objects.unwritten);
+        write_texts(texts.iter().map(|(text, number)| (text, *number)), out);
+        self.write_objects(
+            objects.iter().map(|(object, number)| (object, *number)),
             out,
         );
-        before = &[];
-        for object in self.objects.iter().skip(first_object) {
+    }
+
+    /// Writes all definitions: those used in the order of their use, so that sorted names share their beginnings,
+    /// then the rest.
+    pub(super) fn write_all(&self, used: &Used, out: &mut Vec<u8>) {
+        write_texts(
+            self.texts
+                .used(&used.texts)
+                .chain(self.texts.unused(&used.texts)),
+            out,
+        );
+        self.write_objects(
+            self.objects
+                .used(&used.objects)
+                .chain(self.objects.unused(&used.objects)),
+            out,
+        );
+    }
+
+    /// Writes the definitions used and forgets all others.
+    pub(super) fn write_used_and_prune(&mut self, used: &Used, out: &mut Vec<u8>) {
+        write_texts(self.texts.used(&used.texts), out);
+        self.write_objects(self.objects.used(&used.objects), out);
+        self.texts.prune(&used.texts);
+        self.objects.prune(&used.objects);
+    }
+
+    fn write_objects<'a>(
+        &self,
+        objects: impl Iterator<Item = (&'a Arc<Object>, u64)> + Clone,
+        out: &mut Vec<u8>,
+    ) {
+        push_varint(objects.clone().count() as u64, out);
+        let (mut expected, mut before) = (0, &[][..]);
+        for (object, number) in objects {
+            push_number(&mut expected, number, out);
             let namespace = object
                 .namespace
-                .as_deref()
-                .and_then(|ns| self.find_text(ns));
-            push_varint(namespace.map_or(0, |id| id + 1), out);
+                .as_ref()
+                .and_then(|namespace| self.texts.known.get(namespace));
+            push_varint(namespace.map_or(0, |number| number + 1), out);
             push_suffix(before, object.name.as_bytes(), out);
             Writer::push_uid(&object.uid, out);
             before = object.name.as_bytes();
         }
     }
+}
+
+/// What a snapshot uses of a dictionary.
+#[derive(Debug, Default)]
+pub(super) struct Used {
+    texts: Marks,
+    objects: Marks,
+}
+
+/// Entries by their place in the table, in the order of their first use.
+#[derive(Debug, Default)]
+struct Marks {
+    is_used: Vec<bool>,
+    order: Vec<usize>,
+}
+
+impl Marks {
+    fn add(&mut self, place: usize) {
+        if self.is_used.len() <= place {
+            self.is_used.resize(place + 1, false);
+        }
+        if !std::mem::replace(&mut self.is_used[place], true) {
+            self.order.push(place);
+        }
+    }
+
+    fn contains(&self, place: usize) -> bool {
+        self.is_used.get(place) == Some(&true)
+    }
+}
+
+/// Things and their numbers.
+#[derive(Clone, Debug)]
+struct Numbers<T> {
+    known: IndexMap<T, u64, FxBuildHasher>,
+    /// Numbers given back, highest first.
+    free: Vec<u64>,
+    unwritten: Vec<(T, u64)>,
+}
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Self {
+            known: IndexMap::default(),
+            free: Vec::new(),
+            unwritten: Vec::new(),
+        }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Numbers<T> {
+    fn number(&mut self, thing: &T) -> u64 {
+        if let Some(&number) = self.known.get(thing) {
+            return number;
+        }
+        // Numbers known and free together have no holes, so the next new one is their count.
+        let number = self.free.pop().unwrap_or(self.known.len() as u64);
+        self.known.insert(thing.clone(), number);
+        self.unwritten.push((thing.clone(), number));
+        number
+    }
+
+    fn use_number(&self, thing: &T, used: &mut Marks) -> Option<u64> {
+        let (place, _, &number) = self.known.get_full(thing)?;
+        used.add(place);
+        Some(number)
+    }
+
+    fn used(&self, used: &Marks) -> impl Iterator<Item = (&T, u64)> + Clone {
+        used.order
+            .iter()
+            .filter_map(|&place| self.known.get_index(place))
+            .map(|(thing, &number)| (thing, number))
+    }
+
+    fn unused(&self, used: &Marks) -> impl Iterator<Item = (&T, u64)> + Clone {
+        self.known
+            .iter()
+            .enumerate()
+            .filter(|&(place, _)| !used.contains(place))
+            .map(|(_, (thing, &number))| (thing, number))
+    }
+
+    fn prune(&mut self, used: &Marks) {
+        let freed = self.unused(used).map(|(_, number)| number);
+        let freed: Vec<u64> = freed.collect();
+        self.free.extend(freed);
+        self.free.sort_unstable_by(|a, b| b.cmp(a));
+        let mut place = 0;
+        self.known.retain(|_, _| {
+            place += 1;
+            used.contains(place - 1)
+        });
+    }
+}
+
+fn write_texts<'a>(texts: impl Iterator<Item = (&'a Text, u64)> + Clone, out: &mut Vec<u8>) {
+    push_varint(texts.clone().count() as u64, out);
+    let (mut expected, mut before) = (0, &[][..]);
+    for (text, number) in texts {
+        push_number(&mut expected, number, out);
+        push_suffix(before, text.as_bytes(), out);
+        before = text.as_bytes();
+    }
+}
+
+/// A number as its distance from the one after the last.
+fn push_number(expected: &mut u64, number: u64, out: &mut Vec<u8>) {
+    push_varint(zigzag(number.wrapping_sub(*expected) as i64), out);
+    *expected = number + 1;
 }
 
 /// A text as the length it shares with the one before, and the rest.
@@ -98,53 +224,59 @@ fn push_suffix(before: &[u8], text: &[u8], out: &mut Vec<u8>) {
     push_inline(&text[shared..], out);
 }
 
-/// The reader's side: what ids mean.
+/// The reader's side: what numbers mean.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
-    texts: Vec<Text>,
-    objects: Vec<Arc<Object>>,
+    texts: Table<Text>,
+    objects: Table<Arc<Object>>,
 }
+
+/// By hash, not by place: numbers carried over may leave wide holes.
+type Table<T> = IndexMap<u64, T, FxBuildHasher>;
 
 impl Tables {
     /// Defines nothing.
-    pub(super) const EMPTY: Self = Self {
-        texts: Vec::new(),
-        objects: Vec::new(),
+    pub(super) const NONE: &Self = &Self {
+        texts: Table::with_hasher(FxBuildHasher),
+        objects: Table::with_hasher(FxBuildHasher),
     };
 
-    pub(super) fn text(&self, id: u64) -> Result<&Text, DecodeError> {
-        find(&self.texts, id)
+    pub(super) fn text(&self, number: u64) -> Result<&Text, DecodeError> {
+        self.texts
+            .get(&number)
+            .ok_or(DecodeError::UnknownId { id: number })
     }
 
-    pub(super) fn object(&self, id: u64) -> Result<&Arc<Object>, DecodeError> {
-        find(&self.objects, id)
+    pub(super) fn object(&self, number: u64) -> Result<&Arc<Object>, DecodeError> {
+        self.objects
+            .get(&number)
+            .ok_or(DecodeError::UnknownId { id: number })
     }
 
-    /// Reads definitions written by [`Interner`] and appends them.
+    /// Reads definitions written by [`Interner`]; a number defined anew loses its old meaning.
     pub(super) fn read_new(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
-        let count = reader.count(2, size_of::<Text>())?;
-        self.texts.reserve(count);
-        let mut name = Vec::new();
-        for _ in 0..count {
+        let (mut name, mut expected) = (Vec::new(), 0);
+        for _ in 0..reader.count(3, entry_bytes::<Text>())? {
+            let number = read_number(&mut expected, reader)?;
             let text = read_suffixed(&mut name, reader)?;
-            self.texts.push(text);
+            self.texts.insert(number, text);
         }
-        let count = reader.count(4, size_of::<Arc<Object>>())?;
-        self.objects.reserve(count);
-        name.clear();
-        for _ in 0..count {
+        (name, expected) = (Vec::new(), 0);
+        for _ in 0..reader.count(5, entry_bytes::<Arc<Object>>())? {
+            let number = read_number(&mut expected, reader)?;
             let namespace = match reader.varint()? {
                 0 => None,
-                id => Some(self.text(id - 1)?.clone()),
+                number => Some(self.text(number - 1)?.clone()),
             };
             let text = read_suffixed(&mut name, reader)?;
             reader.charge(ALLOCATION_BYTES + size_of::<Object>())?;
             let uid = reader.uid()?;
-            self.objects.push(Arc::new(Object {
+            let object = Arc::new(Object {
                 namespace,
                 name: text,
                 uid,
-            }));
+            });
+            self.objects.insert(number, object);
         }
         Ok(())
     }
@@ -153,11 +285,15 @@ impl Tables {
 /// What an allocation costs beside its content: the reference counts and the allocator's own.
 pub(super) const ALLOCATION_BYTES: usize = 32;
 
-fn find<T>(table: &[T], id: u64) -> Result<&T, DecodeError> {
-    usize::try_from(id)
-        .ok()
-        .and_then(|place| table.get(place))
-        .ok_or(DecodeError::UnknownId { id })
+/// What an entry of a table costs at most: entries and index, while they grow to twice their size.
+const fn entry_bytes<T>() -> usize {
+    3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
+}
+
+fn read_number(expected: &mut u64, reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
+    let number = expected.wrapping_add(unzigzag(reader.varint()?) as u64);
+    *expected = number.wrapping_add(1);
+    Ok(number)
 }
 
 fn read_suffixed(before: &mut Vec<u8>, reader: &mut Reader<'_>) -> Result<Text, DecodeError> {

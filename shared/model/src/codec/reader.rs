@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dictionary::{ALLOCATION_BYTES, Tables};
 use super::frame::DecodeError;
+use super::writer::unzigzag;
 use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
@@ -48,8 +49,7 @@ impl<'a> Reader<'a> {
         bytes: &'a [u8],
         read: impl FnOnce(&mut Reader<'a>) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        const NONE: &Tables = &Tables::EMPTY;
-        read(&mut Reader::new(bytes, NONE))
+        read(&mut Reader::new(bytes, Tables::NONE))
     }
 
     /// What has not been read.
@@ -265,8 +265,4 @@ impl<'a> Reader<'a> {
         self.end = outer_end;
         Ok(value)
     }
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
 }

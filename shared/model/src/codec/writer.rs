@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use super::dictionary::Interner;
+use super::dictionary::{Interner, Used};
 use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
-/// Where a [`Writer`] gets ids from.
+/// Where a [`Writer`] gets numbers from.
 pub(super) enum Ids<'a> {
-    /// Unknown texts are given the next id.
+    /// Unknown texts are given a number.
     Growing(&'a mut Interner),
-    /// Unknown texts are written in place: a head snapshot may not define ids.
-    Frozen(&'a Interner),
+    /// Unknown texts are written in place: only segments, and the first opening, define numbers anew.
+    Frozen(&'a Interner, &'a mut Used),
+    /// There are none: every text is written in place.
+    None,
 }
 
 /// Appends fields to a payload, with the chapter's dictionary at hand.
@@ -30,10 +32,9 @@ impl Writer<'_> {
     /// The bytes of fields without a dictionary: every text is written in place.
     pub(crate) fn plain(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
         let mut out = Vec::new();
-        let ids = Interner::default();
         write(&mut Writer {
             out: &mut out,
-            ids: Ids::Frozen(&ids),
+            ids: Ids::None,
             last_version: 0,
             base_at: Time(0),
             base_seq: Seq(0),
@@ -77,7 +78,8 @@ impl Writer<'_> {
         };
         let id = match &mut self.ids {
             Ids::Growing(interner) => Some(interner.text(text)),
-            Ids::Frozen(interner) => interner.find_text(text),
+            Ids::Frozen(interner, used) => interner.use_text(text, used),
+            Ids::None => None,
         };
         match id {
             Some(id) => self.varint(above + 1 + id),
@@ -92,7 +94,8 @@ impl Writer<'_> {
     pub(crate) fn object(&mut self, object: &Arc<Object>) {
         let id = match &mut self.ids {
             Ids::Growing(interner) => Some(interner.object(object)),
-            Ids::Frozen(interner) => interner.find_object(object),
+            Ids::Frozen(interner, used) => interner.use_object(object, used),
+            Ids::None => None,
         };
         match id {
             Some(id) => self.varint(id + 1),
@@ -170,8 +173,12 @@ pub(crate) fn push_inline(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-fn zigzag(value: i64) -> u64 {
+pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
+}
+
+pub(super) fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 #[cfg(test)]
