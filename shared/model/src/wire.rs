@@ -32,7 +32,7 @@ pub const ACKNOWLEDGE_MS: u64 = 250;
 pub const HEARTBEAT_MS: u64 = 20_000;
 
 /// Bytes of a large message that one piece carries; leaves room for the piece's own fields.
-const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
+pub const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
 
 macro_rules! messages {
     ($(#[$meta:meta])* $enum:ident { $($(#[$message_meta:meta])* $kind:literal $name:ident { $($(#[$field_meta:meta])* $field:ident : $type:ty,)* })* }) => {
@@ -103,7 +103,7 @@ messages! {
             /// The last record folded.
             seq: Seq,
         }
-        /// A segment frame follows.
+        /// A segment frame follows. Segments go on across chapters: the numbers of the dictionary keep their meaning.
         2 Segment {
             /// The log.
             log: LogId,
@@ -117,7 +117,7 @@ messages! {
             /// Last record not sent.
             to: Seq,
         }
-        /// These records are no longer in the ring.
+        /// These records are no longer in the ring. Also answers a [`Backfill`] of them.
         4 Expired {
             /// The log.
             log: LogId,
@@ -125,8 +125,12 @@ messages! {
             first: Seq,
             /// Last.
             last: Seq,
+            /// The run of its writer.
+            epoch: EpochId,
         }
         /// Answers [`Backfill`]: the chapter that holds `before` - 1, cut at `before`. Head and segment frames follow.
+        /// Segments are never encoded again: where `before` falls inside one, it comes whole, and the viewer leaves
+        /// out the records from `before` on.
         5 Chapter {
             /// The log.
             log: LogId,
@@ -318,26 +322,32 @@ pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Joins pieces to the message they were cut from.
+/// Joins pieces to the messages they were cut from.
 ///
-/// Holds at most one message of at most `limit` bytes; pieces of one transfer come in order, and a new transfer
-/// replaces one that never ended.
+/// Holds at most two messages that have not ended, since a live one may overtake one of the past; a third replaces the
+/// older. Together they are of at most `limit` bytes. Pieces of one message come in order.
 #[derive(Clone, Debug)]
 pub struct Joiner {
+    open: Vec<OpenTransfer>,
+    limit: usize,
+}
+
+#[derive(Clone, Debug)]
+struct OpenTransfer {
     transfer: u64,
     next: u32,
     bytes: Vec<u8>,
-    limit: usize,
 }
+
+/// Messages that may be open at once.
+const OPEN_TRANSFERS: usize = 2;
 
 impl Joiner {
     /// Joins messages of at most `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
-            transfer: 0,
-            next: 0,
-            bytes: Vec::new(),
+            open: Vec::new(),
             limit,
         }
     }
@@ -345,25 +355,35 @@ impl Joiner {
     /// Takes a piece; returns the whole message with its last piece.
     ///
     /// # Errors
-    /// If the piece does not follow the one before, or the message is larger than the limit.
+    /// If the piece does not follow the one before of its message, or what is open grows larger than the limit.
     pub fn push(&mut self, piece: &Piece, data: &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
         if piece.index == 0 {
-            self.transfer = piece.transfer;
-            self.next = 0;
-            self.bytes.clear();
+            self.open.retain(|open| open.transfer != piece.transfer);
+            if self.open.len() == OPEN_TRANSFERS {
+                self.open.remove(0);
+            }
+            self.open.push(OpenTransfer {
+                transfer: piece.transfer,
+                next: 0,
+                bytes: Vec::new(),
+            });
         }
-        if piece.transfer != self.transfer || piece.index != self.next || piece.index >= piece.count
-        {
-            return Err(DecodeError::Message("a piece is out of order"));
-        }
-        if self.bytes.len() + data.len() > self.limit {
+        let held: usize = self.open.iter().map(|open| open.bytes.len()).sum();
+        let place = self
+            .open
+            .iter()
+            .position(|open| open.transfer == piece.transfer && open.next == piece.index)
+            .filter(|_| piece.index < piece.count)
+            .ok_or(DecodeError::Message("a piece is out of order"))?;
+        if held + data.len() > self.limit {
             return Err(DecodeError::Message(
                 "its pieces are more than a viewer takes",
             ));
         }
-        self.bytes.extend_from_slice(data);
-        self.next += 1;
-        Ok((self.next == piece.count).then(|| std::mem::take(&mut self.bytes)))
+        let open = &mut self.open[place];
+        open.bytes.extend_from_slice(data);
+        open.next += 1;
+        Ok((open.next == piece.count).then(|| self.open.remove(place).bytes))
     }
 }
 
@@ -385,19 +405,25 @@ mod tests {
     }
 
     #[test]
-    fn pieces_join_to_the_message_and_live_messages_may_come_between() {
-        let message: Vec<u8> = (0..200_000u32).map(|i| i as u8).collect();
+    fn pieces_join_to_their_message_and_another_one_may_come_between() {
+        let past: Vec<u8> = (0..200_000u32).map(|i| i as u8).collect();
+        let live: Vec<u8> = (0..70_000u32).map(|i| (i / 7) as u8).collect();
+        let (past_pieces, live_pieces) = (cut_into_pieces(&past, 3), cut_into_pieces(&live, 4));
+        assert!(past_pieces.len() > 3);
         let mut joiner = Joiner::new(1 << 20);
-        let pieces = cut_into_pieces(&message, 3);
-        assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= MAX_MESSAGE_BYTES));
-        let mut joined = None;
-        for bytes in &pieces {
+        let mut joined = Vec::new();
+        for bytes in past_pieces[..2]
+            .iter()
+            .chain(&live_pieces)
+            .chain(&past_pieces[2..])
+        {
+            assert!(bytes.len() <= MAX_MESSAGE_BYTES);
             let Ok(Some((ServerMessage::Piece(piece), data))) = decode_server(bytes) else {
                 panic!("no piece")
             };
-            joined = joiner.push(&piece, data).unwrap();
+            joined.extend(joiner.push(&piece, data).unwrap());
         }
-        assert_eq!(joined, Some(message));
+        assert_eq!(joined, [live, past]);
     }
 
     #[test]
