@@ -19,7 +19,7 @@ use crate::event::{
 use crate::field::{AsJson, Field, Fields, fields, struct_fields};
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
 use crate::time::Time;
-use crate::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing};
+use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason, Standing};
 
 /// Steps of a watch's resourceVersion that are kept to tell a jump.
 const STEPS_KEPT: usize = 16;
@@ -431,7 +431,7 @@ impl State {
                     .insert(event.watch.clone(), Watch::new(event, now));
             }
             Event::Finding(event) => self.apply_finding(event, now),
-            Event::Loss(event) if event.watch.is_none() => self.lost += event.count,
+            Event::Loss(event) if event.place == LossPlace::Log => self.lost += event.count,
             Event::Clock(event) => self.clock_off_ms = Some(event.off_ms),
             _ => {}
         }
@@ -850,4 +850,32 @@ fn timeout_ms(query: &str) -> Option<u64> {
         .split('&')
         .find_map(|pair| pair.strip_prefix("timeoutSeconds="))?;
     seconds.parse::<u64>().ok()?.checked_mul(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Loss;
+
+    #[test]
+    fn only_records_that_the_log_could_not_take_count_as_lost_to_it() {
+        let mut state = State::default();
+        for (seq, place) in (1..).zip([LossPlace::Body, LossPlace::Log, LossPlace::Ring]) {
+            let event = Loss {
+                place,
+                count: 5,
+                from_seq: None,
+                to_seq: None,
+                watch: None,
+                bytes: None,
+                reason: None,
+            };
+            state.apply(&Record {
+                seq: Seq(seq),
+                at: Time(0),
+                event: event.into(),
+            });
+        }
+        assert_eq!(state.lost, 5);
+    }
 }
