@@ -1,0 +1,174 @@
+//! Accept and Content-Type: which representation an answer has, and which bodies are understood.
+
+use super::options::Query;
+use super::status::{ApiError, bad_request, not_acceptable, unsupported_media_type};
+use crate::message::Request;
+
+/// The form in which objects are answered (semantics 1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Representation {
+    /// The object itself.
+    Whole,
+    /// PartialObjectMetadata, or its list.
+    Metadata,
+    /// meta.k8s.io/v1 Table, with the rows' objects as asked.
+    Table(IncludeObject),
+}
+
+/// What a Table's rows carry besides cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IncludeObject {
+    None,
+    Metadata,
+    Object,
+}
+
+/// A media type of an Accept header: its name and parameters.
+struct MediaType<'a> {
+    name: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+}
+
+impl MediaType<'_> {
+    fn parameter(&self, name: &str) -> &str {
+        self.parameters
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    fn is_json(&self) -> bool {
+        matches!(self.name, "application/json" | "*/*" | "application/*")
+    }
+}
+
+/// The representation a request for objects asks for: the first clause that can be served.
+pub(crate) fn representation(request: &Request, query: &Query) -> Result<Representation, ApiError> {
+    let accept = request.header_value("accept").unwrap_or("");
+    if accept.trim().is_empty() {
+        return Ok(Representation::Whole);
+    }
+    for media_type in media_types(accept) {
+        if !media_type.is_json() {
+            continue;
+        }
+        let meta = media_type.parameter("g") == "meta.k8s.io" && media_type.parameter("v") == "v1";
+        match media_type.parameter("as") {
+            "" => return Ok(Representation::Whole),
+            "PartialObjectMetadata" | "PartialObjectMetadataList" if meta => {
+                return Ok(Representation::Metadata);
+            }
+            "Table" if meta => return Ok(Representation::Table(include_object(query)?)),
+            _ => {}
+        }
+    }
+    Err(not_acceptable(
+        "only the following media types are accepted: application/json",
+    ))
+}
+
+/// The version of aggregated discovery (`v2`, `v2beta1`) a request asks for, if it does before anything else.
+pub(crate) fn aggregated_discovery(request: &Request) -> Option<&'static str> {
+    let accept = request.header_value("accept")?;
+    let first = media_types(accept).into_iter().find(MediaType::is_json)?;
+    let wanted = first.parameter("as") == "APIGroupDiscoveryList"
+        && first.parameter("g") == "apidiscovery.k8s.io";
+    match first.parameter("v") {
+        "v2" if wanted => Some("v2"),
+        "v2beta1" if wanted => Some("v2beta1"),
+        _ => None,
+    }
+}
+
+/// Refuses bodies that are not JSON: protobuf, YAML and CBOR are not understood.
+pub(crate) fn json_body(request: &Request) -> Result<(), ApiError> {
+    let content_type = request
+        .header_value("content-type")
+        .unwrap_or("application/json");
+    match content_type.split(';').next().unwrap_or("").trim() {
+        "" | "application/json" => Ok(()),
+        other => Err(unsupported_media_type(format!(
+            "the body of the request was in an unknown format - accepted media types include: application/json; \
+             got {other}: this is a simulated apiserver, which reads JSON only"
+        ))),
+    }
+}
+
+fn include_object(query: &Query) -> Result<IncludeObject, ApiError> {
+    match query.get("includeObject").unwrap_or("") {
+        "" | "Metadata" => Ok(IncludeObject::Metadata),
+        "None" => Ok(IncludeObject::None),
+        "Object" => Ok(IncludeObject::Object),
+        other => Err(bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', \
+             'Object', 'None', or empty"
+        ))),
+    }
+}
+
+fn media_types(accept: &str) -> Vec<MediaType<'_>> {
+    accept
+        .split(',')
+        .map(|clause| {
+            let mut parts = clause.split(';').map(str::trim);
+            MediaType {
+                name: parts.next().unwrap_or(""),
+                parameters: parts.filter_map(|p| p.split_once('=')).collect(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(text: &str) -> Result<Representation, u16> {
+        let request = Request::get("/").header("Accept", text);
+        representation(&request, &Query::default()).map_err(|e| e.code)
+    }
+
+    #[test]
+    fn the_first_clause_that_can_be_served_wins() {
+        let table = Representation::Table(IncludeObject::Metadata);
+        let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,\
+                       application/json";
+        assert_eq!(accept(kubectl), Ok(table));
+        assert_eq!(
+            accept("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+            Ok(Representation::Metadata)
+        );
+        assert_eq!(
+            accept("application/vnd.kubernetes.protobuf,application/json"),
+            Ok(Representation::Whole)
+        );
+        assert_eq!(accept("*/*"), Ok(Representation::Whole));
+        assert_eq!(accept("application/vnd.kubernetes.protobuf"), Err(406));
+        assert_eq!(
+            accept("application/json;as=Table;v=v9;g=meta.k8s.io"),
+            Err(406)
+        );
+    }
+
+    #[test]
+    fn aggregated_discovery_is_for_those_who_ask_first_for_it() {
+        let asked =
+            |text: &str| aggregated_discovery(&Request::get("/apis").header("accept", text));
+        assert_eq!(
+            asked(
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+            ),
+            Some("v2")
+        );
+        assert_eq!(asked("application/json"), None);
+    }
+
+    #[test]
+    fn protobuf_bodies_are_refused_in_words() {
+        let request =
+            Request::new("POST", "/").header("content-type", "application/vnd.kubernetes.protobuf");
+        let error = json_body(&request).unwrap_err();
+        assert_eq!(error.code, 415);
+        assert!(error.message.contains("reads JSON only"));
+    }
+}

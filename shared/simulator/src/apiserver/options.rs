@@ -1,0 +1,206 @@
+//! The query parameters of lists and watches, and the rules they must keep (apimachinery `ValidateListOptions`).
+
+use super::status::{ApiError, FieldError, bad_request, invalid};
+
+/// Query parameters of a list or watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ListOptions {
+    pub(crate) watch: bool,
+    pub(crate) resource_version: String,
+    pub(crate) resource_version_match: String,
+    pub(crate) limit: u64,
+    pub(crate) continue_token: String,
+    pub(crate) timeout_seconds: Option<u64>,
+    pub(crate) allow_watch_bookmarks: bool,
+    pub(crate) send_initial_events: Option<bool>,
+    pub(crate) label_selector: String,
+    pub(crate) field_selector: String,
+}
+
+/// A query, decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(text: &str) -> Query {
+        Query(
+            form_urlencoded::parse(text.as_bytes())
+                .into_owned()
+                .collect(),
+        )
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// Present, and neither `false` nor `0`: so does apimachinery read a bool.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name)
+            .map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+    }
+
+    fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
+        match self.get(name) {
+            None | Some("") => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|_| {
+                bad_request(format!(
+                    "strconv.ParseInt: parsing {text:?}: invalid syntax"
+                ))
+            }),
+        }
+    }
+}
+
+impl ListOptions {
+    /// Reads, defaults (WatchList is on in 1.36, 1.4) and checks the parameters.
+    pub(crate) fn parse(query: &Query) -> Result<ListOptions, ApiError> {
+        let text = |name: &str| query.get(name).unwrap_or("").to_owned();
+        let mut options = ListOptions {
+            watch: query.flag("watch").unwrap_or(false),
+            resource_version: text("resourceVersion"),
+            resource_version_match: text("resourceVersionMatch"),
+            limit: query.number("limit")?.unwrap_or(0),
+            continue_token: text("continue"),
+            timeout_seconds: query.number("timeoutSeconds")?,
+            allow_watch_bookmarks: query.flag("allowWatchBookmarks").unwrap_or(false),
+            send_initial_events: query.flag("sendInitialEvents"),
+            label_selector: text("labelSelector"),
+            field_selector: text("fieldSelector"),
+        };
+        options.set_defaults();
+        let errors = options.errors();
+        if errors.is_empty() {
+            Ok(options)
+        } else {
+            Err(invalid("meta.k8s.io", "ListOptions", "", &errors))
+        }
+    }
+
+    /// The resourceVersion as a number; `None` if unset.
+    pub(crate) fn revision(&self) -> Result<Option<u64>, ApiError> {
+        match self.resource_version.as_str() {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                bad_request(format!(
+                    "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+                ))
+            }),
+        }
+    }
+
+    fn set_defaults(&mut self) {
+        let legacy = matches!(self.resource_version.as_str(), "" | "0");
+        if self.watch
+            && legacy
+            && self.send_initial_events.is_none()
+            && self.resource_version_match.is_empty()
+        {
+            self.send_initial_events = Some(true);
+            self.resource_version_match = "NotOlderThan".to_owned();
+        }
+    }
+
+    fn errors(&self) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let matching = self.resource_version_match.as_str();
+        let mut forbid_match =
+            |detail: &str| errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+        if self.watch {
+            if self.send_initial_events.is_some() && matching != "NotOlderThan" {
+                forbid_match(
+                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                );
+            }
+            if !matching.is_empty() {
+                if self.send_initial_events.is_none() {
+                    forbid_match(
+                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                    );
+                }
+                if matching != "NotOlderThan" {
+                    errors.push(FieldError::not_supported(
+                        "resourceVersionMatch",
+                        matching,
+                        &["NotOlderThan"],
+                    ));
+                }
+                if !self.continue_token.is_empty() {
+                    errors.push(FieldError::forbidden(
+                        "resourceVersionMatch",
+                        "resourceVersionMatch is forbidden when continue is provided",
+                    ));
+                }
+            }
+            return errors;
+        }
+        if !matching.is_empty() {
+            if self.resource_version.is_empty() {
+                forbid_match(
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                );
+            }
+            if !self.continue_token.is_empty() {
+                forbid_match("resourceVersionMatch is forbidden when continue is provided");
+            }
+            if !matches!(matching, "Exact" | "NotOlderThan") {
+                errors.push(FieldError::not_supported(
+                    "resourceVersionMatch",
+                    matching,
+                    &["Exact", "NotOlderThan", ""],
+                ));
+            } else if matching == "Exact" && self.resource_version == "0" {
+                forbid_match(
+                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                );
+            }
+        }
+        if self.send_initial_events.is_some() {
+            errors.push(FieldError::forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
+        }
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(query: &str) -> Result<ListOptions, String> {
+        ListOptions::parse(&Query::parse(query)).map_err(|e| format!("{} {}", e.code, e.message))
+    }
+
+    #[test]
+    fn a_watch_without_a_version_asks_for_initial_events() {
+        for query in ["watch=1", "watch=true&resourceVersion=0"] {
+            let options = parse(query).unwrap();
+            assert_eq!(options.send_initial_events, Some(true));
+            assert_eq!(options.resource_version_match, "NotOlderThan");
+        }
+        assert_eq!(
+            parse("watch=1&resourceVersion=7")
+                .unwrap()
+                .send_initial_events,
+            None
+        );
+        assert!(!parse("watch=0").unwrap().watch);
+    }
+
+    #[test]
+    fn forbidden_combinations_are_422_with_the_servers_words() {
+        let refused = |query| parse(query).unwrap_err();
+        insta::assert_snapshot!(refused("resourceVersionMatch=Exact"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"#);
+        insta::assert_snapshot!(refused("resourceVersion=0&resourceVersionMatch=Exact"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0""#);
+        insta::assert_snapshot!(refused("resourceVersion=1&resourceVersionMatch=Newest"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "Newest": supported values: "Exact", "NotOlderThan", """#);
+        insta::assert_snapshot!(refused("sendInitialEvents=true"), @r#"422 ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"#);
+        insta::assert_snapshot!(refused("watch=1&sendInitialEvents=true"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"#);
+        insta::assert_snapshot!(refused("watch=1&resourceVersion=5&resourceVersionMatch=NotOlderThan"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"#);
+        insta::assert_snapshot!(refused("limit=many"), @r#"400 strconv.ParseInt: parsing "many": invalid syntax"#);
+    }
+}

@@ -1,0 +1,553 @@
+//! Get and list: which revision a read is of, where it is served from, in which pages (semantics 1.3).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::cache::WatchCache;
+use super::negotiate::Representation;
+use super::options::{ListOptions, Query};
+use super::registry::{Place, Registry};
+use super::route::Target;
+use super::selector::Selector;
+use super::status::{
+    ApiError, bad_request, continue_compacted, list_compacted, not_found, too_large,
+};
+use super::watch::PendingWatch;
+use super::{Alarm, Answer, Apiserver, Context, Outcome, object_body, table};
+use crate::kinds::{Printer, ResourceId};
+use crate::message::RequestId;
+use crate::object::{Object, encode};
+
+/// Lists are sent in chunks of about this size.
+const CHUNK_BYTES: usize = 32 * 1024;
+
+/// How often a waiting read makes the apiserver ask etcd for progress (1.3).
+const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
+
+/// A read that waits for its cache to reach a revision.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    resource: ResourceId,
+    revision: u64,
+    read: PendingRead,
+}
+
+/// What to do once the cache is there.
+#[derive(Debug)]
+pub(super) enum PendingRead {
+    List(ListRead),
+    Watch(PendingWatch),
+}
+
+/// A list whose parameters are understood.
+#[derive(Debug)]
+pub(super) struct ListRead {
+    target: Target,
+    form: Representation,
+    selector: Selector,
+    prefix: String,
+    /// The key to start from; empty for the first page.
+    start: String,
+    /// 0 for no limit.
+    limit: u64,
+}
+
+/// Which revision a list is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Exactly(u64),
+    AtLeast(u64),
+    /// The latest, as of now.
+    Latest,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ContinueToken {
+    v: String,
+    rv: i64,
+    start: String,
+}
+
+/// Objects of a page, and what its list says about them.
+struct Page {
+    objects: Vec<Arc<Object>>,
+    revision: u64,
+    continue_token: Option<String>,
+    remaining: Option<u64>,
+}
+
+impl Apiserver {
+    /// One object: from etcd, or from the cache if a resourceVersion says that is fresh enough.
+    pub(super) fn get(
+        &mut self,
+        query: &Query,
+        target: &Target,
+        form: Representation,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let revision = ListOptions {
+            resource_version: query.get("resourceVersion").unwrap_or("").to_owned(),
+            ..ListOptions::default()
+        }
+        .revision()?;
+        self.observe_progress(target.resource, ctx);
+        let kind = ctx.kinds.get(target.resource);
+        let object = match (revision, self.caches.get(&target.resource)) {
+            (Some(wanted), Some(cache)) if cache.cached && cache.revision() >= wanted => {
+                let key = kind.key(&target.namespace, &target.name);
+                cache.get(&key).cloned()
+            }
+            _ => ctx
+                .etcd
+                .get(&kind.key(&target.namespace, &target.name))
+                .cloned(),
+        };
+        let object = object.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
+        let body = object_body(&object, form, target, ctx);
+        Ok(Outcome::Now(Answer::bytes(200, "application/json", body)))
+    }
+
+    pub(super) fn list(
+        &mut self,
+        id: RequestId,
+        query: &Query,
+        target: Target,
+        form: Representation,
+        direct: bool,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let options = ListOptions::parse(query)?;
+        let kind = ctx.kinds.get(target.resource);
+        let selector = Selector::parse(&options.label_selector, &options.field_selector, kind)?;
+        let prefix = kind.scope_prefix(&target.namespace);
+        let resource = target.resource;
+        let mut read = ListRead {
+            target,
+            form,
+            selector,
+            prefix,
+            start: String::new(),
+            limit: options.limit,
+        };
+        let revision = options.revision()?;
+        let continued = !options.continue_token.is_empty();
+        let wanted = if continued {
+            if revision.is_some_and(|r| r != 0) {
+                return Err(bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            let (start, revision) = decode_continue(&options.continue_token, &read.prefix)?;
+            read.start = start;
+            revision.map_or(Wanted::Latest, Wanted::Exactly)
+        } else {
+            match (revision, options.resource_version_match.as_str()) {
+                (None, _) => Wanted::Latest,
+                (Some(r), "Exact") => Wanted::Exactly(r),
+                (Some(0), _) => {
+                    read.limit = 0;
+                    Wanted::AtLeast(0)
+                }
+                (Some(r), "") if options.limit > 0 => Wanted::Exactly(r),
+                (Some(r), _) => Wanted::AtLeast(r),
+            }
+        };
+        self.observe_progress(resource, ctx);
+        let current = ctx.etcd.revision();
+        let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
+        let from_etcd = |apiserver: &Apiserver, revision: u64, ctx: &Context<'_>| {
+            apiserver.list_from_etcd(&read, revision, continued, ctx)
+        };
+        match wanted {
+            Wanted::Exactly(r) => from_etcd(self, r, ctx),
+            Wanted::Latest if continued || direct || !cached => from_etcd(self, current, ctx),
+            Wanted::AtLeast(r) if direct || !cached => {
+                if r > current {
+                    return Err(too_large(r, current));
+                }
+                from_etcd(self, current, ctx)
+            }
+            Wanted::Latest => {
+                self.read_when_fresh(id, resource, current, PendingRead::List(read), ctx)
+            }
+            Wanted::AtLeast(r) => {
+                self.read_when_fresh(id, resource, r, PendingRead::List(read), ctx)
+            }
+        }
+    }
+
+    /// Reads now if the cache is at `revision`, else when it gets there, at most `fresh_wait` later.
+    pub(super) fn read_when_fresh(
+        &mut self,
+        id: RequestId,
+        resource: ResourceId,
+        revision: u64,
+        read: PendingRead,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let at = self.caches.get(&resource).map_or(0, WatchCache::revision);
+        if at >= revision {
+            return self.read_from_cache(id, read, ctx);
+        }
+        let waiting = Waiting {
+            resource,
+            revision,
+            read,
+        };
+        self.waiting.insert(id, waiting);
+        let until = ctx.now + ctx.config.apiserver.fresh_wait;
+        ctx.alarms.push((until, Alarm::WaitedEnough(id)));
+        if self.progress_asked.insert(resource) {
+            ctx.alarms
+                .push((ctx.now + PROGRESS_PERIOD, Alarm::AskProgress(resource)));
+        }
+        Ok(Outcome::Open)
+    }
+
+    /// Asks etcd for its progress; the answer comes behind the events that are under way.
+    pub(super) fn ask_progress(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        if !self.waiting.values().any(|w| w.resource == resource) {
+            self.progress_asked.remove(&resource);
+            return;
+        }
+        let answered = ctx.now + ctx.config.etcd.watch_latency.1;
+        let answer = Alarm::Progress(resource, ctx.etcd.revision());
+        ctx.alarms.push((answered, answer));
+    }
+
+    /// Serves the waiting reads that the cache has caught up with.
+    pub(super) fn wake_waiting(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let at = self.caches.get(&resource).map_or(0, WatchCache::revision);
+        let ready = |w: &Waiting| w.resource == resource && w.revision <= at;
+        let ids: Vec<RequestId> = self
+            .waiting
+            .iter()
+            .filter(|(_, w)| ready(w))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in ids {
+            if let Some(waiting) = self.waiting.remove(&id) {
+                self.finish_read(id, waiting.read, ctx);
+            }
+        }
+        let still = self.waiting.values().any(|w| w.resource == resource);
+        if still && self.progress_asked.insert(resource) {
+            ctx.alarms
+                .push((ctx.now + PROGRESS_PERIOD, Alarm::AskProgress(resource)));
+        }
+    }
+
+    /// The cache did not get there in time: a list falls back to etcd or is told 504, a watch is told in band (1.6).
+    pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
+        let Some(waiting) = self.waiting.remove(&id) else {
+            return;
+        };
+        let current = self
+            .caches
+            .get(&waiting.resource)
+            .map_or(0, WatchCache::revision);
+        let error = too_large(waiting.revision, current);
+        match waiting.read {
+            PendingRead::List(read) if waiting.revision <= ctx.etcd.revision() => {
+                let outcome = self.list_from_etcd(&read, ctx.etcd.revision(), false, ctx);
+                self.finish(id, outcome, ctx);
+            }
+            PendingRead::List(_) => self.finish(id, Err(error), ctx),
+            PendingRead::Watch(_) => self.fail_watch(id, &error, ctx),
+        }
+    }
+
+    fn finish_read(&mut self, id: RequestId, read: PendingRead, ctx: &mut Context<'_>) {
+        let outcome = self.read_from_cache(id, read, ctx);
+        self.finish(id, outcome, ctx);
+    }
+
+    fn finish(&mut self, id: RequestId, outcome: Result<Outcome, ApiError>, ctx: &mut Context<'_>) {
+        match outcome {
+            Ok(Outcome::Now(answer) | Outcome::Committed(answer)) => self.answer(id, answer, ctx),
+            Ok(Outcome::Open) => {}
+            Err(error) => self.answer(id, Answer::refusal(&error), ctx),
+        }
+    }
+
+    fn read_from_cache(
+        &mut self,
+        id: RequestId,
+        read: PendingRead,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        match read {
+            PendingRead::List(read) => {
+                let resource = read.target.resource;
+                let Some(cache) = self.caches.get(&resource) else {
+                    let kind = ctx.kinds.get(resource);
+                    return Err(not_found(&kind.group, &kind.plural, ""));
+                };
+                let page = read.page(cache.list(&read.prefix, &read.start), cache.revision());
+                Ok(Outcome::Now(read.answer(&page, ctx)))
+            }
+            PendingRead::Watch(watch) => {
+                self.begin_watch(id, watch, ctx);
+                Ok(Outcome::Open)
+            }
+        }
+    }
+
+    fn list_from_etcd(
+        &self,
+        read: &ListRead,
+        revision: u64,
+        continued: bool,
+        ctx: &Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        if revision > ctx.etcd.revision() {
+            return Err(too_large(revision, ctx.etcd.revision()));
+        }
+        match ctx.etcd.range(&read.prefix, &read.start, revision) {
+            Ok(found) => {
+                let page = read.page(found, revision);
+                Ok(Outcome::Now(read.answer(&page, ctx)))
+            }
+            Err(_) if continued => {
+                let start = read.start.strip_prefix(&read.prefix).unwrap_or("");
+                Err(continue_compacted(encode_continue(start, -1)))
+            }
+            Err(_) => Err(list_compacted()),
+        }
+    }
+}
+
+impl ListRead {
+    fn page<'a>(
+        &self,
+        found: impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>,
+        revision: u64,
+    ) -> Page {
+        let limit = match usize::try_from(self.limit) {
+            Ok(0) | Err(_) => usize::MAX,
+            Ok(limit) => limit,
+        };
+        let mut objects = Vec::new();
+        let mut last_key: Option<&Arc<str>> = None;
+        let mut left = 0u64;
+        for (key, object) in found {
+            if objects.len() >= limit {
+                left += 1;
+                if !self.selector.is_empty() {
+                    break;
+                }
+                continue;
+            }
+            if self.selector.matches(object) {
+                objects.push(Arc::clone(object));
+            }
+            last_key = Some(key);
+        }
+        let continue_token = last_key.filter(|_| left > 0).map(|key| {
+            let start = key.strip_prefix(self.prefix.as_str()).unwrap_or(key);
+            encode_continue(
+                &format!("{start}\0"),
+                i64::try_from(revision).unwrap_or(i64::MAX),
+            )
+        });
+        Page {
+            objects,
+            revision,
+            remaining: (continue_token.is_some() && self.selector.is_empty()).then_some(left),
+            continue_token,
+        }
+    }
+
+    fn answer(&self, page: &Page, ctx: &Context<'_>) -> Answer {
+        let kind = ctx.kinds.get(self.target.resource);
+        let mut metadata = json!({"resourceVersion": page.revision.to_string()});
+        if let Some(token) = &page.continue_token {
+            metadata["continue"] = json!(token);
+        }
+        if let Some(remaining) = page.remaining {
+            metadata["remainingItemCount"] = json!(remaining);
+        }
+        let custom = matches!(kind.printer, Printer::Columns(_));
+        let body = match self.form {
+            Representation::Table(include) => {
+                let table = table::table(
+                    &page.objects,
+                    metadata,
+                    kind,
+                    include,
+                    true,
+                    ctx.wall,
+                    ctx.now,
+                );
+                vec![encode(&table)]
+            }
+            Representation::Metadata => {
+                let items = page.objects.iter().map(|o| o.metadata_json());
+                list_chunks(
+                    "PartialObjectMetadataList",
+                    "meta.k8s.io/v1",
+                    &metadata,
+                    items,
+                )
+            }
+            Representation::Whole => {
+                let list_kind = format!("{}List", kind.kind);
+                let item = |o: &Arc<Object>| {
+                    if custom {
+                        o.json().clone()
+                    } else {
+                        o.item_json().clone()
+                    }
+                };
+                let items: Vec<Bytes> = page.objects.iter().map(item).collect();
+                list_chunks(&list_kind, &kind.api_version(), &metadata, items.iter())
+            }
+        };
+        Answer {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body,
+        }
+    }
+}
+
+/// `{"kind":…,"apiVersion":…,"metadata":…,"items":[…]}` in chunks.
+fn list_chunks<'a>(
+    kind: &str,
+    api_version: &str,
+    metadata: &Value,
+    items: impl Iterator<Item = &'a Bytes>,
+) -> Vec<Bytes> {
+    let mut chunks = Vec::new();
+    let mut chunk = format!(
+        "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
+        json!(kind),
+        json!(api_version)
+    )
+    .into_bytes();
+    for (i, item) in items.enumerate() {
+        if i > 0 {
+            chunk.push(b',');
+        }
+        chunk.extend_from_slice(item);
+        if chunk.len() >= CHUNK_BYTES {
+            chunks.push(Bytes::from(std::mem::take(&mut chunk)));
+        }
+    }
+    chunk.extend_from_slice(b"]}\n");
+    chunks.push(Bytes::from(chunk));
+    chunks
+}
+
+fn encode_continue(start: &str, rv: i64) -> String {
+    let token = ContinueToken {
+        v: "meta.k8s.io/v1".to_owned(),
+        rv,
+        start: start.to_owned(),
+    };
+    let json = serde_json::to_vec(&token).expect("a struct of strings and a number is JSON");
+    URL_SAFE_NO_PAD.encode(json)
+}
+
+/// The key to go on from and the revision, `None` for the latest (`storage/continue.go`).
+fn decode_continue(token: &str, prefix: &str) -> Result<(String, Option<u64>), ApiError> {
+    let refused = |why: String| bad_request(format!("invalid continue token: {why}"));
+    let not_valid = |why: &str| refused(format!("continue key is not valid: {why}"));
+    let bytes = URL_SAFE_NO_PAD
+        .decode(token)
+        .map_err(|e| not_valid(&e.to_string()))?;
+    let token: ContinueToken =
+        serde_json::from_slice(&bytes).map_err(|e| not_valid(&e.to_string()))?;
+    if token.v != "meta.k8s.io/v1" {
+        return Err(not_valid("server does not recognize this encoded version"));
+    }
+    if token.start.is_empty() {
+        return Err(not_valid(
+            "encoded start key empty (version meta.k8s.io/v1)",
+        ));
+    }
+    let start = token.start.strip_prefix('/').unwrap_or(&token.start);
+    if start.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(not_valid(&token.start));
+    }
+    let revision = match token.rv {
+        0 => {
+            return Err(not_valid(
+                "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+            ));
+        }
+        rv => u64::try_from(rv).ok(),
+    };
+    Ok((format!("{prefix}{start}"), revision))
+}
+
+/// A registry over the context, for the request's writes.
+pub(super) fn registry<'a>(ctx: &'a mut Context<'_>) -> Registry<'a> {
+    Registry {
+        etcd: ctx.etcd,
+        kinds: ctx.kinds,
+        random: ctx.random,
+        wall: ctx.wall,
+        now: ctx.now,
+    }
+}
+
+impl Target {
+    pub(super) fn place(&self) -> Place<'_> {
+        Place {
+            resource: self.resource,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_continue_token_is_what_the_apiserver_writes() {
+        let token = encode_continue("shop/web\0", 42);
+        let json = String::from_utf8(URL_SAFE_NO_PAD.decode(&token).unwrap()).unwrap();
+        assert_eq!(
+            json,
+            r#"{"v":"meta.k8s.io/v1","rv":42,"start":"shop/web\u0000"}"#
+        );
+        assert_eq!(
+            decode_continue(&token, "/registry/pods/").unwrap(),
+            ("/registry/pods/shop/web\0".to_owned(), Some(42))
+        );
+        let latest = encode_continue("a", -1);
+        assert_eq!(
+            decode_continue(&latest, "/p/").unwrap(),
+            ("/p/a".to_owned(), None)
+        );
+    }
+
+    #[test]
+    fn a_token_that_was_tampered_with_is_400() {
+        for token in [
+            "!",
+            "e30",
+            &encode_continue("", 1),
+            &encode_continue("a", 0),
+            &encode_continue("../x", 1),
+        ] {
+            assert_eq!(
+                decode_continue(token, "/p/").unwrap_err().code,
+                400,
+                "{token}"
+            );
+        }
+    }
+}

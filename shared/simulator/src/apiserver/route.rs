@@ -1,0 +1,180 @@
+//! Paths: what a request is about.
+
+use percent_encoding::percent_decode_str;
+
+use crate::kinds::{Kinds, ResourceId};
+
+/// What a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// `/version`
+    Version,
+    /// `/healthz`, `/livez`, `/readyz`
+    Health,
+    /// `/api`
+    Core,
+    /// `/apis`
+    Groups,
+    /// `/apis/G`
+    Group(String),
+    /// `/api/v1`, `/apis/G/V`: group and version
+    GroupVersion(String, String),
+    /// `/openapi/v3`
+    OpenApi,
+    /// `/openapi/v3/api/v1`, `/openapi/v3/apis/G/V`: group and version
+    OpenApiOf(String, String),
+    /// Objects.
+    Resource(Target),
+    /// Nothing that is served.
+    Unknown,
+}
+
+/// The objects, object or subresource a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) resource: ResourceId,
+    /// Empty for all namespaces and for cluster-scoped types.
+    pub(crate) namespace: String,
+    /// Empty for a collection.
+    pub(crate) name: String,
+    /// `status`, or empty.
+    pub(crate) subresource: String,
+}
+
+impl Route {
+    pub(crate) fn parse(path: &str, kinds: &Kinds) -> Route {
+        let Some(parts) = path.strip_prefix('/').and_then(decoded_parts) else {
+            return Route::Unknown;
+        };
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        match parts.as_slice() {
+            ["version"] => Route::Version,
+            ["healthz" | "livez" | "readyz", ..] => Route::Health,
+            ["api"] => Route::Core,
+            ["apis"] => Route::Groups,
+            ["apis", group] => Route::Group((*group).to_owned()),
+            ["api", version] => Route::GroupVersion(String::new(), (*version).to_owned()),
+            ["apis", group, version] => {
+                Route::GroupVersion((*group).to_owned(), (*version).to_owned())
+            }
+            ["openapi", "v3"] => Route::OpenApi,
+            ["openapi", "v3", "api", version] => {
+                Route::OpenApiOf(String::new(), (*version).to_owned())
+            }
+            ["openapi", "v3", "apis", group, version] => {
+                Route::OpenApiOf((*group).to_owned(), (*version).to_owned())
+            }
+            ["api", version, rest @ ..] => target("", version, rest, kinds),
+            ["apis", group, version, rest @ ..] => target(group, version, rest, kinds),
+            _ => Route::Unknown,
+        }
+    }
+}
+
+fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
+    let (namespace, plural, name, subresource) = match *rest {
+        ["namespaces", name, "status"] if group.is_empty() => ("", "namespaces", name, "status"),
+        ["namespaces", namespace, plural] => (namespace, plural, "", ""),
+        ["namespaces", namespace, plural, name] => (namespace, plural, name, ""),
+        ["namespaces", namespace, plural, name, subresource] => {
+            (namespace, plural, name, subresource)
+        }
+        [plural] => ("", plural, "", ""),
+        [plural, name] => ("", plural, name, ""),
+        [plural, name, subresource] => ("", plural, name, subresource),
+        _ => return Route::Unknown,
+    };
+    let Some(resource) = kinds.find(group, version, plural) else {
+        return Route::Unknown;
+    };
+    let kind = kinds.get(resource);
+    let scope_fits = if kind.namespaced {
+        !namespace.is_empty() || name.is_empty()
+    } else {
+        namespace.is_empty()
+    };
+    let subresource_fits = subresource.is_empty() || (subresource == "status" && kind.has_status);
+    if !scope_fits || !subresource_fits {
+        return Route::Unknown;
+    }
+    Route::Resource(Target {
+        resource,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        subresource: subresource.to_owned(),
+    })
+}
+
+/// The parts between slashes, percent-decoded; `None` if they are not text. A slash at the end is ignored.
+fn decoded_parts(path: &str) -> Option<Vec<String>> {
+    path.strip_suffix('/')
+        .unwrap_or(path)
+        .split('/')
+        .map(|part| Some(percent_decode_str(part).decode_utf8().ok()?.into_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str) -> String {
+        let kinds = Kinds::built_in();
+        match Route::parse(path, &kinds) {
+            Route::Resource(t) => {
+                let kind = kinds.get(t.resource);
+                format!(
+                    "{} ns={} name={} sub={}",
+                    kind.qualified(),
+                    t.namespace,
+                    t.name,
+                    t.subresource
+                )
+            }
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn paths_name_collections_objects_and_subresources() {
+        let shown: Vec<String> = [
+            "/api/v1/pods",
+            "/api/v1/namespaces/shop/pods/web%2D1",
+            "/apis/apps/v1/namespaces/shop/deployments/web/status",
+            "/api/v1/namespaces/shop",
+            "/api/v1/namespaces/shop/status",
+            "/api/v1/namespaces",
+            "/api/v1/nodes/n1/",
+        ]
+        .map(told)
+        .into();
+        insta::assert_snapshot!(shown.join("\n"), @r"
+        pods ns= name= sub=
+        pods ns=shop name=web-1 sub=
+        deployments.apps ns=shop name=web sub=status
+        namespaces ns= name=shop sub=
+        namespaces ns= name=shop sub=status
+        namespaces ns= name= sub=
+        nodes ns= name=n1 sub=
+        ");
+    }
+
+    #[test]
+    fn what_is_not_served_is_unknown() {
+        for path in [
+            "",
+            "/",
+            "/api/v1/widgets",
+            "/apis/apps/v2/deployments",
+            "/api/v1/pods/web",
+            "/api/v1/namespaces/shop/nodes",
+            "/api/v1/namespaces/shop/configmaps/a/status",
+            "/api/v1/namespaces/shop/pods/a/log",
+            "/api/v1/pods%zz",
+            "/api/v1/%ff",
+            "/metrics",
+        ] {
+            assert_eq!(told(path), "Unknown", "{path}");
+        }
+    }
+}

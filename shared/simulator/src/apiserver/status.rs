@@ -1,0 +1,314 @@
+//! The Status objects an apiserver answers with when it refuses, in the words of apimachinery's `api/errors`.
+
+use serde_json::{Value, json};
+
+/// A refusal: what the Status says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ApiError {
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    pub(crate) details: Option<Value>,
+    /// Set as `Retry-After` and in the details.
+    pub(crate) retry_after_secs: Option<u32>,
+    /// A new token for a list that cannot be continued consistently.
+    pub(crate) continue_token: Option<String>,
+}
+
+impl ApiError {
+    pub(crate) fn status(&self) -> Value {
+        let mut metadata = json!({});
+        if let Some(token) = &self.continue_token {
+            metadata["continue"] = json!(token);
+        }
+        let mut status = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": metadata,
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code,
+        });
+        let mut details = self.details.clone();
+        if let Some(secs) = self.retry_after_secs {
+            details.get_or_insert_with(|| json!({}))["retryAfterSeconds"] = json!(secs);
+        }
+        if let Some(details) = details {
+            status["details"] = details;
+        }
+        status
+    }
+}
+
+/// One invalid field of a 422.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FieldError {
+    pub(crate) field: String,
+    /// `FieldValueForbidden`, `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`.
+    pub(crate) kind: &'static str,
+    /// The text after `field: `, as apimachinery's `ErrorBody` makes it.
+    pub(crate) body: String,
+}
+
+impl FieldError {
+    pub(crate) fn forbidden(field: &str, detail: &str) -> FieldError {
+        FieldError {
+            field: field.to_owned(),
+            kind: "FieldValueForbidden",
+            body: format!("Forbidden: {detail}"),
+        }
+    }
+
+    pub(crate) fn required(field: &str, detail: &str) -> FieldError {
+        let tail = if detail.is_empty() {
+            String::new()
+        } else {
+            format!(": {detail}")
+        };
+        FieldError {
+            field: field.to_owned(),
+            kind: "FieldValueRequired",
+            body: format!("Required value{tail}"),
+        }
+    }
+
+    pub(crate) fn invalid(field: &str, value: &str, detail: &str) -> FieldError {
+        FieldError {
+            field: field.to_owned(),
+            kind: "FieldValueInvalid",
+            body: format!("Invalid value: {value:?}: {detail}"),
+        }
+    }
+
+    pub(crate) fn not_supported(field: &str, value: &str, valid: &[&str]) -> FieldError {
+        let quoted: Vec<String> = valid.iter().map(|v| format!("{v:?}")).collect();
+        FieldError {
+            field: field.to_owned(),
+            kind: "FieldValueNotSupported",
+            body: format!(
+                "Unsupported value: {value:?}: supported values: {}",
+                quoted.join(", ")
+            ),
+        }
+    }
+}
+
+/// `pods`, `deployments.apps`: a resource in messages.
+pub(crate) fn qualified(group: &str, resource: &str) -> String {
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}
+
+fn error(code: u16, reason: &'static str, message: String) -> ApiError {
+    ApiError {
+        code,
+        reason,
+        message,
+        details: None,
+        retry_after_secs: None,
+        continue_token: None,
+    }
+}
+
+fn about(group: &str, resource: &str, name: &str) -> Option<Value> {
+    let mut details = json!({});
+    for (key, value) in [("name", name), ("group", group), ("kind", resource)] {
+        if !value.is_empty() {
+            details[key] = json!(value);
+        }
+    }
+    Some(details)
+}
+
+pub(crate) fn bad_request(message: impl Into<String>) -> ApiError {
+    error(400, "BadRequest", message.into())
+}
+
+pub(crate) fn not_found(group: &str, resource: &str, name: &str) -> ApiError {
+    ApiError {
+        details: about(group, resource, name),
+        ..error(
+            404,
+            "NotFound",
+            format!("{} {name:?} not found", qualified(group, resource)),
+        )
+    }
+}
+
+pub(crate) fn already_exists(group: &str, resource: &str, name: &str) -> ApiError {
+    ApiError {
+        details: about(group, resource, name),
+        ..error(
+            409,
+            "AlreadyExists",
+            format!("{} {name:?} already exists", qualified(group, resource)),
+        )
+    }
+}
+
+pub(crate) fn conflict(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
+    ApiError {
+        details: about(group, resource, name),
+        ..error(
+            409,
+            "Conflict",
+            format!(
+                "Operation cannot be fulfilled on {} {name:?}: {why}",
+                qualified(group, resource)
+            ),
+        )
+    }
+}
+
+pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> ApiError {
+    ApiError {
+        details: about(group, resource, name),
+        ..error(
+            403,
+            "Forbidden",
+            format!(
+                "{} {name:?} is forbidden: {why}",
+                qualified(group, resource)
+            ),
+        )
+    }
+}
+
+pub(crate) fn method_not_allowed(group: &str, resource: &str, action: &str) -> ApiError {
+    let qualified = qualified(group, resource);
+    ApiError {
+        details: about(group, resource, ""),
+        ..error(
+            405,
+            "MethodNotAllowed",
+            format!("{action} is not supported on resources of kind {qualified:?}"),
+        )
+    }
+}
+
+pub(crate) fn not_acceptable(message: impl Into<String>) -> ApiError {
+    error(406, "NotAcceptable", message.into())
+}
+
+pub(crate) fn unsupported_media_type(message: impl Into<String>) -> ApiError {
+    error(415, "UnsupportedMediaType", message.into())
+}
+
+/// 422 about a kind of `group`.
+pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> ApiError {
+    let texts: Vec<String> = errors
+        .iter()
+        .map(|e| format!("{}: {}", e.field, e.body))
+        .collect();
+    let told = match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    };
+    let mut details = about(group, kind, name).unwrap_or_else(|| json!({}));
+    details["causes"] = errors
+        .iter()
+        .map(|e| json!({"reason": e.kind, "message": e.body, "field": e.field}))
+        .collect();
+    ApiError {
+        details: Some(details),
+        ..error(
+            422,
+            "Invalid",
+            format!("{} {name:?} is invalid: {told}", qualified(group, kind)),
+        )
+    }
+}
+
+pub(crate) fn expired(message: impl Into<String>) -> ApiError {
+    error(410, "Expired", message.into())
+}
+
+/// 410 of a watch cache: `oldest` is the lowest resourceVersion a watch can still start from (semantics 1.6).
+pub(crate) fn too_old(requested: u64, oldest: u64) -> ApiError {
+    expired(format!("too old resource version: {requested} ({oldest})"))
+}
+
+/// 410 of a watch that etcd serves.
+pub(crate) fn watch_compacted() -> ApiError {
+    expired("The resourceVersion for the provided watch is too old.")
+}
+
+/// 410 of a list at a revision that etcd compacted.
+pub(crate) fn list_compacted() -> ApiError {
+    expired("The resourceVersion for the provided list is too old.")
+}
+
+/// 410 of a continued list whose revision was compacted, with a token to go on inconsistently.
+pub(crate) fn continue_compacted(token: String) -> ApiError {
+    ApiError {
+        continue_token: Some(token),
+        ..expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new \
+             list without the continue parameter, or use the continue token in this response to retrieve the \
+             remainder of the results. Continuing with the provided token results in an inconsistent list - objects \
+             that were created, modified, or deleted between the time the first chunk was returned and now may show \
+             up in the list.",
+        )
+    }
+}
+
+/// 504 of a read that asks for a revision not there yet.
+pub(crate) fn too_large(requested: u64, current: u64) -> ApiError {
+    ApiError {
+        details: Some(json!({"causes": [{
+            "reason": "ResourceVersionTooLarge",
+            "message": "Too large resource version",
+        }]})),
+        retry_after_secs: Some(1),
+        ..error(
+            504,
+            "Timeout",
+            format!("Timeout: Too large resource version: {requested}, current: {current}"),
+        )
+    }
+}
+
+/// 429 of a watch cache that is not ready.
+pub(crate) fn initializing(retry_after_secs: u32) -> ApiError {
+    ApiError {
+        retry_after_secs: Some(retry_after_secs),
+        ..error(
+            429,
+            "TooManyRequests",
+            "storage is (re)initializing".to_owned(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_410_of_the_watch_cache_names_both_versions() {
+        insta::assert_snapshot!(too_old(5, 10).status(), @r#"{"apiVersion":"v1","code":410,"kind":"Status","message":"too old resource version: 5 (10)","metadata":{},"reason":"Expired","status":"Failure"}"#);
+    }
+
+    #[test]
+    fn a_read_from_the_future_says_when_to_retry_and_why() {
+        insta::assert_snapshot!(too_large(9, 7).status(), @r#"{"apiVersion":"v1","code":504,"details":{"causes":[{"message":"Too large resource version","reason":"ResourceVersionTooLarge"}],"retryAfterSeconds":1},"kind":"Status","message":"Timeout: Too large resource version: 9, current: 7","metadata":{},"reason":"Timeout","status":"Failure"}"#);
+    }
+
+    #[test]
+    fn several_invalid_fields_are_listed_in_brackets() {
+        let errors = [
+            FieldError::forbidden("a", "no"),
+            FieldError::not_supported("b", "x", &["y", ""]),
+        ];
+        let error = invalid("meta.k8s.io", "ListOptions", "", &errors);
+        assert_eq!(
+            error.message,
+            "ListOptions.meta.k8s.io \"\" is invalid: [a: Forbidden: no, b: Unsupported value: \"x\": supported \
+             values: \"y\", \"\"]"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! What a world is made of before it starts: sizes, delays, clocks.
+
+use std::time::Duration;
+
+/// The settings of a world. [`Config::default`] is a small living cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Unix time in microseconds at the end of the warm-up, on the cluster's wall clock.
+    pub wall_start_us: i64,
+    /// How long the cluster has lived when [`World::new`](crate::World::new) returns.
+    pub warm_up: Duration,
+    /// The version the apiserver says it is; its behaviour is that of 1.36 (semantics 1.8).
+    pub git_version: String,
+    /// Between clients and apiserver.
+    pub network: NetworkConfig,
+    /// The store.
+    pub etcd: EtcdConfig,
+    /// The server.
+    pub apiserver: ApiserverConfig,
+    /// What goes on in the cluster.
+    pub workload: WorkloadConfig,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            wall_start_us: 1_795_251_600_000_000,
+            warm_up: Duration::from_secs(600),
+            git_version: "v1.36.3".to_owned(),
+            network: NetworkConfig::default(),
+            etcd: EtcdConfig::default(),
+            apiserver: ApiserverConfig::default(),
+            workload: WorkloadConfig::default(),
+        }
+    }
+}
+
+impl Config {
+    /// A cluster with namespaces and nothing in them, where nothing happens by itself; no warm-up.
+    pub fn empty() -> Config {
+        Config {
+            warm_up: Duration::ZERO,
+            workload: WorkloadConfig::none(),
+            ..Config::default()
+        }
+    }
+}
+
+/// Delays and buffers between clients and apiserver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkConfig {
+    /// One-way delay of a packet: at least and at most.
+    pub latency: (Duration, Duration),
+    /// Bytes of one response that may be sent and not yet consumed: socket buffers on both sides together.
+    pub window_bytes: usize,
+}
+
+impl Default for NetworkConfig {
+    fn default() -> NetworkConfig {
+        NetworkConfig {
+            latency: (Duration::from_micros(150), Duration::from_micros(600)),
+            window_bytes: 256 * 1024,
+        }
+    }
+}
+
+/// The store's delays and history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdConfig {
+    /// From a commit to the watch cache's receipt of its event.
+    pub watch_latency: (Duration, Duration),
+    /// From a write request to its answer.
+    pub commit_latency: (Duration, Duration),
+    /// `--watch-progress-notify-interval`: etcd's default is 10 min, kubeadm sets 5 s.
+    pub progress_notify_interval: Duration,
+    /// How often the apiserver compacts the revision it noted one interval before (1.7: 5 min).
+    pub compaction_interval: Duration,
+    /// Keep every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or not.
+    /// Unbounded, so for tests only.
+    pub keep_journal: bool,
+}
+
+impl Default for EtcdConfig {
+    fn default() -> EtcdConfig {
+        EtcdConfig {
+            watch_latency: (Duration::from_micros(300), Duration::from_micros(1500)),
+            commit_latency: (Duration::from_micros(800), Duration::from_micros(3000)),
+            progress_notify_interval: Duration::from_secs(5),
+            compaction_interval: Duration::from_secs(300),
+            keep_journal: false,
+        }
+    }
+}
+
+/// The server's clocks and limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiserverConfig {
+    /// Events a watch cache keeps at least and at most (1.7: 100 to 102 400).
+    pub history_events: (usize, usize),
+    /// The history window the ring's size adapts to (1.7: 75 s).
+    pub history_window: Duration,
+    /// Lifetime of a watch without timeoutSeconds (1.7: 1800 to 3600 s).
+    pub watch_lifetime: (Duration, Duration),
+    /// How often a watch gets a bookmark (1.5: about 60 s).
+    pub bookmark_interval: Duration,
+    /// How long a read waits for the cache to be fresh (1.7: 3 s).
+    pub fresh_wait: Duration,
+}
+
+impl Default for ApiserverConfig {
+    fn default() -> ApiserverConfig {
+        ApiserverConfig {
+            history_events: (100, 102_400),
+            history_window: Duration::from_secs(75),
+            watch_lifetime: (Duration::from_secs(1800), Duration::from_secs(3600)),
+            bookmark_interval: Duration::from_secs(60),
+            fresh_wait: Duration::from_secs(3),
+        }
+    }
+}
+
+/// What goes on in the cluster by itself; a period of `None` leaves it to the story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadConfig {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// Whether the standing applications (deployments, services, configmaps, a CRD and its objects) are installed.
+    pub applications: bool,
+    /// Whether nodes and control plane renew their leases every 10 s.
+    pub leases: bool,
+    /// How often one of the deployments gets a new image.
+    pub rollout_every: Option<Duration>,
+    /// How often one of the deployments changes its size.
+    pub scale_every: Option<Duration>,
+    /// How often a configmap is written.
+    pub configmap_every: Option<Duration>,
+    /// How often a short-lived configmap is created, to be deleted half a period later.
+    pub temporary_every: Option<Duration>,
+    /// How often a job is started.
+    pub job_every: Option<Duration>,
+    /// How often a custom resource goes through its phases.
+    pub custom_every: Option<Duration>,
+}
+
+impl WorkloadConfig {
+    /// No nodes, nothing installed, nothing happening; the controllers still answer to what is written.
+    pub fn none() -> WorkloadConfig {
+        WorkloadConfig {
+            nodes: 0,
+            applications: false,
+            leases: false,
+            rollout_every: None,
+            scale_every: None,
+            configmap_every: None,
+            temporary_every: None,
+            job_every: None,
+            custom_every: None,
+        }
+    }
+}
+
+impl Default for WorkloadConfig {
+    fn default() -> WorkloadConfig {
+        WorkloadConfig {
+            nodes: 3,
+            applications: true,
+            leases: true,
+            rollout_every: Some(Duration::from_secs(45)),
+            scale_every: Some(Duration::from_secs(70)),
+            configmap_every: Some(Duration::from_secs(4)),
+            temporary_every: Some(Duration::from_secs(18)),
+            job_every: Some(Duration::from_secs(60)),
+            custom_every: Some(Duration::from_secs(20)),
+        }
+    }
+}

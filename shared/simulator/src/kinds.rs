@@ -1,0 +1,503 @@
+//! The resource types the apiserver knows: the built-in ones, and those that CustomResourceDefinitions add.
+
+use serde_json::Value;
+
+use crate::object::{at, items, text};
+
+/// A resource type of this world; an index that is never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceId(pub(crate) u16);
+
+/// One resource type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceType {
+    /// API group; empty for core.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Plural name, as in paths.
+    pub plural: String,
+    /// Singular name.
+    pub singular: String,
+    /// Kind of the objects.
+    pub kind: String,
+    /// Short names that kubectl accepts.
+    pub short_names: Vec<String>,
+    /// Categories such as `all`.
+    pub categories: Vec<String>,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+    /// Whether there is a status subresource.
+    pub has_status: bool,
+    /// Whether `metadata.generation` is kept.
+    pub has_generation: bool,
+    /// Whether a watch cache serves it; events go to etcd at every version (semantics 1.4).
+    pub cached: bool,
+    /// Whether a delete answers with the object instead of a Status.
+    pub delete_returns_object: bool,
+    /// Field selectors besides `metadata.name` and `metadata.namespace`, with the JSON path of each.
+    pub fields: Vec<(String, Vec<String>)>,
+    /// Columns of the Table form.
+    pub printer: Printer,
+    /// Whether requests are answered; false once its definition is gone.
+    pub served: bool,
+    /// Where its keys live in etcd.
+    pub prefix: String,
+}
+
+/// How a resource type's Table is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Printer {
+    /// By the code for this built-in kind.
+    BuiltIn,
+    /// By the definition's additionalPrinterColumns.
+    Columns(Vec<CustomColumn>),
+}
+
+/// A column of a custom resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomColumn {
+    /// Header.
+    pub name: String,
+    /// OpenAPI type: `string`, `integer`, `number`, `boolean`, `date`.
+    pub kind: String,
+    /// 0 is shown always, more only with `-o wide`.
+    pub priority: i64,
+    /// The keys of its simple JSON path.
+    pub path: Vec<String>,
+}
+
+impl ResourceType {
+    /// `v1`, `apps/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// `pods`, `deployments.apps`.
+    pub fn qualified(&self) -> String {
+        crate::apiserver::status::qualified(&self.group, &self.plural)
+    }
+
+    /// The etcd key of an object.
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> String {
+        if self.namespaced {
+            format!("{}{namespace}/{name}", self.prefix)
+        } else {
+            format!("{}{name}", self.prefix)
+        }
+    }
+
+    /// The prefix of the keys of a scope: one namespace, or all if empty.
+    pub(crate) fn scope_prefix(&self, namespace: &str) -> String {
+        if self.namespaced && !namespace.is_empty() {
+            format!("{}{namespace}/", self.prefix)
+        } else {
+            self.prefix.clone()
+        }
+    }
+}
+
+/// The table of resource types.
+#[derive(Debug)]
+pub(crate) struct Kinds {
+    types: Vec<ResourceType>,
+}
+
+impl Kinds {
+    pub(crate) fn built_in() -> Kinds {
+        Kinds {
+            types: BUILT_IN.iter().map(BuiltIn::resource_type).collect(),
+        }
+    }
+
+    pub(crate) fn get(&self, id: ResourceId) -> &ResourceType {
+        &self.types[usize::from(id.0)]
+    }
+
+    /// The served type at a group, version and plural name.
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<ResourceId> {
+        self.position(|t| {
+            t.served && t.group == group && t.version == version && t.plural == plural
+        })
+    }
+
+    /// A served type by `pods` or `deployments.apps`.
+    pub(crate) fn named(&self, qualified: &str) -> Option<ResourceId> {
+        self.position(|t| t.served && t.qualified() == qualified)
+    }
+
+    pub(crate) fn served(&self) -> impl Iterator<Item = (ResourceId, &ResourceType)> {
+        self.all().filter(|(_, t)| t.served)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = (ResourceId, &ResourceType)> {
+        (0u16..).map(ResourceId).zip(&self.types)
+    }
+
+    /// Takes in what a CustomResourceDefinition defines; the version served is its storage version.
+    pub(crate) fn add_custom(&mut self, definition: &Value) -> Option<ResourceId> {
+        let custom = custom_type(definition)?;
+        if let Some(known) =
+            self.position(|t| t.prefix == custom.prefix && t.version == custom.version)
+        {
+            self.types[usize::from(known.0)] = custom;
+            return Some(known);
+        }
+        let id = ResourceId(u16::try_from(self.types.len()).ok()?);
+        self.types.push(custom);
+        Some(id)
+    }
+
+    pub(crate) fn stop_serving(&mut self, id: ResourceId) {
+        self.types[usize::from(id.0)].served = false;
+    }
+
+    fn position(&self, wanted: impl Fn(&ResourceType) -> bool) -> Option<ResourceId> {
+        self.all().find(|(_, t)| wanted(t)).map(|(id, _)| id)
+    }
+}
+
+/// The type a CustomResourceDefinition defines; `None` if it has no served storage version.
+fn custom_type(definition: &Value) -> Option<ResourceType> {
+    let group = text(definition, &["spec", "group"]);
+    let names = at(definition, &["spec", "names"])?;
+    let version = items(definition, &["spec", "versions"])
+        .iter()
+        .find(|v| v["storage"] == true && v["served"] == true)?;
+    let plural = text(names, &["plural"]);
+    let strings = |key: &str| -> Vec<String> {
+        items(names, &[key])
+            .iter()
+            .filter_map(|s| s.as_str().map(str::to_owned))
+            .collect()
+    };
+    let path = |json_path: &str| -> Vec<String> {
+        json_path
+            .trim_start_matches('.')
+            .split('.')
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut columns: Vec<CustomColumn> = items(version, &["additionalPrinterColumns"])
+        .iter()
+        .map(|c| CustomColumn {
+            name: text(c, &["name"]).to_owned(),
+            kind: text(c, &["type"]).to_owned(),
+            priority: c["priority"].as_i64().unwrap_or(0),
+            path: path(text(c, &["jsonPath"])),
+        })
+        .collect();
+    if columns.is_empty() {
+        columns.push(CustomColumn {
+            name: "Age".to_owned(),
+            kind: "date".to_owned(),
+            priority: 0,
+            path: path(".metadata.creationTimestamp"),
+        });
+    }
+    let fields = items(version, &["selectableFields"])
+        .iter()
+        .map(|f| path(text(f, &["jsonPath"])))
+        .map(|p| (p.join("."), p))
+        .collect();
+    let kind = text(names, &["kind"]).to_owned();
+    let singular = match text(names, &["singular"]) {
+        "" => kind.to_lowercase(),
+        given => given.to_owned(),
+    };
+    Some(ResourceType {
+        group: group.to_owned(),
+        version: text(version, &["name"]).to_owned(),
+        plural: plural.to_owned(),
+        singular,
+        kind,
+        short_names: strings("shortNames"),
+        categories: strings("categories"),
+        namespaced: text(definition, &["spec", "scope"]) == "Namespaced",
+        has_status: at(version, &["subresources", "status"]).is_some(),
+        has_generation: true,
+        cached: true,
+        delete_returns_object: false,
+        fields,
+        printer: Printer::Columns(columns),
+        served: true,
+        prefix: format!("/registry/{group}/{plural}/"),
+    })
+}
+
+struct BuiltIn {
+    group: &'static str,
+    version: &'static str,
+    plural: &'static str,
+    kind: &'static str,
+    short_names: &'static [&'static str],
+    flags: &'static [Flag],
+    fields: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flag {
+    ClusterScoped,
+    Status,
+    Generation,
+    Uncached,
+    DeleteReturnsObject,
+    All,
+}
+
+impl BuiltIn {
+    fn resource_type(&self) -> ResourceType {
+        let has = |flag| self.flags.contains(&flag);
+        let prefix = match self.plural {
+            "customresourcedefinitions" => format!("/registry/{}/{}/", self.group, self.plural),
+            plural => format!("/registry/{plural}/"),
+        };
+        ResourceType {
+            group: self.group.to_owned(),
+            version: self.version.to_owned(),
+            plural: self.plural.to_owned(),
+            singular: self.kind.to_lowercase(),
+            kind: self.kind.to_owned(),
+            short_names: self.short_names.iter().map(|&s| s.to_owned()).collect(),
+            categories: if has(Flag::All) {
+                vec!["all".to_owned()]
+            } else {
+                Vec::new()
+            },
+            namespaced: !has(Flag::ClusterScoped),
+            has_status: has(Flag::Status),
+            has_generation: has(Flag::Generation),
+            cached: !has(Flag::Uncached),
+            delete_returns_object: has(Flag::DeleteReturnsObject),
+            fields: self.fields.iter().map(|&label| field(label)).collect(),
+            printer: Printer::BuiltIn,
+            served: true,
+            prefix,
+        }
+    }
+}
+
+/// A field selector's label and where its value is: the label itself, with few exceptions.
+fn field(label: &str) -> (String, Vec<String>) {
+    let path = match label {
+        "status.successful" => "status.succeeded",
+        "source" => "source.component",
+        other => other,
+    };
+    (
+        label.to_owned(),
+        path.split('.').map(str::to_owned).collect(),
+    )
+}
+
+/// Kinds as in Kubernetes 1.36; field selectors from each type's `ToSelectableFields` and label conversions.
+const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "pods",
+        kind: "Pod",
+        short_names: &["po"],
+        flags: &[
+            Flag::Status,
+            Flag::Generation,
+            Flag::DeleteReturnsObject,
+            Flag::All,
+        ],
+        fields: &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "services",
+        kind: "Service",
+        short_names: &["svc"],
+        flags: &[Flag::Status, Flag::DeleteReturnsObject, Flag::All],
+        fields: &["spec.clusterIP", "spec.type"],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "configmaps",
+        kind: "ConfigMap",
+        short_names: &["cm"],
+        flags: &[],
+        fields: &[],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "secrets",
+        kind: "Secret",
+        short_names: &[],
+        flags: &[],
+        fields: &["type"],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "nodes",
+        kind: "Node",
+        short_names: &["no"],
+        flags: &[Flag::ClusterScoped, Flag::Status],
+        fields: &["spec.unschedulable"],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "namespaces",
+        kind: "Namespace",
+        short_names: &["ns"],
+        flags: &[Flag::ClusterScoped, Flag::Status, Flag::DeleteReturnsObject],
+        fields: &["status.phase"],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "events",
+        kind: "Event",
+        short_names: &["ev"],
+        flags: &[Flag::Uncached],
+        fields: &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "serviceaccounts",
+        kind: "ServiceAccount",
+        short_names: &["sa"],
+        flags: &[Flag::DeleteReturnsObject],
+        fields: &[],
+    },
+    BuiltIn {
+        group: "",
+        version: "v1",
+        plural: "endpoints",
+        kind: "Endpoints",
+        short_names: &["ep"],
+        flags: &[],
+        fields: &[],
+    },
+    BuiltIn {
+        group: "apps",
+        version: "v1",
+        plural: "deployments",
+        kind: "Deployment",
+        short_names: &["deploy"],
+        flags: &[Flag::Status, Flag::Generation, Flag::All],
+        fields: &[],
+    },
+    BuiltIn {
+        group: "apps",
+        version: "v1",
+        plural: "replicasets",
+        kind: "ReplicaSet",
+        short_names: &["rs"],
+        flags: &[Flag::Status, Flag::Generation, Flag::All],
+        fields: &["status.replicas"],
+    },
+    BuiltIn {
+        group: "batch",
+        version: "v1",
+        plural: "jobs",
+        kind: "Job",
+        short_names: &[],
+        flags: &[Flag::Status, Flag::Generation, Flag::All],
+        fields: &["status.successful"],
+    },
+    BuiltIn {
+        group: "coordination.k8s.io",
+        version: "v1",
+        plural: "leases",
+        kind: "Lease",
+        short_names: &[],
+        flags: &[],
+        fields: &[],
+    },
+    BuiltIn {
+        group: "apiextensions.k8s.io",
+        version: "v1",
+        plural: "customresourcedefinitions",
+        kind: "CustomResourceDefinition",
+        short_names: &["crd", "crds"],
+        flags: &[Flag::ClusterScoped, Flag::Status, Flag::Generation],
+        fields: &[],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn built_in_types_are_found_by_their_paths_and_names() {
+        let kinds = Kinds::built_in();
+        let deployments = kinds.find("apps", "v1", "deployments").unwrap();
+        assert_eq!(kinds.named("deployments.apps"), Some(deployments));
+        assert_eq!(
+            kinds.get(deployments).key("shop", "web"),
+            "/registry/deployments/shop/web"
+        );
+        let nodes = kinds.named("nodes").unwrap();
+        assert_eq!(kinds.get(nodes).key("", "n1"), "/registry/nodes/n1");
+        assert_eq!(kinds.find("apps", "v2", "deployments"), None);
+    }
+
+    #[test]
+    fn a_definition_becomes_a_type_until_it_is_gone() {
+        let mut kinds = Kinds::built_in();
+        let definition = json!({"spec": {
+            "group": "shop.example.com", "scope": "Namespaced",
+            "names": {"plural": "orders", "kind": "Order", "shortNames": ["ord"]},
+            "versions": [
+                {"name": "v1alpha1", "served": true, "storage": false},
+                {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                 "additionalPrinterColumns": [{"name": "Phase", "type": "string", "jsonPath": ".status.phase"}]},
+            ],
+        }});
+        let orders = kinds.add_custom(&definition).unwrap();
+        let custom = kinds.get(orders).clone();
+        assert_eq!(
+            (custom.singular.as_str(), custom.version.as_str()),
+            ("order", "v1")
+        );
+        assert!(custom.has_status);
+        let Printer::Columns(columns) = custom.printer else {
+            panic!("a custom type prints by its columns");
+        };
+        assert_eq!(columns[0].path, ["status", "phase"]);
+        kinds.stop_serving(orders);
+        assert_eq!(kinds.named("orders.shop.example.com"), None);
+        assert_eq!(
+            kinds.add_custom(&definition),
+            Some(orders),
+            "the same definition takes its old place"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! What passes between the world and its clients: requests in, deliveries out, as structured messages.
+//!
+//! These are the moments of HTTP, not its bytes; a socket front turns them into bytes.
+//! A response is a [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`];
+//! or the connection is cut with [`Arrival::Closed`], and every request open on it ends with it.
+
+use bytes::Bytes;
+
+use crate::time::Time;
+
+/// A connection of a client to the apiserver; never reused in a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u64);
+
+/// A request; never reused in a world, also not between connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+/// An HTTP request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// `GET`, `POST`, `PUT`, `PATCH`, `DELETE`.
+    pub method: String,
+    /// The path, still percent-encoded, without the query.
+    pub path: String,
+    /// The query, still percent-encoded, without the question mark; may be empty.
+    pub query: String,
+    /// Header names (compared without case) and values.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty if there is none.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// A GET of `target`, a path with its query if it has one.
+    pub fn get(target: &str) -> Request {
+        Request::new("GET", target)
+    }
+
+    /// A request of `target`, a path with its query if it has one, without body.
+    pub fn new(method: &str, target: &str) -> Request {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        Request {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            ..Request::default()
+        }
+    }
+
+    /// The same with one more header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Request {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same with a JSON body and its content type.
+    #[must_use]
+    pub fn json(mut self, body: &serde_json::Value) -> Request {
+        self.body = Bytes::from(body.to_string());
+        self.header("content-type", "application/json")
+    }
+
+    /// The value of the first header called `name`.
+    pub(crate) fn header_value(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(header, _)| header.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// Status and headers of a response.
+///
+/// A `content-length` header is there when the whole body is known, which is always but for watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// HTTP status code.
+    pub status: u16,
+    /// Header names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+}
+
+/// A whole response, as [`World::call`](crate::World::call) gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Status and headers.
+    pub head: Head,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Response {
+    /// The body as JSON; `null` if it is none.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// How a connection ended against the client's will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cut {
+    /// TCP reset: what was under way is discarded (F08).
+    Reset,
+    /// TCP end of file in the middle of responses: bodies end without their end (F06, F47).
+    Eof,
+}
+
+/// How a client's connection takes bytes off the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Bytes count as read the moment they are delivered.
+    Immediate,
+    /// Bytes count as read when the driver says so with [`World::consume`](crate::World::consume);
+    /// what is delivered and not consumed fills the stream's window, then the watcher's buffer,
+    /// and then the apiserver ends the watch (semantics 1.9 rule 5, F36).
+    Credit,
+}
+
+/// Something that reached a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// When it reached the client.
+    pub at: Time,
+    /// Over which connection.
+    pub connection: ConnectionId,
+    /// What it is.
+    pub arrival: Arrival,
+}
+
+/// The kinds of delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The connection is open; requests sent before wait for it.
+    Connected,
+    /// The connection was refused (a reset in answer to the first packet).
+    Refused,
+    /// A response began.
+    Head {
+        /// Which request is answered.
+        request: RequestId,
+        /// Its status and headers.
+        head: Head,
+    },
+    /// Bytes of a response's body; the bytes are shared with other streams, not copied.
+    Chunk {
+        /// Whose body.
+        request: RequestId,
+        /// The bytes. On a watch, whole frames unless a fault tore one.
+        bytes: Bytes,
+    },
+    /// The orderly end of a response's body.
+    End {
+        /// Whose body.
+        request: RequestId,
+    },
+    /// The connection is gone, and with it every request open on it.
+    Closed(Cut),
+}
+
+impl Arrival {
+    /// The request it belongs to, if it belongs to one.
+    pub fn request(&self) -> Option<RequestId> {
+        match self {
+            Arrival::Head { request, .. }
+            | Arrival::Chunk { request, .. }
+            | Arrival::End { request } => Some(*request),
+            Arrival::Connected | Arrival::Refused | Arrival::Closed(_) => None,
+        }
+    }
+}

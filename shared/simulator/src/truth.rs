@@ -1,0 +1,77 @@
+//! What is really in the cluster, for tests and oracles: etcd's own state and history.
+
+use std::sync::Arc;
+
+use crate::etcd::{Change, Etcd};
+use crate::kinds::{Kinds, ResourceType};
+use crate::object::Object;
+
+/// A view of etcd, past every cache, network and fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Truth<'a> {
+    etcd: &'a Etcd,
+    kinds: &'a Kinds,
+}
+
+impl<'a> Truth<'a> {
+    pub(crate) fn new(etcd: &'a Etcd, kinds: &'a Kinds) -> Truth<'a> {
+        Truth { etcd, kinds }
+    }
+
+    /// The revision of the last write.
+    pub fn revision(&self) -> u64 {
+        self.etcd.revision()
+    }
+
+    /// The revision up to which etcd has forgotten.
+    pub fn compacted(&self) -> u64 {
+        self.etcd.compacted()
+    }
+
+    /// The resource types, by `pods` or `deployments.apps`; also those no longer served.
+    pub fn resource_type(&self, qualified: &str) -> Option<&'a ResourceType> {
+        self.kinds
+            .all()
+            .map(|(_, t)| t)
+            .find(|t| t.qualified() == qualified)
+    }
+
+    /// The resource type a change is about.
+    pub fn resource_of(&self, change: &Change) -> &'a ResourceType {
+        self.kinds.get(change.resource)
+    }
+
+    /// The objects of a resource as they are now, in key order; of one namespace, or of all if it is empty.
+    pub fn objects(&self, qualified: &str, namespace: &str) -> Vec<Arc<Object>> {
+        self.objects_at(qualified, namespace, self.etcd.revision())
+            .unwrap_or_default()
+    }
+
+    /// The same as they were at a revision; `None` if that is compacted.
+    pub fn objects_at(
+        &self,
+        qualified: &str,
+        namespace: &str,
+        revision: u64,
+    ) -> Option<Vec<Arc<Object>>> {
+        let Some(kind) = self.resource_type(qualified) else {
+            return Some(Vec::new());
+        };
+        let prefix = kind.scope_prefix(namespace);
+        let found = self.etcd.range(&prefix, "", revision).ok()?;
+        Some(found.map(|(_, object)| Arc::clone(object)).collect())
+    }
+
+    /// Every change etcd keeps, oldest first: from the beginning with
+    /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else since the last compaction.
+    pub fn history(&self) -> Vec<Arc<Change>> {
+        self.etcd.kept_changes()
+    }
+
+    /// The same of one resource.
+    pub fn history_of(&self, qualified: &str) -> Vec<Arc<Change>> {
+        let mut changes = self.history();
+        changes.retain(|change| self.kinds.get(change.resource).qualified() == qualified);
+        changes
+    }
+}
