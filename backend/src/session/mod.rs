@@ -35,6 +35,10 @@ pub const MAX_FAILURES: usize = 10;
 /// The span over which failures are counted.
 pub const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 
+/// Cookies of other instances that a browser keeps when it enters a session here.
+pub const MAX_OTHER_COOKIES: usize = 8;
+const COOKIE_PREFIX: &str = "watchscope_";
+
 /// The sessions of this process; a cheap handle.
 #[derive(Clone, Debug)]
 pub struct Sessions {
@@ -80,7 +84,26 @@ impl Sessions {
     /// do not overwrite each other's, and one from before a restart is not even looked at.
     #[must_use]
     pub fn cookie_name(&self) -> String {
-        format!("watchscope_{}", self.shared.instance)
+        format!("{COOKIE_PREFIX}{}", self.shared.instance)
+    }
+
+    /// The cookies of other instances that have piled up in a browser: of the names it sends, oldest first as RFC 6265
+    /// section 5.4 orders them, all but the newest [`MAX_OTHER_COOKIES`]. A browser sends every one with each request,
+    /// and a restart leaves one behind, so that in the end the head would grow past its bound.
+    #[must_use]
+    pub fn spare_cookies<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+        let is_instance = |id: &str| {
+            id.len() == self.shared.instance.len() && id.bytes().all(|b| b.is_ascii_hexdigit())
+        };
+        let mut others: Vec<&str> = names
+            .into_iter()
+            .filter(|name| {
+                name.strip_prefix(COOKIE_PREFIX)
+                    .is_some_and(|id| is_instance(id) && id != self.instance())
+            })
+            .collect();
+        others.truncate(others.len().saturating_sub(MAX_OTHER_COOKIES));
+        others
     }
 
     /// A fresh link, good for one exchange within `lifetime`.
@@ -393,6 +416,29 @@ mod tests {
         assert_eq!(
             sessions.exchange(&oldest).unwrap_err(),
             CredentialError::Wrong
+        );
+    }
+
+    #[test]
+    fn of_the_cookies_that_restarts_left_behind_only_the_newest_stay() {
+        let sessions = Sessions::new();
+        let names: Vec<String> = (0..12)
+            .map(|restart| format!("watchscope_{restart:016x}"))
+            .collect();
+        let own = sessions.cookie_name();
+        let strange = [
+            "theme",
+            "watchscope_",
+            "watchscope_short",
+            "watchscope_000000000000000g",
+            own.as_str(),
+        ];
+        let sent = strange.into_iter().chain(names.iter().map(String::as_str));
+        assert_eq!(sessions.spare_cookies(sent), names[..4]);
+        assert!(
+            sessions
+                .spare_cookies(names[..8].iter().map(String::as_str))
+                .is_empty()
         );
     }
 

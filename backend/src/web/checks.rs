@@ -133,16 +133,21 @@ impl Policy {
     /// The values of our cookie.
     fn cookies<'a>(&self, headers: &'a HeaderMap) -> Vec<&'a str> {
         let name = self.sessions.cookie_name();
-        headers
-            .get_all(COOKIE)
-            .iter()
-            .filter_map(|header| header.to_str().ok())
-            .flat_map(|header| header.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
+        all_cookies(headers)
             .filter_map(|(key, value)| (key == name).then_some(value))
             .take(MAX_COOKIE_VALUES)
             .collect()
     }
+}
+
+/// The cookies of a request, as name and value.
+pub(super) fn all_cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|header| header.to_str().ok())
+        .flat_map(|header| header.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
 }
 
 /// What stands in for a missing Origin next to a cookie.

@@ -23,6 +23,7 @@ mod routes;
 mod server;
 mod socket;
 mod stream;
+mod upgrade;
 
 pub use checks::Policy;
 pub use page::IS_STUB;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Extension, Path, Request, State, WebSocketUpgrade};
+use axum::extract::{Extension, Path, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -18,11 +18,12 @@ use http::{StatusCode, Uri};
 use tokio::sync::Semaphore;
 use watchscope_model::wire::PROTOCOL_VERSION;
 
-use super::checks::{Pass, Policy, bearer};
+use super::checks::{Pass, Policy, all_cookies, bearer};
 use super::hub_border::{Hub, JsonLines, ObjectError};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
-use super::{headers, page, socket};
+use super::upgrade::Upgrade;
+use super::{headers, page, socket as viewer_socket};
 use crate::session::Grant;
 
 /// Sockets that may be open without having said hello; the next one is told to come again.
@@ -51,7 +52,7 @@ pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
         opening: Arc::new(Semaphore::new(MAX_OPENING_SOCKETS)),
     });
     Router::new()
-        .route("/ws", get(upgrade::<H>))
+        .route("/ws", get(socket::<H>))
         .route(
             "/session",
             get(session_status::<H>).post(session_exchange::<H>),
@@ -168,12 +169,26 @@ async fn session_exchange<H: Hub>(
                 sessions.cookie_name(),
                 token.expose()
             );
-            let mut cookie = HeaderValue::try_from(cookie).expect("hex and base64 make a header");
-            cookie.set_sensitive(true);
-            (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+            let mut response = StatusCode::NO_CONTENT.into_response();
+            response
+                .headers_mut()
+                .append(SET_COOKIE, set_cookie(cookie));
+            for name in sessions.spare_cookies(all_cookies(&headers).map(|(name, _)| name)) {
+                response.headers_mut().append(
+                    SET_COOKIE,
+                    set_cookie(format!("{name}=; Path=/; Max-Age=0")),
+                );
+            }
+            response
         }
         Err(refusal) => web.refuse(refusal, &method, &uri, &headers),
     }
+}
+
+fn set_cookie(text: String) -> HeaderValue {
+    let mut value = HeaderValue::try_from(text).expect("hex and base64 make a header");
+    value.set_sensitive(true);
+    value
 }
 
 async fn records<H: Hub>(
@@ -230,12 +245,12 @@ async fn object<H: Hub>(
     }
 }
 
-async fn upgrade<H: Hub>(
+async fn socket<H: Hub>(
     State(web): State<Arc<Web<H>>>,
     Extension(grant): Extension<Grant>,
     uri: Uri,
     headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
+    upgrade: Upgrade,
 ) -> Response {
     if let Err(refused) = no_parameter(&uri) {
         return refused;
@@ -244,8 +259,9 @@ async fn upgrade<H: Hub>(
         return web.refuse(Refusal::TooManyUpgrades, &http::Method::GET, &uri, &headers);
     };
     let viewer = web.hub.viewer();
-    socket::limits(upgrade)
-        .on_upgrade(move |socket| socket::run(socket, viewer, grant.revoked(), opening))
+    upgrade.answer(viewer_socket::config(), move |socket| {
+        viewer_socket::run(socket, viewer, grant.revoked(), opening)
+    })
 }
 
 /// A stream of JSON lines that ends with the grant.

@@ -32,8 +32,9 @@ use tower::ServiceExt as _;
 
 use super::stream::{self, GuardedStream};
 
-/// The request line and headers together; more is answered 431.
-const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// The request line and headers together; more is answered 431. Cookies of all programs on this host come along, whatever
+/// their port.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// Headers of one request; more is answered 431.
 const MAX_HEADERS: usize = 64;
 /// File descriptors left to the clusters, files and the rest of the process.
@@ -172,6 +173,7 @@ async fn converse(
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_deadline)
             .max_buf_size(MAX_HEAD_BYTES)
+            .max_header_size(MAX_HEAD_BYTES)
             .max_headers(MAX_HEADERS)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades(),

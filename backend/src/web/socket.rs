@@ -14,11 +14,14 @@
 use std::future::Future;
 use std::time::Duration;
 
-use axum::extract::WebSocketUpgrade;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
+use bytes::Bytes;
 use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use watchscope_model::wire::MAX_MESSAGE_BYTES;
 
 use super::hub_border::{Close, Outgoing, Viewer};
@@ -31,29 +34,41 @@ pub const HELLO_DEADLINE: Duration = Duration::from_secs(10);
 const CLOSE_DEADLINE: Duration = Duration::from_millis(900);
 /// Read at a time: hellos and acknowledgements are small, and each idle viewer pays for this buffer.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
-/// Small messages are written together up to this size.
-const WRITE_BUFFER_BYTES: usize = 16 * 1024;
-/// Room for the write buffer, one message, its header and a pong.
-const MAX_WRITE_BUFFER_BYTES: usize = WRITE_BUFFER_BYTES + MAX_MESSAGE_BYTES + 4 * 1024;
+/// Small messages are written together up to this size; larger ones are sent in fragments of it. The write buffer keeps
+/// the room it once needed, so this too is paid for by each idle viewer.
+const FRAGMENT_BYTES: usize = 16 * 1024;
+/// Room for what is written together, one more fragment, and the answer to a ping.
+const MAX_WRITE_BUFFER_BYTES: usize = 2 * FRAGMENT_BYTES + 1024;
 /// Messages taken from the hub before they are flushed.
 const MAX_BATCH: usize = 64;
 /// Reason bytes that fit into a close frame (RFC 6455 section 5.5).
 const MAX_REASON_BYTES: usize = 123;
 
-const UNSUPPORTED_DATA: u16 = 1003;
 const PROTOCOL_ERROR: u16 = 1002;
+const UNSUPPORTED_DATA: u16 = 1003;
 const INVALID_DATA: u16 = 1007;
 const POLICY: u16 = 1008;
 const TOO_BIG: u16 = 1009;
 
 /// The bounds of the socket's own buffers; the library's defaults are generous or none.
-pub(super) fn limits(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
-    upgrade
-        .max_message_size(MAX_MESSAGE_BYTES)
-        .max_frame_size(MAX_MESSAGE_BYTES)
+pub(super) fn config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES))
         .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .write_buffer_size(FRAGMENT_BYTES)
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
+}
+
+/// A WebSocket, or what stands in for one in a test.
+pub(super) trait Socket:
+    Stream<Item = Result<Message, Error>> + Sink<Message, Error = Error> + Unpin
+{
+}
+
+impl<S> Socket for S where
+    S: Stream<Item = Result<Message, Error>> + Sink<Message, Error = Error> + Unpin
+{
 }
 
 /// Serves one viewer until it leaves, breaks a bound, or loses its grant. `opening` is given back at the first message.
@@ -63,14 +78,13 @@ pub(super) async fn run<S, V, P>(
     revoked: impl Future<Output = ()>,
     opening: P,
 ) where
-    S: Stream<Item = Result<Message, axum::Error>> + Sink<Message, Error = axum::Error> + Unpin,
+    S: Socket,
     V: Viewer,
 {
-    let mut revoked = std::pin::pin!(revoked);
     let served = serve(&mut socket, &mut viewer, opening);
     let end = tokio::select! {
         biased;
-        () = &mut revoked => End::Say(policy("the session was revoked")),
+        () = revoked => End::Say(policy("the session was revoked")),
         end = served => end,
     };
     drop(viewer);
@@ -94,7 +108,7 @@ enum End {
 
 async fn serve<S, V, P>(socket: &mut S, viewer: &mut V, opening: P) -> End
 where
-    S: Stream<Item = Result<Message, axum::Error>> + Sink<Message, Error = axum::Error> + Unpin,
+    S: Socket,
     V: Viewer,
 {
     let hello_deadline = Instant::now() + HELLO_DEADLINE;
@@ -114,7 +128,8 @@ where
                     None => return End::Gone,
                     Some(Err(error)) => return broken(&error),
                     Some(Ok(Message::Close(_))) => return End::Answer,
-                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    // The library answers pings itself, and hands out frames only to those who ask for them.
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                     Some(Ok(Message::Text(_))) => {
                         return End::Say(close(UNSUPPORTED_DATA, "only binary messages are spoken here"));
                     }
@@ -138,7 +153,7 @@ where
 /// Sends one message and those that are ready behind it, then flushes once: a flush costs as much as twenty messages.
 async fn send_batch<S, V>(socket: &mut S, viewer: &mut V, first: Outgoing) -> Result<(), End>
 where
-    S: Sink<Message, Error = axum::Error> + Unpin,
+    S: Socket,
     V: Viewer,
 {
     let mut next = Some(first);
@@ -146,10 +161,7 @@ where
     while let Some(outgoing) = next {
         match outgoing {
             Outgoing::Close(close) => return Err(End::Say(close)),
-            Outgoing::Message(bytes) => socket
-                .feed(Message::Binary(bytes))
-                .await
-                .map_err(|_| End::Gone)?,
+            Outgoing::Message(bytes) => feed(socket, bytes).await.map_err(|_| End::Gone)?,
         }
         sent += 1;
         next = if sent < MAX_BATCH {
@@ -161,41 +173,49 @@ where
     socket.flush().await.map_err(|_| End::Gone)
 }
 
+/// Feeds one message, in fragments if it is larger than one.
+async fn feed<S: Socket>(socket: &mut S, mut message: Bytes) -> Result<(), Error> {
+    if message.len() <= FRAGMENT_BYTES {
+        return socket.feed(Message::Binary(message)).await;
+    }
+    let mut data = Data::Binary;
+    loop {
+        let fragment = message.split_to(message.len().min(FRAGMENT_BYTES));
+        let is_last = message.is_empty();
+        socket
+            .feed(Message::Frame(Frame::message(
+                fragment,
+                OpCode::Data(data),
+                is_last,
+            )))
+            .await?;
+        if is_last {
+            return Ok(());
+        }
+        data = Data::Continue;
+    }
+}
+
 /// What to say to a viewer whose message could not be taken.
-fn broken(error: &axum::Error) -> End {
-    let cause = std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<tungstenite::Error>());
-    match cause {
-        Some(tungstenite::Error::Capacity(_)) => {
-            End::Say(close(TOO_BIG, "no message may exceed 64 KiB"))
-        }
-        Some(tungstenite::Error::Utf8(_)) => {
-            End::Say(close(INVALID_DATA, "text that is not UTF-8"))
-        }
-        Some(tungstenite::Error::Protocol(
-            tungstenite::error::ProtocolError::ResetWithoutClosingHandshake,
-        )) => End::Gone,
-        Some(tungstenite::Error::Protocol(_)) => {
-            End::Say(close(PROTOCOL_ERROR, "not a WebSocket frame"))
-        }
+fn broken(error: &Error) -> End {
+    match error {
+        Error::Capacity(_) => End::Say(close(TOO_BIG, "no message may exceed 64 KiB")),
+        Error::Utf8(_) => End::Say(close(INVALID_DATA, "text that is not UTF-8")),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
+        Error::Protocol(_) => End::Say(close(PROTOCOL_ERROR, "not a WebSocket frame")),
         _ => End::Gone,
     }
 }
 
-async fn say_goodbye<S>(socket: &mut S, close: Close)
-where
-    S: Stream<Item = Result<Message, axum::Error>> + Sink<Message, Error = axum::Error> + Unpin,
-{
+async fn say_goodbye<S: Socket>(socket: &mut S, close: Close) {
     let mut cut = close.reason.len().min(MAX_REASON_BYTES);
     while !close.reason.is_char_boundary(cut) {
         cut -= 1;
     }
     let reason = Utf8Bytes::from(&close.reason[..cut]);
+    let code = CloseCode::from(close.code);
     if socket
-        .send(Message::Close(Some(CloseFrame {
-            code: close.code,
-            reason,
-        })))
+        .send(Message::Close(Some(CloseFrame { code, reason })))
         .await
         .is_ok()
     {
@@ -204,10 +224,7 @@ where
 }
 
 /// Reads until the other side is done; what it still says no longer counts.
-async fn drain<S>(socket: &mut S)
-where
-    S: Stream<Item = Result<Message, axum::Error>> + Unpin,
-{
+async fn drain<S: Socket>(socket: &mut S) {
     while let Some(Ok(_)) = socket.next().await {}
 }
 

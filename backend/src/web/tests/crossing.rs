@@ -413,7 +413,7 @@ async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {
         answers.iter().map(|answer| answer.status).collect();
     assert_eq!(
         statuses.into_iter().collect::<Vec<_>>(),
-        [101, 200, 400, 401, 403, 404, 405, 410]
+        [101, 200, 400, 401, 403, 404, 405, 410, 426]
     );
     for answer in &answers {
         let policy = answer

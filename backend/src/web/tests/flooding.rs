@@ -27,7 +27,7 @@ async fn ten_thousand_half_open_connections_cost_a_fixed_number_and_viewers_go_o
         let asked = tokio::time::Instant::now();
         echo(&mut viewer, &format!("round {round}")).await;
         assert!(
-            asked.elapsed() < Duration::from_millis(500),
+            asked.elapsed() < Duration::from_secs(2),
             "round {round}: {:?}",
             asked.elapsed()
         );
@@ -177,7 +177,7 @@ async fn connections_with_a_session_are_bounded_and_the_next_is_told_503() {
 #[tokio::test]
 async fn heads_over_their_bounds_are_refused() {
     let world = World::start().await;
-    let long = "x".repeat(20_000);
+    let long = "x".repeat(40_000);
     let many: Vec<(&str, &str)> = vec![("X-Many", "x"); 100];
     for answer in [
         world.ask("GET", "/", &[("X-Long", &long)]).await,

@@ -75,6 +75,29 @@ async fn the_cookie_is_for_this_host_this_site_and_no_script() {
     );
 }
 
+#[tokio::test]
+async fn cookies_that_restarts_left_behind_are_taken_back_on_entering() {
+    let world = World::start().await;
+    let (secret, own) = (format!("Bearer {}", world.secret()), world.origin());
+    let left: Vec<String> = (0..10)
+        .map(|restart| format!("watchscope_{restart:016x}=x"))
+        .collect();
+    let headers = [
+        ("Origin", own.as_str()),
+        ("Authorization", &secret),
+        ("Cookie", &left.join("; ")),
+    ];
+    let exchanged = world.ask("POST", "/session", &headers).await;
+    let set: Vec<&str> = exchanged
+        .head
+        .lines()
+        .filter_map(|line| line.strip_prefix("set-cookie: "))
+        .collect();
+    assert_eq!(set.len(), 3, "{set:?}");
+    assert!(set[0].starts_with(&world.sessions.cookie_name()));
+    assert_eq!(set[1], "watchscope_0000000000000000=; Path=/; Max-Age=0");
+}
+
 /// Row 9.
 #[tokio::test]
 async fn a_thousand_guesses_see_ten_401_and_then_429() {

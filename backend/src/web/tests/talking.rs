@@ -17,6 +17,9 @@ async fn whole_messages_go_both_ways_up_to_64_kib() {
         echo(&mut socket, &text).await;
         assert_eq!(said.recv().await.unwrap().len(), size);
     }
+    for size in [16_384, 16_385, 32_768, 32_769] {
+        echo(&mut socket, &"x".repeat(size)).await;
+    }
     socket
         .send(Message::Ping(Bytes::from_static(b"are you there")))
         .await
@@ -171,18 +174,18 @@ async fn compression_is_never_negotiated() {
 async fn a_socket_that_says_no_hello_within_ten_seconds_is_closed() {
     use futures_util::{future, sink};
     let (to_client, mut closes) = tokio::sync::mpsc::channel(4);
-    let outgoing = sink::unfold(
-        to_client,
-        |to_client, message: axum::extract::ws::Message| async move {
-            to_client.send(message).await.map_err(axum::Error::new)?;
-            Ok::<_, axum::Error>(to_client)
-        },
-    );
+    let outgoing = sink::unfold(to_client, |to_client, message: Message| async move {
+        to_client
+            .send(message)
+            .await
+            .map_err(|_| WsError::ConnectionClosed)?;
+        Ok::<_, WsError>(to_client)
+    });
     let socket = Both {
         incoming: stream::pending(),
         outgoing: Box::pin(outgoing),
     };
-    let (opening, given_back) = (Arc::new(()), Arc::new(()));
+    let opening = Arc::new(());
     let held = Arc::downgrade(&opening);
     let viewer = FakeHub {
         said: broadcast::Sender::new(1),
@@ -190,11 +193,10 @@ async fn a_socket_that_says_no_hello_within_ten_seconds_is_closed() {
     .viewer();
     let began = tokio::time::Instant::now();
     super::super::socket::run(socket, viewer, future::pending(), opening).await;
-    drop(given_back);
     assert_eq!(began.elapsed().as_secs(), 10);
     assert!(held.upgrade().is_none());
     match closes.recv().await {
-        Some(axum::extract::ws::Message::Close(Some(frame))) => assert_eq!(frame.code, 1008),
+        Some(Message::Close(Some(frame))) => assert_eq!(u16::from(frame.code), 1008),
         other => panic!("{other:?}"),
     }
 }
@@ -207,7 +209,7 @@ struct Both<R, W> {
 
 impl<R, W: Unpin> futures_util::Stream for Both<R, W>
 where
-    R: futures_util::Stream<Item = Result<axum::extract::ws::Message, axum::Error>> + Unpin,
+    R: futures_util::Stream<Item = Result<Message, WsError>> + Unpin,
 {
     type Item = R::Item;
 
@@ -249,4 +251,35 @@ where
     ) -> std::task::Poll<Result<(), W::Error>> {
         self.outgoing.poll_close_unpin(cx)
     }
+}
+
+#[tokio::test]
+async fn a_handshake_that_is_none_is_told_what_is_missing() {
+    let world = World::start().await;
+    let (cookie, own) = (world.cookie(), world.origin());
+    for (name, value, status) in [
+        ("Upgrade", "h2c", 426),
+        ("Sec-WebSocket-Version", "8", 426),
+        ("Sec-WebSocket-Key", "short", 400),
+        ("Connection", "close", 400),
+        ("Connection", "keep-alive, Upgrade", 101),
+    ] {
+        let mut headers: Vec<_> = UPGRADE
+            .into_iter()
+            .filter(|(header, _)| *header != name)
+            .collect();
+        headers.extend([(name, value), ("Origin", &own), ("Cookie", &cookie)]);
+        assert_eq!(
+            world.ask("GET", "/ws", &headers).await.status,
+            status,
+            "{name}: {value}"
+        );
+    }
+    let plain = world
+        .ask("GET", "/ws", &[("Origin", &own), ("Cookie", &cookie)])
+        .await;
+    assert_eq!(
+        (plain.status, plain.header("upgrade")),
+        (426, Some("websocket"))
+    );
 }
