@@ -40,6 +40,14 @@ impl WatchscopeBinary {
             })
     }
 
+    /// The program at a path of the caller's choice.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
     /// A run with these arguments, to be started one way or the other.
     #[must_use]
     pub fn with(&self, arguments: &[&str]) -> Launch {

@@ -9,8 +9,8 @@ use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
 use watchscope_tests::kube::{ChangeKind, Rule, TOKEN_USER};
 use watchscope_tests::{
-    Browser, BrowserTools, ClusterOptions, KubeCluster, KubeTools, Process, eventually, finish,
-    or_skip,
+    Browser, BrowserTools, ClusterOptions, KubeCluster, KubeTools, Launch, Process,
+    WatchscopeBinary, eventually, finish, or_skip,
 };
 
 const SHORT: Duration = Duration::from_millis(100);
@@ -140,6 +140,71 @@ async fn a_command_that_does_not_end_is_cut_off() {
         format!("{error:#}").contains("did not end within"),
         "{error:#}"
     );
+}
+
+/// A shell that stands in for watchscope, so that the harness is tested without it.
+fn stand_in(script: &str, arguments: &[&str]) -> Launch {
+    let mut all = vec!["-c", script, "watchscope"];
+    all.extend(arguments);
+    WatchscopeBinary::at(Path::new("/bin/sh")).with(&all)
+}
+
+#[tokio::test]
+async fn watchscope_is_known_by_its_link_and_ends_when_asked() -> Result<()> {
+    let script = r#"echo "http://$WATCHSCOPE_LISTEN/#t=s3cret"
+        echo "asked for $*" >&2
+        trap 'exit 7' TERM
+        while :; do sleep 0.01; done"#;
+    let mut watchscope = stand_in(script, &["demo", "--no-open"]).serve().await?;
+    assert_eq!(watchscope.link(), "http://127.0.0.1:0/#t=s3cret");
+    assert_eq!(watchscope.origin(), "http://127.0.0.1:0");
+    assert_eq!(watchscope.secret(), Some("s3cret"));
+    eventually("its words are there", LONG, async || {
+        ensure!(watchscope.stderr() == "asked for demo --no-open\n");
+        Ok(())
+    })
+    .await?;
+    let status = watchscope.terminate(LONG).await?;
+    assert_eq!(status.code(), Some(7));
+    Ok(())
+}
+
+#[tokio::test]
+async fn watchscope_that_ends_without_a_link_is_reported_with_its_last_words() -> Result<()> {
+    let error = stand_in("echo no kubeconfig >&2; exit 1", &[])
+        .serve()
+        .await
+        .unwrap_err();
+    insta::assert_snapshot!(error, @r"
+    watchscope ended with exit status: 1; its last words:
+    no kubeconfig
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn watchscope_sees_only_what_the_test_gives_it() -> Result<()> {
+    let finished = stand_in("env | sort", &[])
+        .env("WATCHSCOPE_MEMORY", "1Gi")
+        .kubeconfig(Path::new("/nowhere"))
+        .run(LONG)
+        .await?;
+    let home = |line: &&str| line.starts_with("HOME=") || line.starts_with("XDG_RUNTIME_DIR=");
+    let environment = finished.success()?;
+    let ours: Vec<&str> = environment
+        .lines()
+        .filter(|line| line.starts_with("WATCHSCOPE_") || line.starts_with("KUBE"))
+        .filter(|line| !line.starts_with("KUBEBUILDER_ASSETS="))
+        .collect();
+    assert_eq!(ours, ["KUBECONFIG=/nowhere", "WATCHSCOPE_MEMORY=1Gi"]);
+    let real_home = std::env::var("HOME").unwrap_or_default();
+    assert_eq!(environment.lines().filter(home).count(), 2);
+    assert!(
+        !environment
+            .lines()
+            .any(|line| line == format!("HOME={real_home}"))
+    );
+    Ok(())
 }
 
 #[tokio::test]

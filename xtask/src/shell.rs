@@ -49,7 +49,9 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
 
 /// The command as a person would type it.
 pub(crate) fn command_line(command: &Command) -> String {
-    let mut line = command.get_program().to_string_lossy().into_owned();
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let mut line = program.to_string_lossy().into_owned();
     for argument in command.get_args() {
         line.push(' ');
         line.push_str(&argument.to_string_lossy());

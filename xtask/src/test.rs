@@ -45,6 +45,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
             .env("CHROME", &browser.chrome)
             .env("CHROMEDRIVER", &browser.chromedriver);
     }
+    if shell::on_ci() && std::env::var_os("WATCHSCOPE_TEST_PATIENCE").is_none() {
+        // Such machines are shared and slow; patience costs time only where a test fails.
+        command.env("WATCHSCOPE_TEST_PATIENCE", "4");
+    }
     if long {
         command
             .env("WATCHSCOPE_TEST_LONG", "1")

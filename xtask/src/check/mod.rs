@@ -94,7 +94,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
 fn document(project: &Project, packages: &[&str]) -> Result<()> {
     let mut command = project.cargo("doc");
     command
-        .args(["--no-deps", "--document-private-items"])
+        .arg("--no-deps")
         .args(packages)
         .env("RUSTDOCFLAGS", "-D warnings");
     shell::run(&mut command)
