@@ -94,7 +94,8 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
 fn document(project: &Project, packages: &[&str]) -> Result<()> {
     let mut command = project.cargo("doc");
     command
-        .arg("--no-deps")
+        // Private items too: nobody reads this documentation without the source beside it.
+        .args(["--no-deps", "--document-private-items"])
         .args(packages)
         .env("RUSTDOCFLAGS", "-D warnings");
     shell::run(&mut command)
