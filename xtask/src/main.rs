@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         Installs::Allowed
     };
     match run(arguments.task, installs) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -95,14 +95,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: Task, installs: Installs) -> anyhow::Result<()> {
+fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
     let project = Project::open()?;
     match task {
-        Task::Demo { dev, arguments } => build::demo(&project, installs, dev, &arguments),
-        Task::Build { release } => build::build(&project, installs, release),
-        Task::Check => check::check(&project, installs),
-        Task::Test { long } => test::test(&project, installs, long),
-        Task::Bench { list: true, .. } => bench::list(&project),
-        Task::Bench { name, write, .. } => bench::run(&project, installs, name.as_deref(), write),
+        Task::Demo { dev, arguments } => build::demo(&project, installs, dev, &arguments)?,
+        Task::Build { release } => build::build(&project, installs, release)?,
+        Task::Check => check::check(&project, installs)?,
+        Task::Test { long } => return test::test(&project, installs, long),
+        Task::Bench { list: true, .. } => bench::list(&project)?,
+        Task::Bench { name, write, .. } => {
+            bench::run(&project, installs, name.as_deref(), write)?;
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }

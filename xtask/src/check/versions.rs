@@ -1,5 +1,7 @@
-//! The pinned toolchain, the stated minimum and the manifests of all crates agree.
+//! The pinned toolchain, the stated minimum and the manifests of all crates agree, and a library
+//! behaves the same in every build.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::{Context as _, Result};
@@ -7,6 +9,12 @@ use toml::Table;
 
 use super::Violation;
 use crate::project::Project;
+
+/// Features that change what a library does, not only what it offers.
+const BEHAVIOUR: &[(&str, &[&str])] = &[(
+    "serde_json",
+    &["arbitrary_precision", "float_roundtrip", "preserve_order"],
+)];
 
 /// Every disagreement of the checkout.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
@@ -19,6 +27,23 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let toolchain = read(&project.root.join("rust-toolchain.toml"))?;
     let workspace = read(&project.root.join("Cargo.toml"))?;
     let mut broken: Vec<Violation> = toolchain_fits(&toolchain, &workspace).into_iter().collect();
+    let resolve = project
+        .metadata
+        .resolve
+        .as_ref()
+        .context("`cargo metadata` resolved no dependency graph")?;
+    for (library, features) in BEHAVIOUR {
+        let unified: BTreeSet<&str> = project
+            .metadata
+            .packages
+            .iter()
+            .filter(|package| package.name.as_str() == *library)
+            .filter_map(|package| resolve.nodes.iter().find(|node| node.id == package.id))
+            .flat_map(|node| node.features.iter().map(|feature| feature.as_str()))
+            .filter(|feature| features.contains(feature))
+            .collect();
+        broken.extend(same_in_every_build(library, &unified, &workspace));
+    }
     for package in project.metadata.workspace_packages() {
         let manifest = read(package.manifest_path.as_std_path())?;
         broken.extend(inherits(package.name.as_str(), &manifest));
@@ -49,6 +74,37 @@ fn toolchain_fits(toolchain: &Table, workspace: &Table) -> Option<Violation> {
             "promises rust-version {promised}, but rust-toolchain.toml pins {channel}"
         ),
         remedy: "set both to the same release".to_owned(),
+    })
+}
+
+/// Cargo builds a library with the features all crates of one build ask for, so a feature that only
+/// a test's library wants would make the tests another program than the binary.
+fn same_in_every_build(
+    library: &str,
+    unified: &BTreeSet<&str>,
+    workspace: &Table,
+) -> Option<Violation> {
+    let declared: BTreeSet<&str> = workspace
+        .get("workspace")
+        .and_then(|table| {
+            table
+                .get("dependencies")?
+                .get(library)?
+                .get("features")?
+                .as_array()
+        })
+        .into_iter()
+        .flatten()
+        .filter_map(toml::Value::as_str)
+        .collect();
+    let only_sometimes: Vec<&str> = unified.difference(&declared).copied().collect();
+    (!only_sometimes.is_empty()).then(|| Violation {
+        place: "Cargo.toml".to_owned(),
+        problem: format!(
+            "{library} has {} in builds of the whole workspace only",
+            only_sometimes.join(", ")
+        ),
+        remedy: "declare it in [workspace.dependencies], for every build".to_owned(),
     })
 }
 
@@ -102,6 +158,18 @@ mod tests {
         assert_eq!(fits("1.95.0", "1.95.0"), None);
         insta::assert_snapshot!(fits("1.95.0", "1.9").unwrap(), @"Cargo.toml: promises rust-version 1.9, but rust-toolchain.toml pins 1.95.0; set both to the same release");
         assert!(fits("1.96.0", "1.95").is_some());
+    }
+
+    #[test]
+    fn a_feature_that_only_the_tests_have_is_named() {
+        let judge = |features: &str| {
+            let workspace = format!("[workspace.dependencies.serde_json]\nfeatures = [{features}]");
+            let unified = ["preserve_order"].into();
+            same_in_every_build("serde_json", &unified, &workspace.parse().unwrap())
+                .map(|violation| violation.to_string())
+        };
+        assert_eq!(judge(r#""std", "preserve_order""#), None);
+        insta::assert_snapshot!(judge(r#""std""#).unwrap(), @"Cargo.toml: serde_json has preserve_order in builds of the whole workspace only; declare it in [workspace.dependencies], for every build");
     }
 
     #[test]
