@@ -1,1 +1,17 @@
-//! (being written)
+//! The pure halves of log and hub: what seals records into segments, keeps them in a ring, and hands them to readers.
+//!
+//! ```text
+//!   Event ─► Sealer ─► Sealed ─► Ring ◄─── Reader ─► wire messages
+//!            (one)               (one)     (one a viewer) ◄─ client messages
+//! ```
+//!
+//! A [`Reader`] is a cursor into the [`Ring`], not a queue: a slow one costs the log nothing. There is no clock inside;
+//! whoever drives it (the hub, a worker in a browser) passes the log's time in.
+
+mod reader;
+mod ring;
+mod sealer;
+
+pub use reader::{BEHIND_BYTES, BEHIND_US, MAX_BACKFILLS, Parting, Reader, Refusal, Step};
+pub use ring::{Chapter, HeadSnapshot, Ring, SNAPSHOT_AGE_US, SealedSegment};
+pub use sealer::{CHAPTER_BYTES, NextChapter, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealed, Sealer};

@@ -89,10 +89,10 @@ impl ChapterWriter {
         self.last_version = writer.last_version;
     }
 
-    /// Bytes of records in the open segment.
+    /// Bytes of the open segment: its records, and at most what their definitions take.
     #[must_use]
     pub fn open_bytes(&self) -> usize {
-        self.open.len()
+        self.open.len() + self.interner.unwritten_bytes()
     }
 
     /// Records in the open segment.

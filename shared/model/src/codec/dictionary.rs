@@ -13,18 +13,28 @@ use rustc_hash::FxBuildHasher;
 use super::frame::DecodeError;
 use super::reader::Reader;
 use super::writer::{Writer, push_inline, push_varint, unzigzag, zigzag};
-use crate::id::{Object, Text};
+use crate::id::{Object, Text, Uid};
 
 /// The writer's side: what has a number. Bounded by the chapter: what the next opening does not use is forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interner {
     texts: Numbers<Text>,
     objects: Numbers<Arc<Object>>,
+    unwritten_bytes: usize,
 }
+
+/// What a definition takes beside its text at most: its number, the shared length, its own length.
+const TEXT_BYTES: usize = 13;
+/// What an object's definition takes beside its name: the namespace's number and a uid too.
+const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 17;
 
 impl Interner {
     pub(super) fn text(&mut self, text: &Text) -> u64 {
-        self.texts.number(text)
+        if let Some(&number) = self.texts.known.get(text) {
+            return number;
+        }
+        self.unwritten_bytes += TEXT_BYTES + text.len();
+        self.texts.define(text)
     }
 
     pub(super) fn object(&mut self, object: &Arc<Object>) -> u64 {
@@ -34,7 +44,12 @@ impl Interner {
         if let Some(namespace) = &object.namespace {
             self.text(namespace);
         }
-        self.objects.number(object)
+        let uid_bytes = match &object.uid {
+            Uid::Uuid(_) => 0,
+            Uid::Other(text) => text.len(),
+        };
+        self.unwritten_bytes += OBJECT_BYTES + object.name.len() + uid_bytes;
+        self.objects.define(object)
     }
 
     /// The number of a text, noted as used.
@@ -50,8 +65,14 @@ impl Interner {
         self.objects.use_number(object, &mut used.objects)
     }
 
+    /// At most so many bytes are the definitions that no frame has carried yet.
+    pub(super) fn unwritten_bytes(&self) -> usize {
+        self.unwritten_bytes
+    }
+
     /// Writes the definitions that no frame has carried yet.
     pub(super) fn write_new(&mut self, out: &mut Vec<u8>) {
+        self.unwritten_bytes = 0;
         let texts = std::mem::take(&mut self.texts.unwritten);
         let objects = std::mem::take(&mut self.objects.unwritten);
         write_texts(texts.iter().map(|(text, number)| (text, *number)), out);
@@ -156,10 +177,8 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Clone + Eq + Hash> Numbers<T> {
-    fn number(&mut self, thing: &T) -> u64 {
-        if let Some(&number) = self.known.get(thing) {
-            return number;
-        }
+    /// Gives a number to what has none.
+    fn define(&mut self, thing: &T) -> u64 {
         // Numbers known and free together have no holes, so the next new one is their count.
         let number = self.free.pop().unwrap_or(self.known.len() as u64);
         self.known.insert(thing.clone(), number);

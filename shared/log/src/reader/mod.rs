@@ -1,0 +1,512 @@
+//! The reader machine: one viewer's messages × the ring → what that viewer gets.
+//!
+//! ```text
+//!  Greeting ──hello──► Joining ──snapshot──► Live ──left behind, or back from a pause──► Joining
+//!              └────────resumed───────────────▲
+//! ```
+//!
+//! Live goes before the past, a snapshot before live, what controls the conversation before all. A viewer gets
+//! everything in order or is told what it does not get: moved, expired, not resumed.
+
+mod transfer;
+mod window;
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use thiserror::Error;
+use watchscope_model::codec::DecodeError;
+use watchscope_model::wire::{
+    self, Acknowledge, Backfill, Bye, ClientMessage, Command, Expired, HEARTBEAT_MS, Heartbeat,
+    Hello, MAX_MESSAGE_BYTES, Moved, PROTOCOL_VERSION, ServerMessage, Welcome,
+};
+use watchscope_model::{Seq, Text, Time};
+
+use self::transfer::{Dropped, Transfer};
+pub use self::window::{BEHIND_BYTES, BEHIND_US};
+use self::window::{Content, Window};
+use crate::ring::Ring;
+
+/// Chapters a viewer may have asked for and not got yet; one more is refused.
+pub const MAX_BACKFILLS: usize = 16;
+/// Answers and news that may wait for a viewer; one who asks for more without reading is refused.
+const MAX_CONTROL: usize = 64;
+/// While something waits to be sent, the lag is looked at so often, in microseconds.
+const LAG_CHECK_US: i64 = 1_000_000;
+
+/// One viewer: a cursor into the ring.
+///
+/// Bounded: the cursor, marks of what is unacknowledged (about a hundred), [`MAX_BACKFILLS`] positions, 64 control
+/// messages, and a snapshot shared with others while it is on its way. A viewer that goes over is refused.
+#[derive(Debug)]
+pub struct Reader {
+    version: Text,
+    feed: Feed,
+    is_paused: bool,
+    is_subscribed: bool,
+    control: VecDeque<Bytes>,
+    backfills: VecDeque<Backfill>,
+    past: Option<Past>,
+    window: Window,
+    transfers: u64,
+    heartbeat_at: Option<Time>,
+    parting: Option<Parting>,
+}
+
+/// Where a viewer stands with live data.
+#[derive(Debug)]
+enum Feed {
+    /// It has not said hello.
+    Greeting,
+    /// It needs a snapshot of the head; `moved_from` is the first record it will not get live.
+    Joining { moved_from: Option<Seq> },
+    /// A snapshot, or a segment larger than a message, is on its way; `next` follows it. Never replaced by a newer one.
+    Sending {
+        transfer: Transfer,
+        is_snapshot: bool,
+        next: Seq,
+    },
+    /// It has or is being sent all before `next`.
+    Live { next: Seq },
+}
+
+/// A chapter on its way.
+#[derive(Debug)]
+struct Past {
+    backfill: Backfill,
+    transfer: Transfer,
+}
+
+/// What to do next for a viewer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Send this message.
+    Send(Bytes),
+    /// Nothing can be sent. Ask again when the ring changed, the viewer said something, or at this time.
+    Wait {
+        /// At the latest then; `None` before hello.
+        until: Option<Time>,
+        /// The ring has no head snapshot that would do: have the writer put one there.
+        needs_snapshot: bool,
+    },
+    /// It is over; close.
+    End(Parting),
+}
+
+/// Why the server ends a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// The word of [`Bye`].
+    pub reason: Text,
+    /// When to come back, in milliseconds; `None`: do not.
+    pub retry_after_ms: Option<u64>,
+}
+
+/// A viewer's message that breaks the protocol; the conversation ends.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is no message.
+    #[error("not a message of this protocol: {0}")]
+    Undecodable(#[from] DecodeError),
+    /// Something came before hello, or a second hello.
+    #[error("the first message, and only the first, is hello")]
+    Hello,
+    /// More was acknowledged than was sent.
+    #[error("{acknowledged} bytes were acknowledged, fewer were sent")]
+    Acknowledged {
+        /// By the viewer.
+        acknowledged: u64,
+    },
+    /// Too many chapters at once.
+    #[error("more than {MAX_BACKFILLS} chapters were asked for at once")]
+    Backfills,
+    /// It asks and does not read the answers.
+    #[error("more than {MAX_CONTROL} answers wait to be read")]
+    Unread,
+}
+
+/// What can be sent of live data.
+enum Live {
+    Send(Bytes, Content),
+    /// The viewer stands elsewhere now: look again.
+    Changed,
+    NeedsSnapshot,
+    /// Something waits for the window.
+    Blocked,
+    Idle,
+}
+
+impl Reader {
+    /// A viewer that has said nothing yet; `version` is watchscope's, for its welcome.
+    #[must_use]
+    pub fn new(version: Text) -> Self {
+        Self {
+            version,
+            feed: Feed::Greeting,
+            is_paused: false,
+            is_subscribed: true,
+            control: VecDeque::new(),
+            backfills: VecDeque::new(),
+            past: None,
+            window: Window::default(),
+            transfers: 0,
+            heartbeat_at: None,
+            parting: None,
+        }
+    }
+
+    /// Takes one message of the viewer; returns the command it asks for, if it does. What a later version added is
+    /// ignored.
+    ///
+    /// # Errors
+    /// If the message breaks the protocol.
+    pub fn receive(
+        &mut self,
+        message: &[u8],
+        ring: &Ring,
+        now: Time,
+    ) -> Result<Option<Command>, Refusal> {
+        if self.control.len() >= MAX_CONTROL {
+            return Err(Refusal::Unread);
+        }
+        let Some(message) = wire::decode_client(message)? else {
+            return Ok(None);
+        };
+        let is_hello = matches!(message, ClientMessage::Hello(_));
+        if is_hello != matches!(self.feed, Feed::Greeting) {
+            return Err(Refusal::Hello);
+        }
+        match message {
+            ClientMessage::Hello(hello) => self.greet(&hello, ring, now),
+            ClientMessage::Acknowledge(Acknowledge { bytes }) => {
+                if !self.window.acknowledge(bytes, ring, now) {
+                    return Err(Refusal::Acknowledged {
+                        acknowledged: bytes,
+                    });
+                }
+            }
+            ClientMessage::Backfill(backfill) => {
+                if self.backfills.len() >= MAX_BACKFILLS {
+                    return Err(Refusal::Backfills);
+                }
+                self.backfills.push_back(backfill);
+            }
+            ClientMessage::Subscribe(subscribe) => {
+                self.want(self.is_paused, subscribe.logs.contains(ring.log()), ring);
+            }
+            ClientMessage::Pause(pause) => self.want(pause.paused, self.is_subscribed, ring),
+            ClientMessage::Command(command) => return Ok(Some(command)),
+        }
+        Ok(None)
+    }
+
+    /// Tells the viewer something beside the log. Kept until it is sent: the driver bounds how much there can be.
+    pub fn tell(&mut self, message: impl Into<ServerMessage>) {
+        if self.parting.is_none() {
+            self.control
+                .push_back(wire::encode_server(&message.into(), &[]).into());
+        }
+    }
+
+    /// Ends the conversation: the next message is a goodbye, then comes the end.
+    pub fn part(&mut self, parting: Parting) {
+        if self.parting.is_none() {
+            self.tell(Bye {
+                reason: parting.reason.clone(),
+                retry_after_ms: parting.retry_after_ms,
+            });
+            self.parting = Some(parting);
+        }
+    }
+
+    /// What to do next.
+    pub fn next(&mut self, ring: &Ring, now: Time) -> Step {
+        loop {
+            if let Some(message) = self.control.pop_front() {
+                return self.send(message, Content::Control, now);
+            }
+            if let Some(parting) = &self.parting {
+                return Step::End(parting.clone());
+            }
+            let Some(heartbeat_at) = self.heartbeat_at else {
+                return Step::Wait {
+                    until: None,
+                    needs_snapshot: false,
+                };
+            };
+            if now >= heartbeat_at {
+                self.heartbeat_at = Some(now.plus_millis(HEARTBEAT_MS));
+                self.tell(heartbeat(ring, now));
+                continue;
+            }
+            let live = self.live(ring, now);
+            match live {
+                Live::Send(message, content) => return self.send(message, content, now),
+                Live::Changed => continue,
+                Live::NeedsSnapshot | Live::Blocked | Live::Idle => {}
+            }
+            if let Some(message) = self.past(ring, now) {
+                return self.send(message, Content::Part, now);
+            }
+            if self.control.is_empty() {
+                let until = if matches!(live, Live::Blocked) {
+                    heartbeat_at.min(now.plus_micros(LAG_CHECK_US))
+                } else {
+                    heartbeat_at
+                };
+                return Step::Wait {
+                    until: Some(until),
+                    needs_snapshot: matches!(live, Live::NeedsSnapshot),
+                };
+            }
+        }
+    }
+
+    fn send(&mut self, message: Bytes, content: Content, now: Time) -> Step {
+        self.window.send(message.len(), content, now);
+        Step::Send(message)
+    }
+
+    fn greet(&mut self, hello: &Hello, ring: &Ring, now: Time) {
+        if hello.protocol != PROTOCOL_VERSION {
+            self.part(Parting {
+                reason: "version".into(),
+                retry_after_ms: None,
+            });
+            return;
+        }
+        let is_this_log = hello.log.as_ref().is_none_or(|log| log == ring.log());
+        let held = hello
+            .last
+            .filter(|_| is_this_log && hello.epoch.as_ref() == Some(ring.epoch()))
+            .map(Seq::next);
+        let resumed = held.filter(|&next| may_resume(next, ring, now));
+        self.tell(Welcome {
+            protocol: PROTOCOL_VERSION,
+            log: ring.log().clone(),
+            epoch: ring.epoch().clone(),
+            first: ring.first(),
+            head: ring.head(),
+            resumed: resumed.is_some(),
+            at: now,
+            version: self.version.clone(),
+            first_at: ring.first_at(),
+        });
+        if let Some(next) = held.filter(|&next| next < ring.first()) {
+            self.tell(Expired {
+                log: ring.log().clone(),
+                first: next,
+                last: Seq(ring.first().0 - 1),
+                epoch: ring.epoch().clone(),
+            });
+        }
+        self.heartbeat_at = Some(now.plus_millis(HEARTBEAT_MS));
+        self.feed = match resumed {
+            Some(next) => {
+                self.window.resume(next, ring, now);
+                Feed::Live { next }
+            }
+            None => Feed::Joining { moved_from: None },
+        };
+    }
+
+    /// Whether the viewer wants live data: its tab is not hidden and it is subscribed. One that comes back after
+    /// something happened is moved to the head.
+    fn want(&mut self, is_paused: bool, is_subscribed: bool, ring: &Ring) {
+        let was_wanted = self.is_wanted();
+        (self.is_paused, self.is_subscribed) = (is_paused, is_subscribed);
+        if self.is_wanted()
+            && !was_wanted
+            && let Feed::Live { next } = self.feed
+            && next <= ring.head()
+        {
+            self.rejoin(next);
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.is_subscribed && !self.is_paused
+    }
+
+    fn rejoin(&mut self, next: Seq) {
+        self.feed = Feed::Joining {
+            moved_from: Some(next),
+        };
+    }
+
+    fn live(&mut self, ring: &Ring, now: Time) -> Live {
+        let is_wanted = self.is_wanted();
+        match self.feed {
+            Feed::Joining { moved_from } if is_wanted => self.join(moved_from, ring, now),
+            Feed::Live { next } if is_wanted => self.follow(next, ring, now),
+            Feed::Greeting | Feed::Joining { .. } | Feed::Live { .. } => Live::Idle,
+            Feed::Sending { .. } => self.go_on_sending(ring, now),
+        }
+    }
+
+    fn go_on_sending(&mut self, ring: &Ring, now: Time) -> Live {
+        let Feed::Sending {
+            transfer,
+            is_snapshot,
+            next,
+        } = &mut self.feed
+        else {
+            return Live::Idle;
+        };
+        let (is_snapshot, next) = (*is_snapshot, *next);
+        let bytes = transfer.next_bytes();
+        let has_room = if is_snapshot {
+            self.window.admits_snapshot(bytes)
+        } else {
+            self.window.admits_live(bytes, now)
+        };
+        if !has_room {
+            return Live::Blocked;
+        }
+        let Ok((message, is_last)) = transfer.next(ring) else {
+            self.rejoin(next);
+            return Live::Changed;
+        };
+        if !is_last {
+            return Live::Send(message, Content::Part);
+        }
+        self.feed = Feed::Live { next };
+        let content = if is_snapshot {
+            Content::Snapshot { next }
+        } else {
+            Content::Records { next }
+        };
+        Live::Send(message, content)
+    }
+
+    /// Starts a snapshot, as soon as there is room for it and one that goes beyond what the viewer has.
+    fn join(&mut self, moved_from: Option<Seq>, ring: &Ring, now: Time) -> Live {
+        if !self.window.admits_snapshot(MAX_MESSAGE_BYTES) {
+            return Live::Blocked;
+        }
+        let snapshot = ring
+            .snapshot(now)
+            .filter(|snapshot| moved_from.is_none_or(|from| snapshot.seq >= from));
+        let Some(snapshot) = snapshot else {
+            return Live::NeedsSnapshot;
+        };
+        if let Some(from) = moved_from {
+            self.tell(Moved {
+                log: ring.log().clone(),
+                from,
+                to: snapshot.seq,
+            });
+        }
+        self.feed = Feed::Sending {
+            transfer: Transfer::message(snapshot.message.clone(), self.transfers),
+            is_snapshot: true,
+            next: snapshot.seq.next(),
+        };
+        self.transfers += 1;
+        Live::Changed
+    }
+
+    /// Sends the next segment, or gives up on it if the viewer is left behind.
+    fn follow(&mut self, next: Seq, ring: &Ring, now: Time) -> Live {
+        self.window.watch_lag(ring, now);
+        if next > ring.head() {
+            return Live::Idle;
+        }
+        let Some(segment) = ring.segment(next) else {
+            // Dropped by the ring before it was sent.
+            self.rejoin(next);
+            return Live::Changed;
+        };
+        let after = segment.last.next();
+        if self
+            .window
+            .admits_live(segment.message.len().min(MAX_MESSAGE_BYTES), now)
+        {
+            if segment.message.len() <= MAX_MESSAGE_BYTES {
+                self.feed = Feed::Live { next: after };
+                return Live::Send(segment.message.clone(), Content::Records { next: after });
+            }
+            self.feed = Feed::Sending {
+                transfer: Transfer::message(segment.message.clone(), self.transfers),
+                is_snapshot: false,
+                next: after,
+            };
+            self.transfers += 1;
+            return Live::Changed;
+        }
+        if self.window.is_left_behind(ring, now) {
+            self.rejoin(next);
+            return Live::Changed;
+        }
+        Live::Blocked
+    }
+
+    /// The next message of the past, if one was asked for and there is room; what the ring has dropped is told.
+    fn past(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
+        if self.past.is_none() {
+            let backfill = self.backfills.pop_front()?;
+            let is_here = backfill.log == *ring.log() && backfill.epoch == *ring.epoch();
+            let before = backfill.before.min(ring.head().next());
+            let transfer = is_here
+                .then(|| Transfer::chapter(ring, before, self.transfers))
+                .flatten();
+            self.transfers += 1;
+            match transfer {
+                Some(transfer) => self.past = Some(Past { backfill, transfer }),
+                None => {
+                    self.tell_expired(backfill);
+                    return None;
+                }
+            }
+        }
+        let past = self.past.as_mut()?;
+        if !self.window.admits_past(past.transfer.next_bytes(), now) {
+            return None;
+        }
+        match past.transfer.next(ring) {
+            Ok((message, is_last)) => {
+                if is_last {
+                    self.past = None;
+                }
+                Some(message)
+            }
+            Err(Dropped) => {
+                let past = self.past.take()?;
+                self.tell_expired(past.backfill);
+                None
+            }
+        }
+    }
+
+    fn tell_expired(&mut self, backfill: Backfill) {
+        self.tell(Expired {
+            log: backfill.log,
+            first: Seq(1),
+            last: Seq(backfill.before.0.saturating_sub(1)),
+            epoch: backfill.epoch,
+        });
+    }
+}
+
+/// Whether segments may go on from `next`: the ring has it, a segment begins with it, and it is within the limits of a
+/// move.
+fn may_resume(next: Seq, ring: &Ring, now: Time) -> bool {
+    if next == ring.head().next() {
+        return true;
+    }
+    ring.segment(next).is_some_and(|segment| {
+        segment.first == next
+            && now.micros_since(segment.first_at) <= BEHIND_US
+            && ring.total_bytes() - segment.bytes_before <= BEHIND_BYTES
+    })
+}
+
+fn heartbeat(ring: &Ring, now: Time) -> Heartbeat {
+    Heartbeat {
+        head: ring.head(),
+        at: now,
+        ring_bytes: ring.held_bytes(),
+        ring_capacity: ring.capacity_bytes(),
+        first: ring.first(),
+    }
+}

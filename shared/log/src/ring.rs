@@ -1,0 +1,345 @@
+//! The chapters kept in memory, newest last.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use watchscope_model::{EpochId, LogId, Seq, Time};
+
+use crate::sealer::{NextChapter, Sealed};
+
+/// A head snapshot is handed to readers who join within so many microseconds, so that a hundred who come at once cost
+/// one; the segments since bring them to the head.
+pub const SNAPSHOT_AGE_US: i64 = 250_000;
+
+/// What a segment costs beside its bytes: its entry here and its allocation.
+const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
+
+/// A sealed run of records, encoded once for all.
+#[derive(Clone, Debug)]
+pub struct SealedSegment {
+    /// First record.
+    pub first: Seq,
+    /// Last record.
+    pub last: Seq,
+    /// Time of the first record.
+    pub first_at: Time,
+    /// Time of the last record.
+    pub last_at: Time,
+    /// The wire message; the segment frame is its end.
+    pub message: Bytes,
+    pub(crate) frame_at: usize,
+    /// Bytes of all messages before it in the epoch; set by the ring.
+    pub(crate) bytes_before: u64,
+}
+
+impl SealedSegment {
+    /// The segment's frame.
+    #[must_use]
+    pub fn frame(&self) -> &[u8] {
+        &self.message[self.frame_at..]
+    }
+}
+
+/// The fold at some head, for readers who join.
+#[derive(Clone, Debug)]
+pub struct HeadSnapshot {
+    /// The last record folded.
+    pub seq: Seq,
+    /// When it was made.
+    pub taken_at: Time,
+    /// The wire message; the head frame is its end.
+    pub message: Bytes,
+    pub(crate) frame_at: usize,
+}
+
+impl HeadSnapshot {
+    /// The head frame.
+    #[must_use]
+    pub fn frame(&self) -> &[u8] {
+        &self.message[self.frame_at..]
+    }
+}
+
+/// A run of segments that can be read alone.
+#[derive(Clone, Debug)]
+pub struct Chapter {
+    /// The head frame that opens it.
+    pub opening: Bytes,
+    /// Its first record, or the one to come.
+    pub first: Seq,
+    /// When it was opened.
+    pub at: Time,
+    /// Its segments, in order.
+    pub segments: Vec<SealedSegment>,
+    cost: u64,
+}
+
+impl Chapter {
+    fn new(next: NextChapter) -> Self {
+        Self {
+            cost: next.opening.len() as u64,
+            opening: next.opening,
+            first: next.first,
+            at: next.at,
+            segments: Vec::new(),
+        }
+    }
+
+    /// The segment that holds a record.
+    #[must_use]
+    pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
+        let place = self.segments.partition_point(|segment| segment.last < seq);
+        self.segments
+            .get(place)
+            .filter(|segment| segment.first <= seq)
+    }
+
+    /// How many of its segments hold records before `seq`.
+    #[must_use]
+    pub fn segments_before(&self, seq: Seq) -> usize {
+        self.segments.partition_point(|segment| segment.first < seq)
+    }
+}
+
+/// The chapters in memory.
+///
+/// Bounded by bytes, its own bookkeeping included: when a push takes it over, whole chapters go, oldest first; the open
+/// one always stays. What went is told by [`Ring::first`] and, per watch, by the difference between the running counts
+/// of a reader's own fold and those of the first opening kept.
+#[derive(Debug)]
+pub struct Ring {
+    log: LogId,
+    epoch: EpochId,
+    capacity: u64,
+    chapters: VecDeque<Chapter>,
+    cost: u64,
+    head: Seq,
+    bytes: u64,
+    snapshot: Option<HeadSnapshot>,
+}
+
+impl Ring {
+    /// A ring of an epoch that begins with `first`, of at most `capacity` bytes.
+    #[must_use]
+    pub fn new(log: LogId, epoch: EpochId, capacity: u64, first: NextChapter) -> Self {
+        let head = Seq(first.first.0.saturating_sub(1));
+        let chapter = Chapter::new(first);
+        Self {
+            log,
+            epoch,
+            capacity,
+            cost: chapter.cost,
+            chapters: VecDeque::from([chapter]),
+            head,
+            bytes: 0,
+            snapshot: None,
+        }
+    }
+
+    /// Takes in what was sealed; drops the oldest chapters while it holds more than it may.
+    pub fn push(&mut self, sealed: Sealed) {
+        let Sealed { mut segment, next } = sealed;
+        segment.bytes_before = self.bytes;
+        self.bytes += segment.message.len() as u64;
+        self.head = segment.last;
+        let cost = segment.message.len() as u64 + SEGMENT_COST;
+        let open = self.open_chapter();
+        open.cost += cost;
+        open.segments.push(segment);
+        self.cost += cost;
+        if let Some(next) = next {
+            // It grows no more: what was reserved for growth goes back.
+            self.open_chapter().segments.shrink_to_fit();
+            let chapter = Chapter::new(next);
+            self.cost += chapter.cost;
+            self.chapters.push_back(chapter);
+        }
+        while self.cost > self.capacity && self.chapters.len() > 1 {
+            let dropped = self.chapters.pop_front();
+            self.cost -= dropped.map_or(0, |chapter| chapter.cost);
+        }
+        let first = self.first();
+        self.snapshot = self
+            .snapshot
+            .take()
+            .filter(|snapshot| snapshot.seq.next() >= first);
+    }
+
+    /// Puts a head snapshot where joining readers find it.
+    pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
+        self.snapshot = Some(snapshot);
+    }
+
+    /// The head snapshot, if one is there that is as good as new.
+    #[must_use]
+    pub fn snapshot(&self, now: Time) -> Option<&HeadSnapshot> {
+        self.snapshot.as_ref().filter(|snapshot| {
+            snapshot.seq == self.head || now.micros_since(snapshot.taken_at) <= SNAPSHOT_AGE_US
+        })
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &LogId {
+        &self.log
+    }
+
+    /// The run of its writer.
+    #[must_use]
+    pub fn epoch(&self) -> &EpochId {
+        &self.epoch
+    }
+
+    /// The first record kept, or the one to come if there is none.
+    #[must_use]
+    pub fn first(&self) -> Seq {
+        self.first_chapter().first
+    }
+
+    /// The time of the first record kept, or when the log began if there is none.
+    #[must_use]
+    pub fn first_at(&self) -> Time {
+        let chapter = self.first_chapter();
+        chapter
+            .segments
+            .first()
+            .map_or(chapter.at, |segment| segment.first_at)
+    }
+
+    /// The last record sealed; 0 before the first.
+    #[must_use]
+    pub fn head(&self) -> Seq {
+        self.head
+    }
+
+    /// Bytes held, bookkeeping included.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.cost
+    }
+
+    /// Bytes it may hold.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes of all segment messages of the epoch.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The chapter that holds a record, or will hold it if it is the next one.
+    #[must_use]
+    pub fn chapter(&self, seq: Seq) -> Option<&Chapter> {
+        if seq > self.head.next() {
+            return None;
+        }
+        let after = self
+            .chapters
+            .partition_point(|chapter| chapter.first <= seq);
+        self.chapters.get(after.checked_sub(1)?)
+    }
+
+    /// The segment that holds a record.
+    #[must_use]
+    pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
+        self.chapter(seq)?.segment(seq)
+    }
+
+    fn first_chapter(&self) -> &Chapter {
+        self.chapters.front().expect("the open chapter stays")
+    }
+
+    fn open_chapter(&mut self) -> &mut Chapter {
+        self.chapters.back_mut().expect("the open chapter stays")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::Event;
+    use watchscope_model::codec::{ChapterReader, decode_chapter};
+    use watchscope_model::event::Note;
+    use watchscope_model::vocabulary::Author;
+
+    use super::*;
+    use crate::Sealer;
+
+    const START: Time = Time(1_763_715_600_000_000);
+
+    fn note() -> Event {
+        Note {
+            author: Author::Story,
+            text: "x".repeat(1_000),
+            watch: None,
+        }
+        .into()
+    }
+
+    fn filled(capacity: u64, records: u64) -> (Sealer, Ring) {
+        let (mut sealer, first) = Sealer::new("demo".into(), "e1".into(), START);
+        let mut ring = Ring::new("demo".into(), "e1".into(), capacity, first);
+        for _ in 0..records {
+            if let Some(sealed) = sealer.push(note(), START).1 {
+                ring.push(sealed);
+            }
+        }
+        (sealer, ring)
+    }
+
+    #[test]
+    fn whole_chapters_go_oldest_first_and_what_stays_is_within_the_budget() {
+        let (_, ring) = filled(4 << 20, 20_000);
+        assert!(ring.held_bytes() <= 4 << 20);
+        assert!(ring.held_bytes() > 2 << 20);
+        assert!(ring.first() > Seq(1));
+        let chapter = ring.chapter(ring.first()).unwrap();
+        assert_eq!(chapter.first, ring.first());
+        let mut bytes = chapter.opening.to_vec();
+        for segment in &chapter.segments {
+            bytes.extend_from_slice(segment.frame());
+        }
+        let (opening, records) = decode_chapter(&bytes).unwrap();
+        assert_eq!(opening.state.seq.next(), ring.first());
+        assert_eq!(records.first().unwrap().seq, ring.first());
+        assert!(ring.segment(Seq(ring.first().0 - 1)).is_none());
+    }
+
+    #[test]
+    fn the_open_chapter_stays_in_a_ring_that_is_too_small_for_it() {
+        let (_, ring) = filled(1, 500);
+        assert_eq!(ring.first(), Seq(1));
+        assert!(ring.segment(Seq(1)).is_some());
+    }
+
+    #[test]
+    fn every_record_sealed_is_found_in_its_segment() {
+        let (_, ring) = filled(64 << 20, 3_000);
+        for seq in (1..=ring.head().0).map(Seq) {
+            let segment = ring.segment(seq).unwrap();
+            assert!(segment.first <= seq && seq <= segment.last);
+        }
+        assert!(ring.segment(ring.head().next()).is_none());
+        assert!(ring.chapter(ring.head().next()).is_some());
+        assert!(ring.chapter(ring.head().next().next()).is_none());
+    }
+
+    #[test]
+    fn a_snapshot_serves_those_who_join_within_a_quarter_second_or_while_nothing_happens() {
+        let (mut sealer, mut ring) = filled(64 << 20, 10);
+        let (sealed, snapshot) = sealer.snapshot(START);
+        ring.push(sealed.unwrap());
+        ring.set_snapshot(snapshot);
+        let later = START.plus_millis(10_000);
+        assert!(ring.snapshot(later).is_some());
+        sealer.push(note(), later);
+        ring.push(sealer.seal(later).unwrap());
+        assert!(ring.snapshot(later).is_none());
+        let found = ring.snapshot(START.plus_millis(250)).unwrap();
+        let (mut reader, _) = ChapterReader::open(found.frame()).unwrap();
+        let since = ring.segment(found.seq.next()).unwrap();
+        assert_eq!(reader.segment(since.frame()).unwrap().len(), 1);
+    }
+}

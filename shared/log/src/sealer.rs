@@ -1,0 +1,347 @@
+//! Turns events into records, records into segments, segments into chapters.
+
+use bytes::Bytes;
+use watchscope_model::codec::ChapterWriter;
+use watchscope_model::wire::{self, MAX_MESSAGE_BYTES};
+use watchscope_model::{EpochId, Event, LogId, Record, Seq, State, Time};
+
+use crate::ring::{HeadSnapshot, SealedSegment};
+
+/// A segment is sealed so long after the one before, or at once if that long ago nothing was sealed; in microseconds.
+pub const SEAL_US: i64 = 16_000;
+/// A segment is sealed when its records and definitions take so many bytes: with a last record of up to 4 KiB, its wire
+/// message stays within [`MAX_MESSAGE_BYTES`].
+pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
+/// A segment is sealed when it holds so many records.
+pub const SEAL_RECORDS: u64 = 256;
+/// A chapter closes when its segments outweigh both this and its opening snapshot.
+pub const CHAPTER_BYTES: usize = 1 << 20;
+
+/// The one writer's half of a log: stamps, folds and encodes.
+///
+/// Holds the fold, the chapter's dictionary and the open segment. The segment is bounded by [`SEAL_BYTES`] and
+/// [`SEAL_RECORDS`]: the push that reaches one of them seals it.
+#[derive(Debug)]
+pub struct Sealer {
+    log: LogId,
+    state: State,
+    writer: ChapterWriter,
+    opening_bytes: usize,
+    chapter_bytes: usize,
+    open: Option<(Seq, Time)>,
+    last_seal: Option<Time>,
+}
+
+/// What sealing gives to the ring.
+#[derive(Clone, Debug)]
+pub struct Sealed {
+    /// The segment.
+    pub segment: SealedSegment,
+    /// The opening of the next chapter, if this segment closed one.
+    pub next: Option<NextChapter>,
+}
+
+/// What opens a chapter.
+#[derive(Clone, Debug)]
+pub struct NextChapter {
+    /// The head frame.
+    pub opening: Bytes,
+    /// The chapter's first record.
+    pub first: Seq,
+    /// When it was opened.
+    pub at: Time,
+}
+
+impl Sealer {
+    /// Begins an epoch at `at`; returns its first chapter, to make a ring from.
+    #[must_use]
+    pub fn new(log: LogId, epoch: EpochId, at: Time) -> (Self, NextChapter) {
+        let state = State {
+            at,
+            ..State::default()
+        };
+        let (writer, opening) = ChapterWriter::open(log.clone(), epoch, &state);
+        let sealer = Self {
+            log,
+            state,
+            writer,
+            opening_bytes: opening.len(),
+            chapter_bytes: 0,
+            open: None,
+            last_seal: None,
+        };
+        let next = NextChapter {
+            opening: opening.into(),
+            first: Seq(1),
+            at,
+        };
+        (sealer, next)
+    }
+
+    /// The fold of all records pushed.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Stamps an event and takes it in; returns its seq, and what was sealed if it filled the segment. A time before
+    /// the last record's is raised to it.
+    pub fn push(&mut self, mut event: Event, at: Time) -> (Seq, Option<Sealed>) {
+        self.state.complete(&mut event);
+        let record = Record {
+            seq: self.state.seq.next(),
+            at: at.max(self.state.at),
+            event,
+        };
+        self.open.get_or_insert((record.seq, record.at));
+        self.state.apply(&record);
+        self.writer.push(&record);
+        let is_full =
+            self.writer.open_bytes() >= SEAL_BYTES || self.writer.open_count() >= SEAL_RECORDS;
+        (record.seq, if is_full { self.seal(at) } else { None })
+    }
+
+    /// When the open segment is due: at once after a quiet [`SEAL_US`], else that long after the last seal. `None`
+    /// while nothing is open.
+    #[must_use]
+    pub fn seal_at(&self) -> Option<Time> {
+        let (_, first_at) = self.open?;
+        Some(
+            self.last_seal
+                .map_or(first_at, |last| last.plus_micros(SEAL_US).max(first_at)),
+        )
+    }
+
+    /// Seals the open segment, due or not; `None` if nothing is open.
+    pub fn seal(&mut self, now: Time) -> Option<Sealed> {
+        let (first, first_at) = self.open.take()?;
+        let frame = self.writer.seal()?;
+        self.last_seal = Some(now);
+        self.chapter_bytes += frame.len();
+        let header = wire::Segment {
+            log: self.log.clone(),
+        };
+        let message: Bytes = wire::encode_server(&header.into(), &[&frame]).into();
+        let segment = SealedSegment {
+            first,
+            last: self.state.seq,
+            first_at,
+            last_at: self.state.at,
+            frame_at: message.len() - frame.len(),
+            message,
+            bytes_before: 0,
+        };
+        let is_chapter_full = self.chapter_bytes > CHAPTER_BYTES.max(self.opening_bytes);
+        let next = is_chapter_full.then(|| self.open_chapter());
+        Some(Sealed { segment, next })
+    }
+
+    fn open_chapter(&mut self) -> NextChapter {
+        let opening: Bytes = self.writer.open_next(&self.state).into();
+        self.opening_bytes = opening.len();
+        self.chapter_bytes = 0;
+        NextChapter {
+            opening,
+            first: self.state.seq.next(),
+            at: self.state.at,
+        }
+    }
+
+    /// The fold at the head for readers who join now, and what had to be sealed for it.
+    pub fn snapshot(&mut self, now: Time) -> (Option<Sealed>, HeadSnapshot) {
+        let sealed = self.seal(now);
+        let frame = self.writer.head_snapshot(&self.state);
+        let header = wire::Snapshot {
+            log: self.log.clone(),
+            seq: self.state.seq,
+        };
+        let message: Bytes = wire::encode_server(&header.into(), &[&frame]).into();
+        let snapshot = HeadSnapshot {
+            seq: self.state.seq,
+            taken_at: now,
+            frame_at: message.len() - frame.len(),
+            message,
+        };
+        (sealed, snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::codec::{ChapterReader, decode_chapter};
+    use watchscope_model::event::{Clock, Gap, Note, StreamEnded, WatchStarted};
+    use watchscope_model::vocabulary::{Author, Cause};
+    use watchscope_model::{StreamId, WatchName};
+
+    use super::*;
+
+    const START: Time = Time(1_763_715_600_000_000);
+
+    fn sealer() -> (Sealer, NextChapter) {
+        Sealer::new("demo".into(), "e1".into(), START)
+    }
+
+    fn clock() -> Event {
+        Clock { off_ms: 1 }.into()
+    }
+
+    fn note(bytes: usize) -> Event {
+        Note {
+            author: Author::Story,
+            text: "x".repeat(bytes),
+            watch: None,
+        }
+        .into()
+    }
+
+    #[test]
+    fn the_first_record_is_due_at_once_and_those_after_it_wait_for_16_ms() {
+        let (mut sealer, _) = sealer();
+        assert_eq!(sealer.seal_at(), None);
+        sealer.push(clock(), START.plus_millis(5));
+        assert_eq!(sealer.seal_at(), Some(START.plus_millis(5)));
+        assert!(sealer.seal(START.plus_millis(5)).is_some());
+        sealer.push(clock(), START.plus_millis(6));
+        assert_eq!(sealer.seal_at(), Some(START.plus_millis(21)));
+        let segment = sealer.seal(START.plus_millis(21)).unwrap().segment;
+        assert_eq!((segment.first, segment.last), (Seq(2), Seq(2)));
+        sealer.push(clock(), START.plus_millis(40));
+        assert_eq!(sealer.seal_at(), Some(START.plus_millis(40)));
+    }
+
+    #[test]
+    fn a_segment_is_sealed_by_its_256th_record_and_by_its_bytes() {
+        let (mut sealer, _) = sealer();
+        for seq in 1..=512 {
+            let (pushed, sealed) = sealer.push(clock(), START);
+            assert_eq!(pushed, Seq(seq));
+            assert_eq!(sealed.is_some(), seq % 256 == 0);
+        }
+        let sealed: Vec<usize> = (0..100)
+            .filter_map(|_| sealer.push(note(3_000), START).1)
+            .map(|sealed| sealed.segment.message.len())
+            .collect();
+        assert_eq!(sealed.len(), 4);
+        assert!(
+            sealed
+                .iter()
+                .all(|&bytes| bytes > SEAL_BYTES && bytes <= MAX_MESSAGE_BYTES)
+        );
+    }
+
+    #[test]
+    fn definitions_count_as_bytes_of_a_segment() {
+        let (mut sealer, _) = sealer();
+        let started = |name: &str| {
+            Event::from(WatchStarted {
+                watch: WatchName(name.into()),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+            })
+        };
+        let sealed = (0..200)
+            .find_map(|number| {
+                let name = format!("{number}{}", "n".repeat(1_000));
+                sealer.push(started(&name), START).1
+            })
+            .unwrap();
+        assert!(sealed.segment.message.len() <= MAX_MESSAGE_BYTES);
+    }
+
+    #[test]
+    fn a_gap_is_completed_with_the_seq_of_the_end_that_began_it() {
+        let (mut sealer, opening) = sealer();
+        let watch = WatchName::from("shop/pods");
+        sealer.push(
+            WatchStarted {
+                watch: watch.clone(),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: Some("shop".into()),
+                label_selector: None,
+                field_selector: None,
+            }
+            .into(),
+            START,
+        );
+        let ended = StreamEnded {
+            watch: watch.clone(),
+            stream: StreamId(1),
+            cause: Cause::TcpReset,
+            age_ms: 1,
+            events: 0,
+            bytes: 0,
+        };
+        let (end, _) = sealer.push(ended.into(), START);
+        let gap = Gap {
+            watch,
+            since: Seq(0),
+            from: None,
+            to: None,
+            reason: Cause::TcpReset,
+            resumed: true,
+            lost: Some(0),
+        };
+        sealer.push(gap.into(), START);
+        let segment = sealer.seal(START).unwrap().segment;
+        let (mut reader, _) = ChapterReader::open(&opening.opening).unwrap();
+        let records = reader.segment(segment.frame()).unwrap();
+        let Some(Record {
+            event: Event::Gap(gap),
+            ..
+        }) = records.last().unwrap()
+        else {
+            panic!("the last record is the gap")
+        };
+        assert_eq!(gap.since, end);
+    }
+
+    #[test]
+    fn time_never_decreases() {
+        let (mut sealer, _) = sealer();
+        sealer.push(clock(), START.plus_millis(9));
+        sealer.push(clock(), START.plus_millis(3));
+        let segment = sealer.seal(START.plus_millis(9)).unwrap().segment;
+        assert_eq!(segment.last_at, START.plus_millis(9));
+    }
+
+    #[test]
+    fn a_chapter_closes_when_its_segments_outweigh_a_mebibyte_and_its_opening() {
+        let (mut sealer, first) = sealer();
+        let (mut chapter, mut opening) = (0, first.opening.len());
+        let mut closed = 0;
+        while closed < 3 {
+            let Some(sealed) = sealer.push(note(2_000), START).1 else {
+                continue;
+            };
+            chapter += sealed.segment.frame().len();
+            assert_eq!(
+                sealed.next.is_some(),
+                chapter > CHAPTER_BYTES && chapter > opening
+            );
+            if let Some(next) = sealed.next {
+                assert_eq!(next.first, sealed.segment.last.next());
+                (chapter, opening, closed) = (0, next.opening.len(), closed + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_snapshot_holds_all_that_was_pushed() {
+        let (mut sealer, opening) = sealer();
+        sealer.push(clock(), START);
+        let (sealed, snapshot) = sealer.snapshot(START);
+        assert_eq!(snapshot.seq, Seq(1));
+        assert_eq!(sealed.unwrap().segment.last, Seq(1));
+        let (_, head) = ChapterReader::open(snapshot.frame()).unwrap();
+        assert_eq!(&head.state, sealer.state());
+        assert!(decode_chapter(&opening.opening).is_ok());
+        let (sealed, _) = sealer.snapshot(START);
+        assert!(sealed.is_none());
+    }
+}
