@@ -1,1 +1,37 @@
-//! (being written)
+//! The instrumented list/watch client as a by-value machine.
+//!
+//! ```text
+//!              Input                              ┌─ effects ─► driver: dial, send, close, set timer
+//!   driver ───────────► Probe::step(self, …) ─────┼─ events ──► log
+//!                            │  └─► Probe         └─ bodies ──► body ring (redacted)
+//!                            │
+//!    wait ─► dial ─► list page… ─► watch request ─► stream ─► (resume: watch request | relist: list)
+//! ```
+//!
+//! It does what a correct client does (semantics reference, section 2.6) and hides nothing of it: every request,
+//! answer, page, document, end and wait is an event, and every byte of a body is in an event or counted as a loss.
+//! resourceVersions the watch may resume from (its progress) never go down. Redaction happens here, while a body is
+//! copied for the first and only time.
+//!
+//! Pure: no clock, no I/O; the same inputs and seed give the same outputs. Absent on purpose: connections, what
+//! happens on them (the driver reports that), and any opinion on why a stream ended (that is diagnosis).
+
+mod backoff;
+mod decode;
+mod held;
+mod lines;
+mod list;
+mod port;
+mod probe;
+mod redact;
+mod refusal;
+mod side;
+mod spec;
+mod stream;
+
+pub use port::{
+    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Served,
+};
+pub use probe::Probe;
+pub use redact::REDACTION_VERSION;
+pub use spec::{ProbeConfig, WatchSpec};

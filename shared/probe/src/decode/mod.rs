@@ -1,0 +1,71 @@
+//! JSON of the wire → what the machine needs of it, borrowed, in one pass.
+//!
+//! Absent on purpose: typed objects. An object of any kind, known or not, broken or not, is read by the same few
+//! seeds; what is not looked at is only checked to be JSON.
+
+pub(crate) mod document;
+pub(crate) mod object;
+pub(crate) mod page;
+pub(crate) mod status;
+mod value;
+
+pub(crate) use self::document::{Document, decode_line};
+pub(crate) use self::object::{Decoder, ObjectHead};
+pub(crate) use self::page::decode_page;
+pub(crate) use self::status::Status;
+
+use thiserror::Error;
+
+/// Why bytes could not become an event. Its text never quotes them: they may hold a Secret.
+#[derive(Debug, Error)]
+pub(crate) enum DecodeError {
+    /// The bytes are not UTF-8.
+    #[error("not UTF-8 at byte {0}")]
+    Utf8(usize),
+    /// The text is not JSON of the expected shape.
+    #[error("{what} at byte {column}: {kind}")]
+    Json {
+        /// What was being read.
+        what: &'static str,
+        /// Where it broke.
+        column: usize,
+        /// In what way.
+        kind: &'static str,
+    },
+    /// The event's type is none of ADDED, MODIFIED, DELETED, BOOKMARK, ERROR.
+    #[error("unknown event type")]
+    UnknownType,
+    /// Something an object or list must have is missing.
+    #[error("no {0}")]
+    Missing(&'static str),
+    /// The object is of another kind than was asked for (F39).
+    #[error("kind {found} where {expected} was asked for")]
+    Kind {
+        /// What came, shortened.
+        found: String,
+        /// What was asked for.
+        expected: String,
+    },
+}
+
+impl DecodeError {
+    fn json(what: &'static str, error: &serde_json::Error) -> Self {
+        let kind = match error.classify() {
+            serde_json::error::Category::Eof => "cut short",
+            serde_json::error::Category::Data => "unexpected shape",
+            serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
+                "not JSON, or nested too deep"
+            }
+        };
+        Self::Json {
+            what,
+            column: error.column(),
+            kind,
+        }
+    }
+}
+
+/// A text of the wire, shortened for a sentence.
+fn shortened(text: &str) -> String {
+    text.chars().take(64).collect()
+}

@@ -1,0 +1,210 @@
+//! What the watch holds: for each place the object and its version, so that a list can be told from it.
+//!
+//! The rule is the fold's: a change from the past (older than what is held in its place) changes nothing held. So
+//! what a relist writes is exactly what a reader of the log lacks.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use indexmap::{Equivalent, IndexMap};
+use rustc_hash::FxBuildHasher;
+use watchscope_model::id::Place;
+use watchscope_model::{Object, ResourceVersion, Text, Uid};
+
+/// Objects by place. Bounded by what the cluster holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held(IndexMap<Place, Version, FxBuildHasher>);
+
+#[derive(Clone, Debug)]
+struct Version {
+    version: ResourceVersion,
+    /// The list that saw it last.
+    list: u64,
+}
+
+/// What is held in the place of an object that came.
+#[derive(Debug)]
+pub(crate) enum Relation {
+    /// Nothing.
+    Absent,
+    /// The same version of it.
+    Same,
+    /// An older version of it.
+    Older,
+    /// A newer version, of it or of a later object: what came is from the past.
+    Newer,
+    /// Another object, not newer: it must have gone.
+    Replaced(Arc<Object>, ResourceVersion),
+}
+
+impl Held {
+    /// The object of this identity, shared if it is held, and how what is held relates to `version` of it.
+    pub(crate) fn relate(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        uid: &str,
+        version: &ResourceVersion,
+    ) -> (Arc<Object>, Relation) {
+        let Some((Place(object), held)) = self.0.get_key_value(&Key(namespace, name)) else {
+            return (new_object(namespace, name, uid), Relation::Absent);
+        };
+        let newer = held.version.is_after(version);
+        if !object.uid.is(uid) {
+            let relation = if newer {
+                Relation::Newer
+            } else {
+                Relation::Replaced(object.clone(), held.version.clone())
+            };
+            return (new_object(namespace, name, uid), relation);
+        }
+        let relation = if newer {
+            Relation::Newer
+        } else if held.version == *version {
+            Relation::Same
+        } else {
+            Relation::Older
+        };
+        (object.clone(), relation)
+    }
+
+    /// Holds a version, seen by `list`.
+    pub(crate) fn hold(&mut self, object: Arc<Object>, version: ResourceVersion, list: u64) {
+        let version = Version { version, list };
+        let place = Place(object);
+        match self.0.get_full_mut(&place) {
+            Some((_, key, held)) if key.0.uid == place.0.uid => *held = version,
+            // A place's key carries the uid of who has it now, so the old key goes with the old object.
+            Some(_) => {
+                self.0.swap_remove(&place);
+                self.0.insert(place, version);
+            }
+            None => {
+                self.0.insert(place, version);
+            }
+        }
+    }
+
+    /// Notes that `list` saw what is held in a place.
+    pub(crate) fn touch(&mut self, object: &Arc<Object>, list: u64) {
+        if let Some(held) = self.0.get_mut(&Place(object.clone())) {
+            held.list = list;
+        }
+    }
+
+    /// Holds nothing in a place any more.
+    pub(crate) fn remove(&mut self, object: &Arc<Object>) {
+        self.0.swap_remove(&Place(object.clone()));
+    }
+
+    /// Takes out all that `list` has not seen, by namespace and name.
+    pub(crate) fn take_unseen(&mut self, list: u64) -> Vec<(Arc<Object>, ResourceVersion)> {
+        let mut unseen = Vec::new();
+        self.0.retain(|place, held| {
+            let seen = held.list == list;
+            if !seen {
+                unseen.push((place.0.clone(), held.version.clone()));
+            }
+            seen
+        });
+        unseen.sort_by(|(a, _), (b, _)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        unseen
+    }
+
+    /// Everything held, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
+        self.0.iter().map(|(place, held)| (&place.0, &held.version))
+    }
+}
+
+fn new_object(namespace: Option<&str>, name: &str, uid: &str) -> Arc<Object> {
+    Arc::new(Object {
+        namespace: namespace.map(Into::into),
+        name: name.into(),
+        uid: Uid::parse(uid),
+    })
+}
+
+/// A place by name, for looking up without building an object. Hashes as [`Place`] does.
+struct Key<'a>(Option<&'a str>, &'a str);
+
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.0, self.1).hash(state);
+    }
+}
+
+impl Equivalent<Place> for Key<'_> {
+    fn equivalent(&self, place: &Place) -> bool {
+        (place.0.namespace.as_deref(), &*place.0.name) == (self.0, self.1)
+    }
+}
+
+/// Texts that recur (managers, subresources), each held once. At most 64; then the oldest makes room.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Texts {
+    texts: Vec<Text>,
+    next: usize,
+}
+
+impl Texts {
+    /// The shared form of a text.
+    pub(crate) fn share(&mut self, text: &str) -> Text {
+        if let Some(shared) = self.texts.iter().find(|shared| ***shared == *text) {
+            return shared.clone();
+        }
+        let shared: Text = text.into();
+        if self.texts.len() < 64 {
+            self.texts.push(shared.clone());
+        } else {
+            self.texts[self.next] = shared.clone();
+            self.next = (self.next + 1) % 64;
+        }
+        shared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_found_by_name_and_told_by_uid_and_version() {
+        let mut held = Held::default();
+        let relate = |held: &Held, uid: &str, version: u64| {
+            format!("{:?}", held.relate(Some("a"), "b", uid, &version.into()).1)
+                .split('(')
+                .next()
+                .unwrap()
+                .to_owned()
+        };
+        assert_eq!(relate(&held, "u1", 5), "Absent");
+        let (object, _) = held.relate(Some("a"), "b", "u1", &5.into());
+        held.hold(object.clone(), 5.into(), 0);
+        assert_eq!(relate(&held, "u1", 5), "Same");
+        assert_eq!(relate(&held, "u1", 6), "Older");
+        assert_eq!(relate(&held, "u1", 4), "Newer");
+        assert_eq!(relate(&held, "u2", 6), "Replaced");
+        assert_eq!(relate(&held, "u0", 4), "Newer");
+        let (again, _) = held.relate(Some("a"), "b", "u1", &9.into());
+        assert!(Arc::ptr_eq(&object, &again));
+    }
+
+    #[test]
+    fn what_a_list_did_not_see_comes_out_in_order() {
+        let mut held = Held::default();
+        for name in ["c", "a", "b"] {
+            let (object, _) = held.relate(None, name, "u", &1.into());
+            held.hold(object, 1.into(), 0);
+        }
+        let (b, _) = held.relate(None, "b", "u", &1.into());
+        held.touch(&b, 1);
+        let names: Vec<String> = held
+            .take_unseen(1)
+            .iter()
+            .map(|(object, _)| object.name.to_string())
+            .collect();
+        assert_eq!(names, ["a", "c"]);
+        assert_eq!(held.iter().count(), 1);
+    }
+}

@@ -1,0 +1,400 @@
+//! Reading a list: pages, what of them is news, and what is missing from them.
+
+use watchscope_model::event::{Change, ListComplete, ListPage};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, PhaseReason};
+use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
+
+use std::sync::Arc;
+
+use crate::decode::{self, DecodeError, ObjectHead, decode_page};
+use crate::held::Relation;
+use crate::port::Emitted;
+use crate::probe::{Probe, Task, Turn};
+
+/// A list under way, over all its pages and attempts; or initial events, which amount to one.
+#[derive(Debug)]
+pub(crate) struct ListRun {
+    /// Which list this is; what it sees is marked with it.
+    pub(crate) number: u64,
+    /// Whether to ask for a state not older than progress, rather than the most recent.
+    pub(crate) at_progress: bool,
+    /// Where the next page begins.
+    pub(crate) token: Option<String>,
+    /// Items asked for a page; absent for all in one.
+    pub(crate) limit: Option<u32>,
+    /// The resourceVersion of the pages so far.
+    version: Option<ResourceVersion>,
+    items: u64,
+    added: u64,
+    changed: u64,
+    removed: u64,
+    /// Continue tokens that expired (410) on the way.
+    expired_tokens: u32,
+}
+
+impl ListRun {
+    pub(crate) fn new(page_size: u32) -> Self {
+        Self {
+            number: 1,
+            at_progress: false,
+            token: None,
+            limit: Some(page_size.max(1)),
+            version: None,
+            items: 0,
+            added: 0,
+            changed: 0,
+            removed: 0,
+            expired_tokens: 0,
+        }
+    }
+
+    /// Begins again with the first page. What has been written stays counted: it is part of what this list brings.
+    pub(crate) fn restart(&mut self, at_progress: bool) {
+        self.number += 1;
+        self.at_progress = at_progress;
+        self.token = None;
+        self.version = None;
+        self.items = 0;
+    }
+
+    /// The list is complete: the next one counts from zero.
+    fn finish(&mut self, page_size: u32) {
+        *self = Self {
+            number: self.number + 1,
+            ..Self::new(page_size)
+        };
+    }
+}
+
+/// A page of a list, arriving.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) request: RequestId,
+    body: Vec<u8>,
+    pub(crate) heard_at: Time,
+}
+
+impl Page {
+    pub(crate) fn new(request: RequestId, now: Time) -> Self {
+        Self {
+            request,
+            body: Vec::new(),
+            heard_at: now,
+        }
+    }
+
+    /// Takes a piece; `false` if the page is longer than allowed.
+    pub(crate) fn push(&mut self, bytes: &[u8], limit: usize, now: Time) -> bool {
+        self.heard_at = now;
+        self.body.extend_from_slice(bytes);
+        self.body.len() <= limit
+    }
+}
+
+impl Probe {
+    /// The page is over the limit: lists again in smaller pages.
+    pub(crate) fn page_too_long(&mut self, page: Page, turn: &mut Turn<'_>) {
+        let items = self.list.limit.unwrap_or(self.config.page_size);
+        let limit = self.config.page_limit;
+        self.page_lost(
+            &page,
+            &format!("a page of {items} items is longer than {limit} bytes"),
+            turn,
+        );
+        self.close(turn);
+        self.list.restart(self.list.at_progress);
+        self.list.limit = Some((items / 8).max(1));
+        self.fail(PhaseReason::Malformed, turn);
+    }
+
+    /// A page that came in part.
+    pub(crate) fn page_lost(&self, page: &Page, reason: &str, turn: &mut Turn<'_>) {
+        self.lose(LossPlace::Frame, page.body.len() as u64, reason, turn);
+    }
+
+    /// The page's body is over.
+    pub(crate) fn page_over(&mut self, page: Page, cause: Cause, turn: &mut Turn<'_>) {
+        if cause != Cause::End {
+            self.page_lost(
+                &page,
+                &format!("the page was cut short ({cause}); its token still holds"),
+                turn,
+            );
+            self.fail(PhaseReason::Broken, turn);
+            return;
+        }
+        if let Err(error) = self.take_page(&page, turn) {
+            self.page_lost(&page, &error.to_string(), turn);
+            self.list.restart(self.list.at_progress);
+            self.fail(PhaseReason::Malformed, turn);
+        }
+    }
+
+    fn take_page(&mut self, page: &Page, turn: &mut Turn<'_>) -> Result<(), DecodeError> {
+        let kind = self
+            .decoder
+            .as_ref()
+            .map_or("", decode::Decoder::kind)
+            .to_owned();
+        // Groups of built-in resources have no dot or end in .k8s.io.
+        let own_list_kind = self.spec.group.contains('.') && !self.spec.group.ends_with(".k8s.io");
+        let decoded = decode_page(&page.body, &kind, own_list_kind)?;
+        let version = ResourceVersion::parse(&decoded.resource_version);
+        if self
+            .list
+            .version
+            .as_ref()
+            .is_some_and(|first| *first != version)
+        {
+            // Every page of a list repeats its resourceVersion, else it is no state at all.
+            return Err(DecodeError::Missing("equal resourceVersion on all pages"));
+        }
+        self.list.version = Some(version.clone());
+        self.list.items += decoded.items.len() as u64;
+        turn.emit(ListPage {
+            watch: self.spec.name.clone(),
+            request: page.request,
+            resource_version: version.clone(),
+            items: decoded.items.len() as u64,
+            remaining: decoded.remaining,
+        });
+        if self.is_older_than_progress(&version) {
+            self.list_was_older(&version, turn);
+            return Ok(());
+        }
+        for item in &decoded.items {
+            self.take_item(item.get(), turn);
+        }
+        if let Some(token) = decoded.token {
+            self.list.token = Some(token.into_owned());
+            self.begin(Task::List, PhaseReason::FirstList, turn);
+            return Ok(());
+        }
+        self.streaks.too_large = 0;
+        self.complete_list(version, None, turn);
+        self.begin(Task::Watch, PhaseReason::Listed, turn);
+        Ok(())
+    }
+
+    fn is_older_than_progress(&self, version: &ResourceVersion) -> bool {
+        self.progress
+            .as_ref()
+            .is_some_and(|progress| progress.is_after(version))
+    }
+
+    /// A list from before progress (F22, or a restore: F33). It changes nothing; the watch waits for a newer one.
+    fn list_was_older(&mut self, version: &ResourceVersion, turn: &mut Turn<'_>) {
+        turn.emit(ListComplete {
+            watch: self.spec.name.clone(),
+            resource_version: version.clone(),
+            items: self.list.items,
+            added: 0,
+            changed: 0,
+            removed: 0,
+        });
+        // By turns: one kind of read may reach a server the other does not.
+        let at_progress = !self.list.at_progress;
+        self.relist(at_progress, PhaseReason::TooLarge, turn);
+    }
+
+    fn take_item(&mut self, raw: &str, turn: &mut Turn<'_>) {
+        let Some(mut decoder) = self.decoder.take() else {
+            return;
+        };
+        let taken = decoder.object(raw).and_then(|head| {
+            // Items of a list carry no kind; where one does, it must be the one asked for.
+            if head.kind.is_some() {
+                decoder.check_kind(head.kind.as_deref())?;
+            }
+            self.learn(&head, raw, Origin::List, None, &decoder, turn)
+        });
+        self.decoder = Some(decoder);
+        if let Err(error) = taken {
+            let bytes = raw.len() as u64;
+            self.lose(
+                LossPlace::Frame,
+                bytes,
+                format!("an item of a list: {error}"),
+                turn,
+            );
+        }
+    }
+
+    /// Compares an object of a list (or an initial event) with what is held, and writes what differs.
+    pub(crate) fn learn(
+        &mut self,
+        head: &ObjectHead<'_>,
+        raw: &str,
+        origin: Origin,
+        stream: Option<StreamId>,
+        decoder: &decode::Decoder,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), DecodeError> {
+        let (name, version) = identity(head)?;
+        let uid = head.uid.as_deref().unwrap_or("");
+        let (object, relation) = self
+            .held
+            .relate(head.namespace.as_deref(), name, uid, &version);
+        let change = match relation {
+            Relation::Same | Relation::Newer => {
+                self.held.touch(&object, self.list.number);
+                return Ok(());
+            }
+            Relation::Absent => {
+                self.list.added += 1;
+                ChangeType::Added
+            }
+            Relation::Older => {
+                self.list.changed += 1;
+                ChangeType::Modified
+            }
+            Relation::Replaced(gone, last) => {
+                self.list.added += 1;
+                self.list.removed += 1;
+                self.infer_deleted(gone, last, stream, turn);
+                ChangeType::Added
+            }
+        };
+        self.write_change(
+            Learned {
+                change,
+                origin,
+                object: object.clone(),
+                version: version.clone(),
+                stream,
+            },
+            head,
+            raw,
+            decoder,
+            turn,
+        );
+        self.held.hold(object, version, self.list.number);
+        Ok(())
+    }
+
+    /// All objects of a state have been seen: what was held and is not among them is gone.
+    pub(crate) fn complete_list(
+        &mut self,
+        version: ResourceVersion,
+        stream: Option<StreamId>,
+        turn: &mut Turn<'_>,
+    ) {
+        for (object, last) in self.held.take_unseen(self.list.number) {
+            self.list.removed += 1;
+            self.infer_deleted(object, last, stream, turn);
+        }
+        turn.emit(ListComplete {
+            watch: self.spec.name.clone(),
+            resource_version: version.clone(),
+            items: self.list.items,
+            added: self.list.added,
+            changed: self.list.changed,
+            removed: self.list.removed,
+        });
+        self.list.finish(self.config.page_size);
+        // An aggregated server without versions says nothing or 0; neither is a place to resume from.
+        if !matches!(&*version.to_string(), "" | "0") {
+            self.advance(&version);
+        }
+        self.close_gap(false, turn);
+    }
+
+    pub(crate) fn note_initial_item(&mut self) {
+        self.list.items += 1;
+    }
+
+    pub(crate) fn infer_deleted(
+        &mut self,
+        object: Arc<Object>,
+        last: ResourceVersion,
+        stream: Option<StreamId>,
+        turn: &mut Turn<'_>,
+    ) {
+        self.held.remove(&object);
+        turn.emit(Change {
+            watch: self.spec.name.clone(),
+            stream,
+            change: ChangeType::Deleted,
+            origin: Origin::Inferred,
+            object,
+            resource_version: last,
+            generation: None,
+            manager: None,
+            subresource: None,
+            bytes: None,
+        });
+    }
+
+    /// Writes a change and its redacted body.
+    pub(crate) fn write_change(
+        &mut self,
+        learned: Learned,
+        head: &ObjectHead<'_>,
+        raw: &str,
+        decoder: &decode::Decoder,
+        turn: &mut Turn<'_>,
+    ) {
+        let body = decoder.copy_body(raw, &mut turn.out.bodies);
+        let withheld = body.is_none();
+        let event = Change {
+            watch: self.spec.name.clone(),
+            stream: learned.stream,
+            change: learned.change,
+            origin: learned.origin,
+            object: learned.object,
+            resource_version: learned.version,
+            generation: head.generation,
+            manager: head.writer.manager().map(|text| self.texts.share(text)),
+            subresource: head.writer.subresource().map(|text| self.texts.share(text)),
+            bytes: Some(raw.len() as u64),
+        };
+        turn.out.events.push(Emitted {
+            event: event.into(),
+            body,
+        });
+        if withheld {
+            self.lose(
+                LossPlace::Body,
+                raw.len() as u64,
+                "a part that has to be redacted has an unexpected shape; the body is withheld",
+                turn,
+            );
+        }
+    }
+
+    /// A continue token has expired (410): begins again, and after the second time asks for all at once.
+    pub(crate) fn token_expired(&mut self, turn: &mut Turn<'_>) {
+        let expired_tokens = self.list.expired_tokens + 1;
+        self.list.expired_tokens = expired_tokens;
+        if expired_tokens >= 2 {
+            self.list.limit = None;
+        }
+        self.relist(false, PhaseReason::Expired, turn);
+    }
+}
+
+/// What was learned of an object, and where.
+pub(crate) struct Learned {
+    pub(crate) change: ChangeType,
+    pub(crate) origin: Origin,
+    pub(crate) object: Arc<Object>,
+    pub(crate) version: ResourceVersion,
+    pub(crate) stream: Option<StreamId>,
+}
+
+/// What every object must have.
+pub(crate) fn identity<'a>(
+    head: &'a ObjectHead<'_>,
+) -> Result<(&'a str, ResourceVersion), DecodeError> {
+    let name = head
+        .name
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .ok_or(DecodeError::Missing("metadata.name"))?;
+    let version = head
+        .resource_version
+        .as_deref()
+        .filter(|version| !version.is_empty())
+        .ok_or(DecodeError::Missing("metadata.resourceVersion"))?;
+    Ok((name, ResourceVersion::parse(version)))
+}

@@ -1,0 +1,129 @@
+//! What of an object never leaves the probe, as a table, and the copy that leaves it out.
+//!
+//! Values go, key names and sizes stay: a value becomes the JSON string `(redacted, N bytes)`, so a redacted body is
+//! JSON of the same shape. The decoder follows the table while it reads an object and notes each value that must go
+//! as a span of the line; the body is then copied once, without them. Nothing else makes a copy of a line.
+
+use std::io::Write as _;
+use std::ops::Range;
+
+/// Version of the rules below; rises with every change of them. Recordings carry it.
+pub const REDACTION_VERSION: u32 = 1;
+
+/// What to do with the value in some place of an object.
+#[derive(Debug)]
+pub(crate) enum Rule {
+    /// It goes.
+    Cut,
+    /// If it is an object, all its values go and its keys stay; else it goes.
+    CutEach,
+    /// In an object, these keys have rules of their own; the rest stays. Anything else cannot be judged.
+    At(&'static [(&'static str, Rule)]),
+    /// In an array, each element is treated so. Anything else cannot be judged.
+    Each(&'static Rule),
+    /// Any shape: `env[].value` and the last-applied annotation go wherever they are.
+    Walk,
+    /// A part of the table used in several places.
+    As(&'static Rule),
+}
+
+/// kubectl keeps a copy of the whole object here, Secrets' values included.
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+static ANNOTATIONS: Rule = Rule::At(&[(LAST_APPLIED, Rule::Cut)]);
+static METADATA: Rule = Rule::At(&[("annotations", Rule::As(&ANNOTATIONS))]);
+static CONTAINERS: Rule = Rule::Each(&Rule::At(&[(
+    "env",
+    Rule::Each(&Rule::At(&[("value", Rule::Cut)])),
+)]));
+static POD_SPEC: Rule = Rule::At(&[
+    ("containers", Rule::As(&CONTAINERS)),
+    ("initContainers", Rule::As(&CONTAINERS)),
+    ("ephemeralContainers", Rule::As(&CONTAINERS)),
+]);
+static TEMPLATE: Rule = Rule::At(&[
+    ("metadata", Rule::As(&METADATA)),
+    ("spec", Rule::As(&POD_SPEC)),
+]);
+static TEMPLATED: Rule = Rule::At(&[("template", Rule::As(&TEMPLATE))]);
+
+// The tables begin at the object's own fields; `metadata` of the object itself is always read, by the decoder.
+static POD: Rule = Rule::At(&[("spec", Rule::As(&POD_SPEC))]);
+static WORKLOAD: Rule = Rule::At(&[("spec", Rule::As(&TEMPLATED))]);
+static CRON_JOB: Rule = Rule::At(&[(
+    "spec",
+    Rule::At(&[(
+        "jobTemplate",
+        Rule::At(&[
+            ("metadata", Rule::As(&METADATA)),
+            ("spec", Rule::As(&TEMPLATED)),
+        ]),
+    )]),
+)]);
+static SECRET: Rule = Rule::At(&[("data", Rule::CutEach), ("stringData", Rule::CutEach)]);
+static CONFIG_MAP: Rule = Rule::At(&[("data", Rule::CutEach), ("binaryData", Rule::CutEach)]);
+static NOTHING: Rule = Rule::At(&[]);
+static ANY: Rule = Rule::Walk;
+
+/// The rule for the objects of a resource. Only kinds whose shape is known are read by it; all others are walked.
+pub(crate) fn rule_for(group: &str, kind: &str, redact_configmaps: bool) -> &'static Rule {
+    match (group, kind) {
+        ("", "Secret") => &SECRET,
+        ("", "ConfigMap") if redact_configmaps => &CONFIG_MAP,
+        ("", "ConfigMap" | "Event") => &NOTHING,
+        ("", "Pod") => &POD,
+        ("", "PodTemplate") => &TEMPLATED,
+        ("", "ReplicationController")
+        | ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
+        | ("batch", "Job") => &WORKLOAD,
+        ("batch", "CronJob") => &CRON_JOB,
+        _ => &ANY,
+    }
+}
+
+/// Appends `raw` to `out`, each of the `cuts` (in order, not overlapping) replaced by a string that says its size.
+pub(crate) fn copy_without(raw: &str, cuts: &[Range<usize>], out: &mut Vec<u8>) {
+    let bytes = raw.as_bytes();
+    let mut from = 0;
+    for cut in cuts {
+        out.extend_from_slice(&bytes[from..cut.start]);
+        // Writing to a Vec does not fail.
+        let _ = write!(
+            out,
+            "\"(redacted, {} bytes)\"",
+            size_of_value(&raw[cut.clone()])
+        );
+        from = cut.end;
+    }
+    out.extend_from_slice(&bytes[from..]);
+}
+
+/// Bytes of a JSON value: of a string its text without quotes and escapes, of anything else its JSON.
+fn size_of_value(json: &str) -> usize {
+    let Some(text) = json
+        .strip_prefix('"')
+        .and_then(|json| json.strip_suffix('"'))
+    else {
+        return json.len();
+    };
+    if !text.contains('\\') {
+        return text.len();
+    }
+    serde_json::from_str::<String>(json).map_or(text.len(), |text| text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_value_becomes_a_string_that_says_its_size() {
+        let raw = r#"{"a":"abc","b":"x\ny","c":[1,2]}"#;
+        let mut out = Vec::new();
+        copy_without(raw, &[5..10, 15..21, 26..31], &mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            r#"{"a":"(redacted, 3 bytes)","b":"(redacted, 3 bytes)","c":"(redacted, 5 bytes)"}"#
+        );
+    }
+}

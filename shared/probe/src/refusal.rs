@@ -1,0 +1,162 @@
+//! An answer other than 200: what it says and what it calls for (table 1.6 of the semantics reference).
+
+use watchscope_model::Time;
+use watchscope_model::event::RequestAnswered;
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::PhaseReason;
+
+use crate::decode::Status;
+use crate::port::Effect;
+use crate::probe::{Asked, Probe, Task, Turn, worth_keeping};
+use crate::spec::WatchSpec;
+
+/// Most of a refusal's body that is read.
+const BODY_LIMIT: usize = 64 << 10;
+/// How long the body of a refusal may take.
+const PATIENCE_MS: u64 = 5_000;
+/// Most characters of a message that are passed on.
+const MESSAGE_LIMIT: usize = 500;
+
+/// A refusal, arriving.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) asked: Asked,
+    status: u16,
+    headers: Headers,
+    body: Vec<u8>,
+    pub(crate) deadline: Time,
+}
+
+impl Refusal {
+    pub(crate) fn new(asked: Asked, status: u16, headers: Headers, now: Time) -> Self {
+        Self {
+            asked,
+            status,
+            headers,
+            body: Vec::new(),
+            deadline: now.plus_millis(PATIENCE_MS),
+        }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let room = BODY_LIMIT - self.body.len();
+        self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn retry_after_ms(&self) -> Option<u64> {
+        retry_after_ms(&self.headers)
+    }
+}
+
+/// Retry-After in milliseconds. apiservers give seconds; a date is not understood.
+pub(crate) fn retry_after_ms(headers: &Headers) -> Option<u64> {
+    let seconds: u64 = headers.get("retry-after")?.trim().parse().ok()?;
+    Some(seconds.saturating_mul(1_000))
+}
+
+impl Probe {
+    /// Writes the answer, with the sentence its body holds.
+    pub(crate) fn answered_by_refusal(&self, refusal: &Refusal, turn: &mut Turn<'_>) {
+        let error = sentence(&refusal.body, self.spec.is_secrets())
+            .unwrap_or_else(|| format!("the server answered {}", refusal.status));
+        turn.emit(RequestAnswered {
+            watch: self.spec.name.clone(),
+            request: refusal.asked.request,
+            status: Some(refusal.status),
+            retry_after_ms: refusal.retry_after_ms(),
+            headers: worth_keeping(refusal.headers.clone()),
+            error: Some(error),
+        });
+    }
+
+    /// The refusal is read: acts on it.
+    pub(crate) fn refused(&mut self, refusal: Refusal, turn: &mut Turn<'_>) {
+        self.answered_by_refusal(&refusal, turn);
+        let text = std::str::from_utf8(&refusal.body).unwrap_or("");
+        let status = Status::parse(text).unwrap_or_default();
+        let retry_after_ms = refusal.retry_after_ms().or(status.retry_after_ms());
+        let task = refusal.asked.task;
+        match refusal.status {
+            401 => self.unauthorized(turn),
+            403 => self.refuse(PhaseReason::Forbidden, turn),
+            404 => {
+                // The resource may be gone, or come back under another version: then its objects are learned anew.
+                self.list.restart(false);
+                self.task = self.list_task();
+                turn.effect(Effect::Discover);
+                self.refuse(PhaseReason::NotFound, turn);
+            }
+            410 if task == Task::List && self.list.token.is_some() => self.token_expired(turn),
+            410 if task == Task::Watch => self.expired(turn),
+            410 => self.relist(false, PhaseReason::Expired, turn),
+            429 => self.fail_politely(PhaseReason::TooManyRequests, retry_after_ms, task, turn),
+            500.. if status.is_too_large() => self.too_large(retry_after_ms, task, turn),
+            408 | 500.. => self.fail_politely(PhaseReason::ServerError, retry_after_ms, task, turn),
+            _ if task == Task::WatchList => {
+                // 422 where the gate WatchList is off.
+                self.fall_back_to_list();
+                self.list.restart(self.list.at_progress);
+                self.begin(Task::List, PhaseReason::WatchListRefused, turn);
+            }
+            _ if task == Task::List && self.list.at_progress => {
+                // A server that does not take the constraint (aggregated ones) may take none.
+                self.relist(false, PhaseReason::BadRequest, turn);
+            }
+            _ => self.refuse(PhaseReason::BadRequest, turn),
+        }
+    }
+
+    /// The server has not come as far as progress: once more, then the most recent it has (F14, F32).
+    pub(crate) fn too_large(
+        &mut self,
+        retry_after_ms: Option<u64>,
+        task: Task,
+        turn: &mut Turn<'_>,
+    ) {
+        self.streaks.too_large += 1;
+        if self.streaks.too_large > 1 || task == Task::Watch {
+            self.relist(false, PhaseReason::TooLarge, turn);
+        } else {
+            self.fail_politely(PhaseReason::TooLarge, retry_after_ms, task, turn);
+        }
+    }
+}
+
+impl WatchSpec {
+    /// Whether messages about this resource may quote values of Secrets.
+    pub(crate) fn is_secrets(&self) -> bool {
+        self.group.is_empty() && &*self.resource == "secrets"
+    }
+}
+
+/// A Status' message, unless it may quote a Secret.
+pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<String> {
+    if about_secrets || status.is_about_secrets() {
+        return None;
+    }
+    let message = status
+        .message
+        .as_deref()
+        .filter(|message| !message.is_empty())?;
+    Some(message.chars().take(MESSAGE_LIMIT).collect())
+}
+
+/// What the body of a refusal says, in a sentence. About Secrets, no more than the reason.
+fn sentence(body: &[u8], about_secrets: bool) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?.trim();
+    match Status::parse(text) {
+        Ok(status) => message_of(&status, about_secrets).or_else(|| {
+            let reason = status
+                .reason
+                .as_deref()
+                .filter(|reason| !reason.is_empty())?;
+            Some(reason.chars().take(MESSAGE_LIMIT).collect())
+        }),
+        // Overload filters and proxies answer in text or HTML.
+        Err(_) if about_secrets || text.is_empty() => None,
+        Err(_) => {
+            let line: Vec<&str> = text.split_whitespace().collect();
+            Some(line.join(" ").chars().take(MESSAGE_LIMIT).collect())
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The side watch: a second look when a stream is silent (F04).
+//!
+//! A stream may be silent because nothing happens or because its connection is dead, and only the wire can tell: a
+//! watch of three seconds from progress over a new connection. If that shows an event or a bookmark beyond progress
+//! and the stream still says nothing when it is over, the stream is dead. What it shows is not logged as changes:
+//! the resumed stream will bring it.
+
+use watchscope_model::event::RequestAnswered;
+use watchscope_model::field::Headers;
+use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Time, WatchName};
+
+use crate::decode::{Document, decode_line};
+use crate::lines::{Lines, Piece};
+use crate::port::{Channel, Effect};
+use crate::probe::{Probe, Turn, send_get, worth_keeping};
+use crate::refusal::retry_after_ms;
+
+/// `timeoutSeconds` of a side watch; the server's bookmark comes two seconds before.
+const TIMEOUT_S: u32 = 3;
+/// When a side watch is given up.
+const PATIENCE_MS: u64 = 15_000;
+/// At most one side watch in this time.
+const SPACING_MS: u64 = 60_000;
+
+/// The side watch of a probe; at most one at a time and a minute.
+#[derive(Debug)]
+pub(crate) struct Side {
+    look: Option<Look>,
+    /// The next one opens no earlier.
+    not_before: Time,
+    /// Whether the last one, now over, showed what the stream did not.
+    proof: bool,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Self {
+            look: None,
+            not_before: Time(i64::MIN),
+            proof: false,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Look {
+    deadline: Time,
+    connection: Option<ConnectionId>,
+    request: Option<RequestId>,
+    answered: bool,
+    lines: Lines,
+    /// Whether it showed something beyond progress.
+    beyond: bool,
+}
+
+impl Side {
+    /// Whether this request is the side watch's.
+    pub(crate) fn is(&self, request: RequestId) -> bool {
+        self.look
+            .as_ref()
+            .is_some_and(|look| look.request == Some(request))
+    }
+
+    /// Whether this connection is the side watch's.
+    pub(crate) fn is_on(&self, connection: ConnectionId) -> bool {
+        self.look
+            .as_ref()
+            .is_some_and(|look| look.connection == Some(connection))
+    }
+
+    pub(crate) fn forget_connection(&mut self) {
+        if let Some(look) = &mut self.look {
+            look.connection = None;
+        }
+    }
+
+    /// Whether a side watch has just shown that the stream is dead.
+    pub(crate) fn take_proof(&mut self) -> bool {
+        std::mem::take(&mut self.proof)
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.look.as_ref().map(|look| look.deadline)
+    }
+
+    pub(crate) fn not_before(&self) -> Time {
+        self.not_before
+    }
+}
+
+impl Probe {
+    /// Opens a side watch, if one may be.
+    pub(crate) fn side_open(&mut self, turn: &mut Turn<'_>) {
+        if self.side.look.is_some() || turn.now < self.side.not_before || self.progress.is_none() {
+            return;
+        }
+        self.side.not_before = turn.now.plus_millis(SPACING_MS);
+        self.side.look = Some(Look {
+            deadline: turn.now.plus_millis(PATIENCE_MS),
+            connection: None,
+            request: None,
+            answered: false,
+            lines: Lines::new(self.config.line_limit),
+            beyond: false,
+        });
+        turn.effect(Effect::Connect {
+            channel: Channel::Side,
+        });
+    }
+
+    pub(crate) fn side_connected(&mut self, connection: ConnectionId, turn: &mut Turn<'_>) {
+        let wanted = self
+            .side
+            .look
+            .as_ref()
+            .is_some_and(|look| look.connection.is_none());
+        if !wanted {
+            turn.effect(Effect::Close {
+                channel: Channel::Side,
+                connection: Some(connection),
+            });
+            return;
+        }
+        let request = turn.ids.request();
+        let version = self.api_version();
+        let get = self
+            .spec
+            .watch(&self.config, &version, self.progress.as_ref(), TIMEOUT_S);
+        send_get(&self.side_name(), "watch", request, connection, get, turn);
+        if let Some(look) = &mut self.side.look {
+            look.connection = Some(connection);
+            look.request = Some(request);
+        }
+    }
+
+    /// Takes a response head if it is the side watch's.
+    pub(crate) fn side_head(
+        &mut self,
+        request: RequestId,
+        status: u16,
+        headers: &Headers,
+        turn: &mut Turn<'_>,
+    ) -> bool {
+        if !self.side.is(request) {
+            return false;
+        }
+        turn.emit(RequestAnswered {
+            watch: self.side_name(),
+            request,
+            status: Some(status),
+            retry_after_ms: retry_after_ms(headers),
+            headers: worth_keeping(headers.clone()),
+            error: (status != 200).then(|| format!("the server answered {status}")),
+        });
+        if let Some(look) = &mut self.side.look {
+            look.answered = true;
+        }
+        if status != 200 {
+            self.side_over(turn);
+        }
+        true
+    }
+
+    pub(crate) fn side_body(&mut self, request: RequestId, bytes: &[u8], turn: &mut Turn<'_>) {
+        if !self.side.is(request) {
+            return;
+        }
+        let (Some(look), Some(decoder)) = (&mut self.side.look, &mut self.decoder) else {
+            return;
+        };
+        let mut rest = bytes;
+        while let Some(piece) = look.lines.next(&mut rest) {
+            let Piece::Line(line) = piece else { continue };
+            // A line nobody can read proves nothing, and is not this watch's loss.
+            let Ok(document) = decode_line(line, decoder) else {
+                continue;
+            };
+            let head = match &document {
+                Document::Data { head, .. } | Document::Bookmark(head) => head,
+                Document::Error(_) => continue,
+            };
+            let version = head.resource_version.as_deref().map(ResourceVersion::parse);
+            if let (Some(version), Some(progress)) = (version, &self.progress) {
+                look.beyond |= version.is_after(progress);
+            }
+        }
+        if look.deadline <= turn.now {
+            self.side_over(turn);
+        }
+    }
+
+    pub(crate) fn side_failed(&mut self, sentence: String, turn: &mut Turn<'_>) {
+        self.side_unanswered(sentence, turn);
+        self.side_over(turn);
+    }
+
+    /// The stream has said something, or is over: no proof is needed.
+    pub(crate) fn side_cancel(&mut self, turn: &mut Turn<'_>) {
+        if self.side.look.is_some() {
+            self.side_over(turn);
+        }
+        self.side.proof = false;
+    }
+
+    /// The side watch is over, whatever the reason. If it showed something beyond progress, the stream, silent all
+    /// the while, is dead.
+    pub(crate) fn side_over(&mut self, turn: &mut Turn<'_>) {
+        self.side_unanswered("given up".into(), turn);
+        let Some(look) = self.side.look.take() else {
+            return;
+        };
+        turn.effect(Effect::Close {
+            channel: Channel::Side,
+            connection: look.connection,
+        });
+        self.side.proof = look.beyond;
+    }
+
+    pub(crate) fn side_timer(&mut self, turn: &mut Turn<'_>) {
+        if self
+            .side
+            .look
+            .as_ref()
+            .is_some_and(|look| look.deadline <= turn.now)
+        {
+            self.side_over(turn);
+        }
+    }
+
+    fn side_unanswered(&mut self, sentence: String, turn: &mut Turn<'_>) {
+        let name = self.side_name();
+        let Some(look) = &mut self.side.look else {
+            return;
+        };
+        if let Some(request) = look.request
+            && !look.answered
+        {
+            look.answered = true;
+            turn.emit(RequestAnswered {
+                watch: name,
+                request,
+                status: None,
+                headers: Headers::default(),
+                retry_after_ms: None,
+                error: Some(sentence),
+            });
+        }
+    }
+
+    fn side_name(&self) -> WatchName {
+        WatchName(format!("{}#s", self.spec.name).into())
+    }
+}

@@ -1,0 +1,288 @@
+//! What to watch and how: the specification of a watch, a probe's settings, and the requests made of them.
+
+use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+
+use watchscope_model::event::WatchStarted;
+use watchscope_model::{ResourceVersion, Text, WatchName};
+
+use crate::port::{Get, Served};
+
+/// What to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchSpec {
+    /// The name of the watch in the log.
+    pub name: WatchName,
+    /// API group; empty for core.
+    pub group: Text,
+    /// Resource, plural.
+    pub resource: Text,
+    /// API version and kind; absent until discovery has found the resource.
+    pub served: Option<Served>,
+    /// Namespace; absent for all namespaces and for cluster-scoped resources.
+    pub namespace: Option<Text>,
+    /// Label selector.
+    pub label_selector: Option<Text>,
+    /// Field selector.
+    pub field_selector: Option<Text>,
+}
+
+/// How to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeConfig {
+    /// Ask for metadata only (`PartialObjectMetadata`).
+    pub metadata_only: bool,
+    /// Ask for initial events by watch-list (KEP-3157) instead of a paged list.
+    pub watch_list: bool,
+    /// `timeoutSeconds` of a watch is drawn from this range; client-go draws from 300 to 600.
+    pub watch_timeout_s: RangeInclusive<u32>,
+    /// `limit` of a list page.
+    pub page_size: u32,
+    /// Longest line of a stream that is decoded; a longer one is discarded and counted. etcd's limit on an object is
+    /// 1.5 MiB by default.
+    pub line_limit: usize,
+    /// Longest list page that is decoded; a longer one is given up, and the list begun again with smaller pages.
+    pub page_limit: usize,
+    /// Replace the values of ConfigMaps too.
+    pub redact_configmaps: bool,
+}
+
+impl Default for ProbeConfig {
+    fn default() -> Self {
+        Self {
+            metadata_only: false,
+            watch_list: false,
+            watch_timeout_s: 300..=600,
+            page_size: 500,
+            line_limit: 8 << 20,
+            page_limit: 256 << 20,
+            redact_configmaps: false,
+        }
+    }
+}
+
+/// Which state a list (or a watch-list) asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Freshness<'a> {
+    /// The most recent: resourceVersion unset.
+    MostRecent,
+    /// At least this one (`resourceVersionMatch=NotOlderThan`).
+    NotOlderThan(&'a ResourceVersion),
+}
+
+impl WatchSpec {
+    /// The event that opens the watch.
+    pub(crate) fn started(&self) -> WatchStarted {
+        WatchStarted {
+            watch: self.name.clone(),
+            group: self.group.clone(),
+            version: self
+                .served
+                .as_ref()
+                .map_or_else(|| "".into(), |served| served.version.clone()),
+            resource: self.resource.clone(),
+            namespace: self.namespace.clone(),
+            label_selector: self.label_selector.clone(),
+            field_selector: self.field_selector.clone(),
+        }
+    }
+
+    /// The collection's path in an API version.
+    fn path(&self, version: &str) -> Text {
+        let mut path = if self.group.is_empty() {
+            format!("/api/{version}/")
+        } else {
+            format!("/apis/{}/{version}/", self.group)
+        };
+        if let Some(namespace) = &self.namespace {
+            path.push_str("namespaces/");
+            percent_encode(namespace, &mut path);
+            path.push('/');
+        }
+        path.push_str(&self.resource);
+        path.into()
+    }
+
+    fn selectors(&self, query: &mut String) {
+        let selectors = [
+            ("labelSelector", &self.label_selector),
+            ("fieldSelector", &self.field_selector),
+        ];
+        for (name, selector) in selectors {
+            if let Some(selector) = selector {
+                push_parameter(query, name, selector);
+            }
+        }
+    }
+
+    /// A page of a list; with a continue token the server allows no other constraint.
+    pub(crate) fn list(
+        &self,
+        config: &ProbeConfig,
+        version: &str,
+        limit: Option<u32>,
+        freshness: Freshness<'_>,
+        token: Option<&str>,
+    ) -> Get {
+        let mut query = String::new();
+        if let Some(limit) = limit {
+            push_parameter(&mut query, "limit", &limit.to_string());
+        }
+        match (token, freshness) {
+            (Some(token), _) => push_parameter(&mut query, "continue", token),
+            (None, Freshness::MostRecent) => {}
+            (None, Freshness::NotOlderThan(version)) => push_not_older_than(&mut query, version),
+        }
+        self.selectors(&mut query);
+        if query.is_empty() {
+            // A GET always has a query, so that a driver has one way to build its target; this one says nothing.
+            query.push_str("limit=0");
+        }
+        Get {
+            path: self.path(version),
+            query,
+            accept: accept(config, Shape::List),
+        }
+    }
+
+    /// A watch from a resourceVersion, or from "any state" if there is none.
+    pub(crate) fn watch(
+        &self,
+        config: &ProbeConfig,
+        version: &str,
+        from: Option<&ResourceVersion>,
+        timeout_s: u32,
+    ) -> Get {
+        let mut query = watch_query(timeout_s);
+        if let Some(from) = from {
+            push_parameter(&mut query, "resourceVersion", &from.to_string());
+        }
+        self.selectors(&mut query);
+        Get {
+            path: self.path(version),
+            query,
+            accept: accept(config, Shape::Object),
+        }
+    }
+
+    /// A watch that begins with the state as ADDED events and a bookmark after them (KEP-3157).
+    pub(crate) fn watch_list(
+        &self,
+        config: &ProbeConfig,
+        version: &str,
+        freshness: Freshness<'_>,
+        timeout_s: u32,
+    ) -> Get {
+        let mut query = watch_query(timeout_s);
+        query.push_str("&sendInitialEvents=true");
+        match freshness {
+            Freshness::MostRecent => query.push_str("&resourceVersionMatch=NotOlderThan"),
+            Freshness::NotOlderThan(version) => push_not_older_than(&mut query, version),
+        }
+        self.selectors(&mut query);
+        Get {
+            path: self.path(version),
+            query,
+            accept: accept(config, Shape::Object),
+        }
+    }
+}
+
+fn watch_query(timeout_s: u32) -> String {
+    format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={timeout_s}")
+}
+
+fn push_not_older_than(query: &mut String, version: &ResourceVersion) {
+    push_parameter(query, "resourceVersion", &version.to_string());
+    push_parameter(query, "resourceVersionMatch", "NotOlderThan");
+}
+
+enum Shape {
+    List,
+    Object,
+}
+
+/// A server that cannot give metadata only may give whole objects: they are decoded and redacted all the same.
+fn accept(config: &ProbeConfig, shape: Shape) -> &'static str {
+    match (config.metadata_only, shape) {
+        (false, _) => "application/json",
+        (true, Shape::Object) => {
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+        }
+        (true, Shape::List) => {
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+        }
+    }
+}
+
+fn push_parameter(query: &mut String, name: &str, value: &str) {
+    if !query.is_empty() {
+        query.push('&');
+    }
+    query.push_str(name);
+    query.push('=');
+    percent_encode(value, query);
+}
+
+/// Everything but RFC 3986's unreserved characters.
+fn percent_encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a String does not fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insta::assert_snapshot;
+
+    fn spec() -> WatchSpec {
+        WatchSpec {
+            name: "shop/deployments.apps?app=cart".into(),
+            group: "apps".into(),
+            resource: "deployments".into(),
+            served: None,
+            namespace: Some("shop".into()),
+            label_selector: Some("app in (cart,pay)".into()),
+            field_selector: None,
+        }
+    }
+
+    fn line(get: &Get) -> String {
+        format!("{}?{}", get.path, get.query)
+    }
+
+    #[test]
+    fn requests_are_spelt_as_the_server_reads_them() {
+        let (spec, config) = (spec(), ProbeConfig::default());
+        let at = ResourceVersion::from(603);
+        assert_snapshot!(line(&spec.list(&config, "v1", Some(500), Freshness::MostRecent, None)),
+            @"/apis/apps/v1/namespaces/shop/deployments?limit=500&labelSelector=app%20in%20%28cart%2Cpay%29");
+        assert_snapshot!(line(&spec.list(&config, "v1", Some(500), Freshness::NotOlderThan(&at), None)),
+            @"/apis/apps/v1/namespaces/shop/deployments?limit=500&resourceVersion=603&resourceVersionMatch=NotOlderThan&labelSelector=app%20in%20%28cart%2Cpay%29");
+        assert_snapshot!(line(&spec.list(&config, "v1", Some(500), Freshness::NotOlderThan(&at), Some("a=="))),
+            @"/apis/apps/v1/namespaces/shop/deployments?limit=500&continue=a%3D%3D&labelSelector=app%20in%20%28cart%2Cpay%29");
+        assert_snapshot!(line(&spec.watch(&config, "v1", Some(&at), 421)),
+            @"/apis/apps/v1/namespaces/shop/deployments?watch=true&allowWatchBookmarks=true&timeoutSeconds=421&resourceVersion=603&labelSelector=app%20in%20%28cart%2Cpay%29");
+        assert_snapshot!(line(&spec.watch_list(&config, "v1", Freshness::MostRecent, 421)),
+            @"/apis/apps/v1/namespaces/shop/deployments?watch=true&allowWatchBookmarks=true&timeoutSeconds=421&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&labelSelector=app%20in%20%28cart%2Cpay%29");
+    }
+
+    #[test]
+    fn core_resources_live_under_api() {
+        let nodes = WatchSpec {
+            name: "-/nodes".into(),
+            group: "".into(),
+            resource: "nodes".into(),
+            namespace: None,
+            label_selector: None,
+            ..spec()
+        };
+        assert_eq!(&*nodes.path("v1"), "/api/v1/nodes");
+    }
+}

@@ -1,0 +1,557 @@
+//! A stream from open to end: its documents, its silence, and what its end calls for.
+
+use watchscope_model::event::{Bookmark, StreamEnded, StreamError, StreamOpened};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
+use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
+
+use crate::backoff::jittered;
+use crate::decode::{Decoder, Document, ObjectHead, Status, decode_line};
+use crate::held::Relation;
+use crate::lines::{Lines, Piece};
+use crate::list::{Learned, identity};
+use crate::probe::{Asked, Probe, Task, Turn};
+use crate::refusal::message_of;
+
+/// Silence after which a stream that has had a bookmark is suspected dead: bookmarks come about once a minute.
+const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
+/// The same for others, which may be silent by right.
+const SILENCE_MS: u64 = 600_000;
+/// A stream that ends younger than this is short.
+const SHORT_MS: u64 = 2_000;
+/// A resumed stream that has lived this long without an ERROR was accepted: servers say 410 at once.
+const ACCEPTED_MS: u64 = 2_000;
+/// Streams in a row that end without a document before their history is taken for expired (F10).
+const BARE_STREAMS: u32 = 3;
+/// Watch-list streams without an end bookmark before the probe lists instead (F37).
+const UNFINISHED_STREAMS: u32 = 2;
+/// Silence in which the end bookmark of initial events should have come (F35).
+const INITIAL_SILENCE_MS: u64 = 10_000;
+/// An ERROR is always followed by the end of the stream; if not within this time, we end it.
+const ERROR_LINGER_MS: u64 = 1_000;
+/// Shortest distance between streams once two in a row were short.
+const SPACING_MS: u64 = 1_000;
+
+/// An open stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    lines: Lines,
+    pub(crate) facts: Facts,
+}
+
+/// What is known of a stream.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) request: RequestId,
+    stream: StreamId,
+    sent_at: Time,
+    opened_at: Time,
+    pub(crate) heard_at: Time,
+    documents: u64,
+    bytes: u64,
+    bookmarked: bool,
+    opening: Opening,
+    /// What an ERROR calls for, once one came.
+    error: Option<(Remedy, Time)>,
+    /// Bytes after an ERROR.
+    trailing: u64,
+}
+
+/// How a stream begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// At progress, with what came after it; or the beginning is over.
+    Resume,
+    /// With the state as ADDED events, in no order that means anything, and a bookmark after them.
+    WatchList,
+    /// With the state as ADDED events and no end mark (no resourceVersion to begin from).
+    AnyState,
+}
+
+/// What to do about an ERROR event (table 1.6 of the semantics reference).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    /// 410: list.
+    Expired,
+    /// 429: come back later, to the same place.
+    Later { retry_after_ms: Option<u64> },
+    /// 504 on a watch-list: the server has not come so far.
+    TooLarge { retry_after_ms: Option<u64> },
+    /// Anything else: what was lost is not known, so list the most recent (F24).
+    Relist,
+}
+
+/// Why we end a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnEnd {
+    /// A line could not be decoded or held something else than was asked for: its change is missing.
+    Decode,
+    /// An ERROR came and the server did not end the stream.
+    AfterError,
+    /// A side watch showed what this stream did not.
+    Dead,
+    /// The initial events do not end, or end in the past.
+    Initial,
+}
+
+impl Probe {
+    /// The server accepted a watch.
+    pub(crate) fn open_stream(&mut self, asked: Asked, turn: &mut Turn<'_>) -> Stream {
+        let stream = turn.ids.stream();
+        let opening = self.opening_of(asked.task);
+        let from = match opening {
+            Opening::Resume => self.progress.clone(),
+            Opening::WatchList => self.progress.clone().filter(|_| self.list.at_progress),
+            Opening::AnyState => None,
+        };
+        turn.emit(StreamOpened {
+            watch: self.spec.name.clone(),
+            stream,
+            request: asked.request,
+            resource_version: from,
+        });
+        let phase = match opening {
+            Opening::Resume => Phase::Streaming,
+            Opening::WatchList | Opening::AnyState => {
+                self.list.restart(self.list.at_progress);
+                Phase::Listing
+            }
+        };
+        self.set_phase(phase, PhaseReason::Opened, None, turn);
+        Stream {
+            lines: Lines::new(self.config.line_limit),
+            facts: Facts {
+                request: asked.request,
+                stream,
+                sent_at: asked.sent_at,
+                opened_at: turn.now,
+                heard_at: turn.now,
+                documents: 0,
+                bytes: 0,
+                bookmarked: false,
+                opening,
+                error: None,
+                trailing: 0,
+            },
+        }
+    }
+
+    /// Takes bytes of a stream. Returns why it must end, if it must.
+    pub(crate) fn read_stream(
+        &mut self,
+        stream: &mut Stream,
+        bytes: &[u8],
+        turn: &mut Turn<'_>,
+    ) -> Option<OwnEnd> {
+        let Stream { lines, facts } = stream;
+        facts.bytes += bytes.len() as u64;
+        facts.heard_at = turn.now;
+        self.side_cancel(turn);
+        let mut decoder = self.decoder.take()?;
+        let mut rest = bytes;
+        let mut end = None;
+        while end.is_none()
+            && facts.error.is_none()
+            && let Some(piece) = lines.next(&mut rest)
+        {
+            end = self.take_piece(piece, facts, &mut decoder, turn);
+        }
+        self.decoder = Some(decoder);
+        if end.is_some() {
+            let discarded = rest.len() as u64;
+            if discarded > 0 {
+                self.lose(
+                    LossPlace::Frame,
+                    discarded,
+                    "what followed was not read",
+                    turn,
+                );
+            }
+        } else if facts.error.is_some() {
+            facts.trailing += rest.len() as u64;
+        }
+        end
+    }
+
+    fn take_piece(
+        &mut self,
+        piece: Piece<'_>,
+        facts: &mut Facts,
+        decoder: &mut Decoder,
+        turn: &mut Turn<'_>,
+    ) -> Option<OwnEnd> {
+        let line = match piece {
+            Piece::Line(line) if line.trim_ascii().is_empty() => return None,
+            Piece::Line(line) => line,
+            Piece::TooLong(bytes) => {
+                let limit = self.config.line_limit;
+                self.lose(
+                    LossPlace::Frame,
+                    bytes,
+                    format!("a line is longer than {limit} bytes"),
+                    turn,
+                );
+                return Some(OwnEnd::Decode);
+            }
+        };
+        let taken = decode_line(line, decoder).and_then(|document| {
+            if !matches!(document, Document::Error(_)) {
+                self.accepted(facts, turn);
+            }
+            match document {
+                Document::Data { change, raw, head } => {
+                    decoder.check_kind(head.kind.as_deref())?;
+                    self.take_data(change, raw, &head, facts, decoder, turn)?;
+                    Ok(None)
+                }
+                Document::Bookmark(head) => self.take_bookmark(&head, facts, turn),
+                Document::Error(status) => {
+                    self.take_error(&status, facts, turn);
+                    Ok(None)
+                }
+            }
+        });
+        match taken {
+            Ok(end) => {
+                facts.documents += 1;
+                end
+            }
+            Err(error) => {
+                self.lose(
+                    LossPlace::Frame,
+                    line.len() as u64 + 1,
+                    error.to_string(),
+                    turn,
+                );
+                Some(OwnEnd::Decode)
+            }
+        }
+    }
+
+    /// The server goes on from where we asked: nothing is missing.
+    fn accepted(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
+        if facts.opening == Opening::Resume && self.has_gap() {
+            self.close_gap(true, turn);
+        }
+    }
+
+    fn take_data(
+        &mut self,
+        change: ChangeType,
+        raw: &str,
+        head: &ObjectHead<'_>,
+        facts: &mut Facts,
+        decoder: &Decoder,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), crate::decode::DecodeError> {
+        if facts.opening != Opening::Resume && change == ChangeType::Added {
+            // Not in the order of their versions, so no progress (F21).
+            self.learn(
+                head,
+                raw,
+                Origin::Initial,
+                Some(facts.stream),
+                decoder,
+                turn,
+            )?;
+            self.note_initial_item();
+            return Ok(());
+        }
+        if facts.opening == Opening::AnyState {
+            // The state is over when something else than ADDED comes, but nobody said that it was whole.
+            facts.opening = Opening::Resume;
+            self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, None, turn);
+        }
+        let (name, version) = identity(head)?;
+        let uid = head.uid.as_deref().unwrap_or("");
+        let (object, relation) = self
+            .held
+            .relate(head.namespace.as_deref(), name, uid, &version);
+        let is_past = matches!(relation, Relation::Newer);
+        if let Relation::Replaced(gone, last) = relation
+            && change != ChangeType::Deleted
+        {
+            self.infer_deleted(gone, last, Some(facts.stream), turn);
+        }
+        self.write_change(
+            Learned {
+                change,
+                origin: Origin::Live,
+                object: object.clone(),
+                version: version.clone(),
+                stream: Some(facts.stream),
+            },
+            head,
+            raw,
+            decoder,
+            turn,
+        );
+        if facts.opening == Opening::Resume {
+            self.advance(&version);
+            self.streaks.expired = 0;
+        }
+        if is_past {
+            // Shown as it came, but what is held is newer (F23, F29, F30).
+        } else if change == ChangeType::Deleted {
+            self.held.remove(&object);
+        } else {
+            self.held.hold(object, version, self.list.number);
+        }
+        Ok(())
+    }
+
+    fn take_bookmark(
+        &mut self,
+        head: &ObjectHead<'_>,
+        facts: &mut Facts,
+        turn: &mut Turn<'_>,
+    ) -> Result<Option<OwnEnd>, crate::decode::DecodeError> {
+        let version = head
+            .resource_version
+            .as_deref()
+            .filter(|version| !version.is_empty())
+            .map(ResourceVersion::parse)
+            .ok_or(crate::decode::DecodeError::Missing(
+                "metadata.resourceVersion of a bookmark",
+            ))?;
+        facts.bookmarked = true;
+        turn.emit(Bookmark {
+            watch: self.spec.name.clone(),
+            stream: facts.stream,
+            resource_version: version.clone(),
+            initial_events_end: head.initial_events_end.then_some(true),
+        });
+        let ends_initial = match facts.opening {
+            Opening::Resume => false,
+            Opening::WatchList => head.initial_events_end,
+            Opening::AnyState => true,
+        };
+        if !ends_initial {
+            if facts.opening == Opening::Resume {
+                self.advance(&version);
+                self.streaks.expired = 0;
+            }
+            return Ok(None);
+        }
+        let is_older = self
+            .progress
+            .as_ref()
+            .is_some_and(|progress| progress.is_after(&version));
+        if is_older {
+            // The initial events were a state from before progress: nothing may be inferred from it.
+            return Ok(Some(OwnEnd::Initial));
+        }
+        facts.opening = Opening::Resume;
+        self.streaks.unfinished = 0;
+        self.streaks.too_large = 0;
+        self.complete_list(version, Some(facts.stream), turn);
+        self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, None, turn);
+        Ok(None)
+    }
+
+    fn take_error(&mut self, status: &Status<'_>, facts: &mut Facts, turn: &mut Turn<'_>) {
+        let retry_after_ms = status.retry_after_ms();
+        let remedy = if status.is_expired() {
+            Remedy::Expired
+        } else if status.code == Some(429) {
+            Remedy::Later { retry_after_ms }
+        } else if status.is_too_large() && facts.opening == Opening::WatchList {
+            Remedy::TooLarge { retry_after_ms }
+        } else {
+            Remedy::Relist
+        };
+        facts.error = Some((remedy, turn.now.plus_millis(ERROR_LINGER_MS)));
+        turn.emit(StreamError {
+            watch: self.spec.name.clone(),
+            stream: facts.stream,
+            code: status.code.unwrap_or(0),
+            reason: status
+                .reason
+                .as_deref()
+                .filter(|reason| !reason.is_empty())
+                .map(|reason| self.texts.share(reason)),
+            message: message_of(status, self.spec.is_secrets()),
+        });
+    }
+
+    /// What is due on a stream at `now`.
+    pub(crate) fn stream_timer(
+        &mut self,
+        stream: &mut Stream,
+        turn: &mut Turn<'_>,
+    ) -> Option<OwnEnd> {
+        let facts = &stream.facts;
+        let silent_ms = turn.now.millis_since(facts.heard_at);
+        if let Some((_, until)) = facts.error {
+            return (until <= turn.now).then_some(OwnEnd::AfterError);
+        }
+        if turn.now.millis_since(facts.opened_at) >= ACCEPTED_MS {
+            self.accepted(facts, turn);
+        }
+        if facts.opening == Opening::WatchList && silent_ms >= INITIAL_SILENCE_MS {
+            return Some(OwnEnd::Initial);
+        }
+        if silent_ms >= silence_ms(facts) {
+            self.side_open(turn);
+        }
+        None
+    }
+
+    /// When something may be due on a stream.
+    pub(crate) fn stream_deadline(&self, facts: &Facts) -> Time {
+        if let Some((_, until)) = facts.error {
+            return until;
+        }
+        let guard = facts
+            .heard_at
+            .plus_millis(silence_ms(facts))
+            .max(self.side.not_before());
+        if facts.opening == Opening::WatchList {
+            facts.heard_at.plus_millis(INITIAL_SILENCE_MS)
+        } else if self.has_gap() && facts.opening == Opening::Resume {
+            guard.min(facts.opened_at.plus_millis(ACCEPTED_MS))
+        } else {
+            guard
+        }
+    }
+
+    /// We end a stream.
+    pub(crate) fn end_stream(&mut self, stream: Stream, end: OwnEnd, turn: &mut Turn<'_>) {
+        let cause = match end {
+            OwnEnd::Decode => Cause::Decode,
+            OwnEnd::AfterError => Cause::ErrorEvent,
+            OwnEnd::Dead => Cause::IdleTimeout,
+            OwnEnd::Initial => Cause::Cancelled,
+        };
+        self.close(turn);
+        self.stream_ended(&stream, cause, turn);
+        match end {
+            OwnEnd::AfterError => self.after_error(&stream.facts, turn),
+            OwnEnd::Decode => self.relist(true, PhaseReason::Decode, turn),
+            OwnEnd::Dead => self.begin(Task::Watch, PhaseReason::Idle, turn),
+            OwnEnd::Initial => {
+                self.fall_back_to_list();
+                self.list.restart(false);
+                self.begin(Task::List, PhaseReason::WatchListRefused, turn);
+            }
+        }
+    }
+
+    /// The body of a stream is over, not by us.
+    pub(crate) fn stream_over(&mut self, stream: Stream, cause: Cause, turn: &mut Turn<'_>) {
+        let facts = &stream.facts;
+        if facts.error.is_some() {
+            self.stream_ended(&stream, Cause::ErrorEvent, turn);
+            self.after_error(&stream.facts, turn);
+            return;
+        }
+        let age_ms = turn.now.millis_since(facts.sent_at);
+        if turn.now.millis_since(facts.opened_at) >= ACCEPTED_MS {
+            self.accepted(facts, turn);
+        }
+        let torn = stream.lines.pending() > 0;
+        let cause = match cause {
+            Cause::End | Cause::Eof if torn => Cause::EofInFrame,
+            other => other,
+        };
+        self.stream_ended(&stream, cause, turn);
+        let is_short = age_ms < SHORT_MS;
+        self.streaks.short = if is_short { self.streaks.short + 1 } else { 0 };
+        self.streaks.bare = if is_short && facts.documents == 0 {
+            self.streaks.bare + 1
+        } else {
+            0
+        };
+        if facts.opening == Opening::WatchList {
+            self.streaks.unfinished += 1;
+            if self.streaks.unfinished >= UNFINISHED_STREAMS {
+                self.fall_back_to_list();
+                self.list.restart(false);
+                let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
+                let reason = PhaseReason::WatchListRefused;
+                self.wait(delay_ms, reason, Task::List, reason, turn);
+            } else {
+                self.retry_task(Task::WatchList, PhaseReason::Broken, turn);
+            }
+        } else if self.streaks.bare >= BARE_STREAMS {
+            // The history is gone and the server does not say so (k/k#104171, #137089).
+            self.streaks.bare = 0;
+            self.relist(false, PhaseReason::ShortStream, turn);
+        } else if cause != Cause::End && cause != Cause::Goaway {
+            self.retry_task(Task::Watch, PhaseReason::Broken, turn);
+        } else if self.streaks.short >= 2 {
+            let due = facts
+                .sent_at
+                .plus_millis(jittered(SPACING_MS, &mut self.rng));
+            let delay_ms = due.millis_since(turn.now);
+            self.wait(
+                delay_ms,
+                PhaseReason::ShortStream,
+                Task::Watch,
+                PhaseReason::Resume,
+                turn,
+            );
+        } else {
+            self.begin(Task::Watch, PhaseReason::Resume, turn);
+        }
+    }
+
+    fn after_error(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
+        let Some((remedy, _)) = facts.error else {
+            return;
+        };
+        let task = match facts.opening {
+            Opening::WatchList => Task::WatchList,
+            Opening::Resume | Opening::AnyState => Task::Watch,
+        };
+        match remedy {
+            Remedy::Expired => self.expired(turn),
+            Remedy::Later { retry_after_ms } => {
+                self.fail_politely(PhaseReason::TooManyRequests, retry_after_ms, task, turn);
+            }
+            Remedy::TooLarge { retry_after_ms } => self.too_large(retry_after_ms, task, turn),
+            Remedy::Relist => self.relist(false, PhaseReason::ErrorEvent, turn),
+        }
+    }
+
+    fn retry_task(&mut self, task: Task, reason: PhaseReason, turn: &mut Turn<'_>) {
+        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
+        self.wait(delay_ms, reason, task, PhaseReason::Resume, turn);
+    }
+
+    /// Writes the end of a stream and what of it was lost; a gap begins.
+    pub(crate) fn stream_ended(&mut self, stream: &Stream, cause: Cause, turn: &mut Turn<'_>) {
+        let facts = &stream.facts;
+        let torn = stream.lines.pending();
+        if torn > 0 {
+            self.lose(LossPlace::Frame, torn, "the last line did not end", turn);
+        }
+        if facts.trailing > 0 {
+            self.lose(
+                LossPlace::Frame,
+                facts.trailing,
+                "bytes after an ERROR event",
+                turn,
+            );
+        }
+        turn.emit(StreamEnded {
+            watch: self.spec.name.clone(),
+            stream: facts.stream,
+            cause,
+            age_ms: turn.now.millis_since(facts.sent_at),
+            events: facts.documents,
+            bytes: facts.bytes,
+        });
+        self.side_cancel(turn);
+        if cause != Cause::Cancelled {
+            self.open_gap(cause);
+        }
+    }
+}
+
+fn silence_ms(facts: &Facts) -> u64 {
+    if facts.bookmarked {
+        SILENCE_WITH_BOOKMARKS_MS
+    } else {
+        SILENCE_MS
+    }
+}

@@ -1,0 +1,360 @@
+//! Scripted inputs for a probe, a line each, and what came of them as text.
+//!
+//! The script plays the driver and the server:
+//! ```text
+//! start | stop | +90s (time passes, the timer fires when due)
+//! connected | connect failed unreachable WHY
+//! 200 | 429 retry-after=5          a response head (a head with a list or stream body goes on with the lines below)
+//! list 100 a@5 b@7 [continue=TOKEN]      a whole page and the end of its body
+//! ADDED a@101 | MODIFIED | DELETED | BOOKMARK 105 [end] | ERROR 410 Expired [MESSAGE]
+//! status 403 Forbidden [MESSAGE]   a Status as a whole body
+//! line TEXT | raw TEXT             any line; any bytes without a line feed
+//! end | end tcp-reset | closed tcp-reset | request failed broken WHY
+//! found v1 Pod | not found | credentials failed
+//! side …                           any of the above for the side watch
+//! ```
+//! An object is `NAME@VERSION` or `NAME@VERSION/UID`. Effects come out as `> …`, events in the JSON form.
+
+use std::fmt::Write as _;
+
+use watchscope_model::field::Headers;
+use watchscope_model::json::to_line;
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
+use watchscope_probe::{
+    Channel, Context, Effect, Failure, FailureKind, Ids, Input, Output, Probe, ProbeConfig, Served,
+    WatchSpec,
+};
+
+/// Ids from 1 upwards.
+#[derive(Default)]
+pub(crate) struct Counter {
+    requests: u64,
+    streams: u64,
+}
+
+impl Ids for Counter {
+    fn request(&mut self) -> RequestId {
+        self.requests += 1;
+        RequestId(self.requests)
+    }
+
+    fn stream(&mut self) -> StreamId {
+        self.streams += 1;
+        StreamId(self.streams)
+    }
+}
+
+/// A probe with its surroundings.
+pub(crate) struct Stage {
+    probe: Option<Probe>,
+    ids: Counter,
+    pub(crate) now: Time,
+    timer: Option<Time>,
+    connections: u64,
+    main: (Option<ConnectionId>, Option<RequestId>),
+    side: (Option<ConnectionId>, Option<RequestId>),
+    output: Output,
+    pub(crate) transcript: String,
+}
+
+pub(crate) fn pods() -> WatchSpec {
+    WatchSpec {
+        name: "shop/pods".into(),
+        group: "".into(),
+        resource: "pods".into(),
+        served: Some(Served {
+            version: "v1".into(),
+            kind: "Pod".into(),
+        }),
+        namespace: Some("shop".into()),
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+/// Plays a story with pods and the default settings.
+pub(crate) fn story(script: &str) -> String {
+    story_with(pods(), ProbeConfig::default(), script)
+}
+
+/// Plays a story.
+pub(crate) fn story_with(spec: WatchSpec, config: ProbeConfig, script: &str) -> String {
+    let mut stage = Stage::new(Probe::new(spec, config, 7));
+    for line in script
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
+        stage.play(line);
+    }
+    stage.transcript
+}
+
+impl Stage {
+    pub(crate) fn new(probe: Probe) -> Self {
+        Self {
+            probe: Some(probe),
+            ids: Counter::default(),
+            now: Time(0),
+            timer: None,
+            connections: 0,
+            main: (None, None),
+            side: (None, None),
+            output: Output::default(),
+            transcript: String::new(),
+        }
+    }
+
+    /// Plays one line of a script and writes down what comes of it.
+    pub(crate) fn play(&mut self, line: &str) {
+        let _ = writeln!(self.transcript, "{line}");
+        if let Some(time) = line.strip_prefix('+') {
+            self.pass(duration_us(time));
+            return;
+        }
+        let (channel, line) = match line.strip_prefix("side ") {
+            Some(rest) => (Channel::Side, rest),
+            None => (Channel::Main, line),
+        };
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let request = self.of(channel).1.unwrap_or(RequestId(0));
+        match verb {
+            "start" => self.step(Input::Start),
+            "stop" => self.step(Input::Stop),
+            "connected" => {
+                self.connections += 1;
+                let connection = ConnectionId(self.connections);
+                self.of(channel).0 = Some(connection);
+                self.step(Input::Connected {
+                    channel,
+                    connection,
+                });
+            }
+            "connect" => {
+                let failure = failure(rest);
+                self.step(Input::ConnectFailed { channel, failure });
+            }
+            "request" => {
+                let failure = failure(rest);
+                self.step(Input::RequestFailed { request, failure });
+            }
+            "list" => self.body(request, &list(rest), true),
+            "status" => self.body(request, &status(rest), true),
+            "ADDED" | "MODIFIED" | "DELETED" => {
+                let object = pod(rest, true);
+                let line = format!("{{\"type\":\"{verb}\",\"object\":{object}}}\n");
+                self.body(request, &line, false);
+            }
+            "BOOKMARK" => {
+                let (version, end) = rest.split_once(' ').unwrap_or((rest, ""));
+                let annotations = match end {
+                    "end" => r#","annotations":{"k8s.io/initial-events-end":"true"}"#,
+                    _ => "",
+                };
+                let line = format!(
+                    "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{{\"resourceVersion\":\"{version}\"{annotations}}}}}}}\n"
+                );
+                self.body(request, &line, false);
+            }
+            "ERROR" => {
+                let line = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", status(rest));
+                self.body(request, &line, false);
+            }
+            "line" => self.body(request, &format!("{rest}\n"), false),
+            "raw" => self.body(request, rest, false),
+            "end" => {
+                let cause = cause(rest);
+                self.step(Input::BodyEnd { request, cause });
+            }
+            "closed" => {
+                let connection = self.of(channel).0.unwrap();
+                let cause = cause(rest);
+                self.step(Input::Closed { connection, cause });
+            }
+            "found" => {
+                let (version, kind) = rest.split_once(' ').unwrap();
+                self.step(Input::Discovered(Some(Served {
+                    version: version.into(),
+                    kind: kind.into(),
+                })));
+            }
+            "not" => self.step(Input::Discovered(None)),
+            "credentials" => self.step(Input::CredentialsFailed),
+            code => {
+                let status = code.parse().unwrap_or_else(|_| panic!("what is {line:?}?"));
+                let headers = rest
+                    .split_whitespace()
+                    .filter_map(|pair| pair.split_once('='))
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .collect();
+                self.step(Input::Head {
+                    request,
+                    status,
+                    headers: Headers(headers),
+                });
+            }
+        }
+    }
+
+    /// Lets time pass; the timer fires when it is due.
+    pub(crate) fn pass(&mut self, micros: i64) {
+        let until = self.now.plus_micros(micros);
+        while let Some(due) = self.timer.filter(|&due| due <= until) {
+            self.now = self.now.max(due);
+            self.timer = None;
+            self.step(Input::Timer);
+        }
+        self.now = until;
+    }
+
+    fn of(&mut self, channel: Channel) -> &mut (Option<ConnectionId>, Option<RequestId>) {
+        match channel {
+            Channel::Main => &mut self.main,
+            Channel::Side => &mut self.side,
+        }
+    }
+
+    fn body(&mut self, request: RequestId, text: &str, whole: bool) {
+        let bytes = text.as_bytes();
+        self.step(Input::Body { request, bytes });
+        if whole {
+            let cause = Cause::End;
+            self.step(Input::BodyEnd { request, cause });
+        }
+    }
+
+    /// Takes one input.
+    pub(crate) fn step(&mut self, input: Input<'_>) {
+        let mut context = Context {
+            now: self.now,
+            ids: &mut self.ids,
+        };
+        let probe = self.probe.take().unwrap();
+        self.probe = Some(probe.step(input, &mut context, &mut self.output));
+        for effect in std::mem::take(&mut self.output.effects) {
+            self.carry_out(effect);
+        }
+        for emitted in std::mem::take(&mut self.output.events) {
+            // The watch of a story is always the same; only the side watch is named.
+            let line = to_line(&emitted.event).replace("\"watch\":\"shop/pods\",", "");
+            let _ = writeln!(self.transcript, "  {line}");
+        }
+        self.output.clear();
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        let text = match &effect {
+            Effect::Connect { channel } => format!("connect {channel:?}").to_lowercase(),
+            Effect::Send {
+                connection,
+                request,
+                ..
+            } => {
+                let channel = if self.main.0 == Some(*connection) {
+                    Channel::Main
+                } else {
+                    Channel::Side
+                };
+                assert_eq!(
+                    self.of(channel).0,
+                    Some(*connection),
+                    "sent on an open connection"
+                );
+                self.of(channel).1 = Some(*request);
+                format!("send request {request} on {connection}")
+            }
+            Effect::Close {
+                channel,
+                connection,
+            } => {
+                let place = self.of(*channel);
+                if place.0 == *connection {
+                    *place = (None, place.1);
+                }
+                format!("close {channel:?}").to_lowercase()
+            }
+            Effect::SetTimer(at) => {
+                self.timer = Some(*at);
+                return;
+            }
+            Effect::ReloadCredentials => "reload credentials".to_owned(),
+            Effect::Discover => "discover".to_owned(),
+        };
+        let _ = writeln!(self.transcript, "  > {text}");
+    }
+}
+
+fn duration_us(text: &str) -> i64 {
+    if let Some(ms) = text.strip_suffix("ms") {
+        ms.parse::<i64>().unwrap() * 1_000
+    } else {
+        text.strip_suffix('s').unwrap().parse::<i64>().unwrap() * 1_000_000
+    }
+}
+
+fn cause(text: &str) -> Cause {
+    let word = if text.is_empty() { "end" } else { text };
+    *Cause::ALL
+        .iter()
+        .find(|cause| cause.word() == word)
+        .unwrap()
+}
+
+fn failure(text: &str) -> Failure {
+    let text = text.strip_prefix("failed ").unwrap();
+    let (kind, sentence) = text.split_once(' ').unwrap();
+    Failure {
+        kind: match kind {
+            "unreachable" => FailureKind::Unreachable,
+            "tls" => FailureKind::Tls,
+            "timeout" => FailureKind::Timeout,
+            _ => FailureKind::Broken,
+        },
+        sentence: sentence.to_owned(),
+    }
+}
+
+/// `NAME@VERSION[/UID]` as a pod.
+pub(crate) fn pod(text: &str, with_kind: bool) -> String {
+    let (name, version) = text.split_once('@').unwrap();
+    let (version, uid) = match version.split_once('/') {
+        Some((version, uid)) => (version, uid.to_owned()),
+        None => (version, format!("u-{name}")),
+    };
+    let kind = if with_kind {
+        r#""kind":"Pod","apiVersion":"v1","#
+    } else {
+        ""
+    };
+    format!(
+        r#"{{{kind}"metadata":{{"name":"{name}","namespace":"shop","uid":"{uid}","resourceVersion":"{version}"}}}}"#
+    )
+}
+
+fn list(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let version = words.next().unwrap();
+    let mut token = String::new();
+    let mut items = Vec::new();
+    for word in words {
+        match word.strip_prefix("continue=") {
+            Some(text) => token = format!(r#","continue":"{text}","remainingItemCount":1"#),
+            None => items.push(pod(word, false)),
+        }
+    }
+    format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{token}}},"items":[{}]}}"#,
+        items.join(",")
+    )
+}
+
+fn status(text: &str) -> String {
+    let mut words = text.splitn(3, ' ');
+    let code = words.next().unwrap();
+    let reason = words.next().unwrap_or("");
+    let message = words.next().unwrap_or("");
+    format!(
+        r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{message}","reason":"{reason}","code":{code}}}"#
+    )
+}
