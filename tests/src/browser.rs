@@ -16,6 +16,10 @@ use crate::{Missing, Process, lifeline};
 /// How long chromedriver may take to listen.
 const START: Duration = Duration::from_secs(20);
 
+/// How often, and after which pause, the folder of a killed Chromium is removed again.
+const REMOVALS: usize = 50;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
+
 /// Headless, and quiet on the network. As root Chromium refuses without `--no-sandbox`; without
 /// `--disable-gpu` a machine that has none draws several times slower.
 const FLAGS: [&str; 9] = [
@@ -72,7 +76,6 @@ fn program(variable: &str, names: &[&str]) -> Option<PathBuf> {
 pub struct Browser {
     driver: WebDriver,
     chrome_pid: u32,
-    // Its folder last: it goes when nobody writes to it any more.
     chromedriver: Process,
     folder: TempDir,
 }
@@ -87,7 +90,10 @@ impl Browser {
     pub async fn start_with(tools: &BrowserTools, flags: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir().context("making the browser's folder")?;
         let mut command = Command::new(&tools.chromedriver);
-        command.arg("--port=0").env("HOME", folder.path());
+        command
+            .arg("--port=0")
+            .env("HOME", folder.path())
+            .env("TMPDIR", folder.path());
         let mut chromedriver = Process::start("chromedriver", command, folder.path())?;
         let port = chromedriver
             .until("chromedriver listens", START, async |chromedriver| {
@@ -180,6 +186,13 @@ impl Drop for Browser {
             let _ = kill_process(pid, Signal::KILL);
         }
         lifeline::ended(self.chrome_pid);
+        // Chromium's other processes notice its death by themselves, and may still be writing.
+        for _ in 0..REMOVALS {
+            if std::fs::remove_dir_all(self.folder.path()).is_ok() {
+                break;
+            }
+            std::thread::sleep(BETWEEN_REMOVALS);
+        }
     }
 }
 

@@ -88,8 +88,9 @@ async fn leave_a_process_behind() -> Result<()> {
     let Some(note) = std::env::var_os("WATCHSCOPE_TEST_LEAVE_BEHIND") else {
         return Ok(());
     };
-    let folder = tempfile::tempdir()?;
-    let process = Process::start("sleeper", shell("exec sleep 600"), folder.path())?;
+    let note = Path::new(&note);
+    let folder = note.parent().unwrap();
+    let process = Process::start("sleeper", shell("exec sleep 600"), folder)?;
     std::fs::write(note, process.pid().to_string())?;
     std::future::pending().await
 }
