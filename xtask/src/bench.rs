@@ -163,7 +163,9 @@ fn first_doc_line(file: &PathBuf) -> Result<String> {
 }
 
 fn keep(project: &Project, section: &report::Section) -> Result<()> {
-    let path = project.root.join("docs/benchmarks.md");
+    let folder = project.root.join("docs");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let path = folder.join("benchmarks.md");
     let page = match fs::read_to_string(&path) {
         Ok(page) => page,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => report::EMPTY_PAGE.to_owned(),

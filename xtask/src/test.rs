@@ -124,7 +124,9 @@ fn pass_on(from: impl Read, mut to: impl Write) -> Result<Counts> {
 
 /// The record of a long run, to be committed.
 fn write_report(project: &Project, counts: &Counts, seconds: u64) -> Result<()> {
-    let path = project.root.join("docs/long-test.md");
+    let folder = project.root.join("docs");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let path = folder.join("long-test.md");
     let text = format!(
         "# The long tests\n\nWritten by `cargo xtask test --long`.\n\n{}\n\n{counts}, in {} min {:02} s, builds included.\n",
         bench::machine(project)?,
