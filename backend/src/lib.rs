@@ -2,6 +2,8 @@
 
 pub mod cluster;
 pub mod control;
+pub mod hub;
+pub mod log;
 pub mod session;
 pub mod transport;
 pub mod web;

@@ -200,6 +200,12 @@ impl Reader {
         Ok(None)
     }
 
+    /// Whether the viewer has said hello, in a version that is spoken here.
+    #[must_use]
+    pub fn is_greeted(&self) -> bool {
+        self.heartbeat_at.is_some()
+    }
+
     /// Tells the viewer something beside the log. Kept until it is sent: the driver bounds how much there can be.
     pub fn tell(&mut self, message: impl Into<ServerMessage>) {
         if self.parting.is_none() {

@@ -1,0 +1,125 @@
+//! The log in the JSON form: lines of records, and the fold as lines.
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt as _};
+use watchscope_model::event::Loss;
+use watchscope_model::json::{LogLine, push_line};
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_model::{Event, Seq};
+
+use crate::log::{LogHandle, LogReader, Read, Since};
+use crate::web::hub_border::{BadPosition, JsonLines};
+
+/// The records since `since` (`EPOCH.SEQ`), or from the first one kept, then live.
+pub(super) fn records(log: &LogHandle, since: Option<&str>) -> Result<JsonLines, BadPosition> {
+    let since = since.map(|text| position(log, text)).transpose()?;
+    let mut leading = Vec::new();
+    let (first, line) = log_line(log);
+    push_line(&line, &mut leading);
+    let start = match since {
+        None => Since::First,
+        Some(Position::Here(seq)) => Since::After(seq),
+        Some(Position::OtherRun) => {
+            push_line(&other_run(first), &mut leading);
+            Since::First
+        }
+    };
+    let reader = log.reader(start);
+    let live = stream::unfold(reader, next_lines);
+    Ok(stream::once(async { leading.into() }).chain(live).boxed())
+}
+
+/// The fold at the head, then the end.
+pub(super) fn state(log: &LogHandle) -> JsonLines {
+    let log = log.clone();
+    stream::once(async move {
+        let (state, _) = log.head().await;
+        let (_, mut line) = log_line(&log);
+        line.head = state.seq;
+        let mut lines = Vec::new();
+        push_line(&line, &mut lines);
+        state.json_lines(&mut lines);
+        Bytes::from(lines)
+    })
+    .boxed()
+}
+
+/// A position in the log.
+enum Position {
+    Here(Seq),
+    /// Of another run of the writer: nothing of it is here.
+    OtherRun,
+}
+
+fn position(log: &LogHandle, text: &str) -> Result<Position, BadPosition> {
+    let bad = || BadPosition {
+        position: text.to_owned(),
+    };
+    let (epoch, seq) = text.split_once('.').ok_or_else(bad)?;
+    let is_number = !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit());
+    let seq = seq.parse().ok().filter(|_| is_number).ok_or_else(bad)?;
+    if epoch.is_empty() {
+        return Err(bad());
+    }
+    if epoch != log.epoch().as_str() {
+        return Ok(Position::OtherRun);
+    }
+    // A line is only ever seen after it was sealed, so a later position was never given out.
+    if Seq(seq) > log.with_ring(|ring| ring.head()) {
+        return Err(bad());
+    }
+    Ok(Position::Here(Seq(seq)))
+}
+
+fn log_line(log: &LogHandle) -> (Seq, LogLine) {
+    let (first, head) = log.with_ring(|ring| (ring.first(), ring.head()));
+    let line = LogLine {
+        log: log.log().clone(),
+        epoch: log.epoch().clone(),
+        first,
+        head,
+    };
+    (first, line)
+}
+
+/// What stands for the rest of another run, and for what this one has dropped already.
+fn other_run(first: Seq) -> Event {
+    let dropped = first.0 - 1;
+    Loss {
+        place: LossPlace::Ring,
+        count: dropped,
+        from_seq: (dropped > 0).then_some(Seq(1)),
+        to_seq: (dropped > 0).then_some(Seq(dropped)),
+        watch: None,
+        bytes: None,
+        reason: Some(
+            "the position is of another run of watchscope; what followed it there is not known"
+                .to_owned(),
+        ),
+    }
+    .into()
+}
+
+async fn next_lines(mut reader: LogReader) -> Option<(Bytes, LogReader)> {
+    let mut lines = Vec::new();
+    match reader.next().await? {
+        Read::Records(records) => {
+            for record in &records {
+                push_line(record, &mut lines);
+            }
+        }
+        Read::Loss { from, to } => {
+            let loss = Loss {
+                place: LossPlace::Ring,
+                count: to.0 - from.0 + 1,
+                from_seq: Some(from),
+                to_seq: Some(to),
+                watch: None,
+                bytes: None,
+                reason: None,
+            };
+            push_line(&Event::from(loss), &mut lines);
+        }
+    }
+    Some((lines.into(), reader))
+}

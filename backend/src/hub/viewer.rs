@@ -1,0 +1,192 @@
+//! One viewer: what it says goes into its reader machine, what the machine says comes out.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::sleep;
+use watchscope_log::{Parting, Reader, Refusal, Step};
+use watchscope_model::Time;
+use watchscope_model::wire::{Command, CommandDone, Contexts};
+
+use super::{CommandRequest, Ending, LogHub};
+use crate::log::{LogHandle, RingProgress};
+use crate::web::hub_border::{Close, Outgoing, Viewer};
+
+/// Commands of one viewer that wait for their answer; one more is answered "busy".
+const OPEN_COMMANDS: usize = 4;
+
+const GOING_AWAY: u16 = 1001;
+const PROTOCOL_ERROR: u16 = 1002;
+const POLICY: u16 = 1008;
+
+/// The answer to a command, once it is there.
+type Answer = Pin<Box<dyn Future<Output = CommandDone> + Send>>;
+
+/// One viewer of the hub.
+pub struct HubViewer {
+    log: LogHandle,
+    reader: Reader,
+    progress: RingProgress,
+    commands: mpsc::Sender<CommandRequest>,
+    answers: FuturesUnordered<Answer>,
+    contexts: watch::Receiver<Option<Contexts>>,
+    ending: watch::Receiver<Option<Ending>>,
+    number: u64,
+}
+
+impl HubViewer {
+    pub(super) fn new(hub: &LogHub, number: u64) -> Self {
+        let mut contexts = hub.contexts.subscribe();
+        let mut ending = hub.ending.subscribe();
+        // What was said before this viewer came counts for it too.
+        contexts.mark_changed();
+        ending.mark_changed();
+        Self {
+            log: hub.log.clone(),
+            reader: Reader::new(hub.version.clone()),
+            progress: hub.log.progress(),
+            commands: hub.commands.clone(),
+            answers: FuturesUnordered::new(),
+            contexts,
+            ending,
+            number,
+        }
+    }
+
+    fn run(&mut self, command: Command) {
+        let Command {
+            command,
+            verb,
+            argument,
+        } = command;
+        let busy = |error: &str| CommandDone {
+            command,
+            error: Some(error.to_owned()),
+        };
+        if self.answers.len() >= OPEN_COMMANDS {
+            self.reader
+                .tell(busy("too many commands wait for an answer; try again"));
+            return;
+        }
+        let (reply, answer) = oneshot::channel();
+        let request = CommandRequest {
+            verb,
+            argument,
+            reply,
+        };
+        match self.commands.try_send(request) {
+            Ok(()) => self.answers.push(Box::pin(async move {
+                let error = match answer.await {
+                    Ok(done) => done.err(),
+                    Err(_) => Some("the command was not carried out".to_owned()),
+                };
+                CommandDone { command, error }
+            })),
+            Err(_) => self.reader.tell(busy("watchscope is busy; try again")),
+        }
+    }
+
+    /// Passes on what is to be told beside the log.
+    fn take_news(&mut self) {
+        if self.ending.has_changed().unwrap_or(false)
+            && let Some(ending) = &*self.ending.borrow_and_update()
+        {
+            self.reader.part(ending.parting(self.number));
+        }
+        // Contexts come after the welcome.
+        if self.reader.is_greeted()
+            && self.contexts.has_changed().unwrap_or(false)
+            && let Some(contexts) = &*self.contexts.borrow_and_update()
+        {
+            self.reader.tell(contexts.clone());
+        }
+    }
+}
+
+impl Viewer for HubViewer {
+    fn receive(&mut self, message: Bytes) -> Result<(), Close> {
+        let now = self.log.now();
+        let reader = &mut self.reader;
+        let taken = self
+            .log
+            .with_ring(|ring| reader.receive(&message, ring, now));
+        match taken {
+            Ok(None) => Ok(()),
+            Ok(Some(command)) => {
+                self.run(command);
+                Ok(())
+            }
+            Err(refusal) => Err(Close {
+                code: match refusal {
+                    Refusal::Undecodable(_) | Refusal::Hello | Refusal::Acknowledged { .. } => {
+                        PROTOCOL_ERROR
+                    }
+                    Refusal::Backfills | Refusal::Unread => POLICY,
+                },
+                reason: refusal.to_string(),
+            }),
+        }
+    }
+
+    async fn next(&mut self) -> Outgoing {
+        loop {
+            self.progress.catch_up();
+            self.take_news();
+            let now = self.log.now();
+            let reader = &mut self.reader;
+            let step = self.log.with_ring(|ring| reader.next(ring, now));
+            let until = match step {
+                Step::Send(message) => return Outgoing::Message(message),
+                Step::End(parting) => return Outgoing::Close(close(&parting)),
+                Step::Wait {
+                    until,
+                    needs_snapshot,
+                } => {
+                    if needs_snapshot {
+                        self.log.want_snapshot();
+                    }
+                    until
+                }
+            };
+            let is_greeted = self.reader.is_greeted();
+            tokio::select! {
+                () = self.progress.changed() => {}
+                () = wait(until, now) => {}
+                Some(answer) = self.answers.next() => self.reader.tell(answer),
+                Ok(()) = self.ending.changed() => self.ending.mark_changed(),
+                Ok(()) = self.contexts.changed(), if is_greeted => self.contexts.mark_changed(),
+            }
+        }
+    }
+}
+
+/// How a conversation's end closes the socket.
+fn close(parting: &Parting) -> Close {
+    let (code, reason) = match &*parting.reason {
+        "version" => (
+            PROTOCOL_ERROR,
+            "this page speaks another version of the protocol; reload it",
+        ),
+        "session-ended" => (POLICY, "the session is over"),
+        _ => (GOING_AWAY, "watchscope is going away"),
+    };
+    Close {
+        code,
+        reason: reason.to_owned(),
+    }
+}
+
+async fn wait(until: Option<Time>, now: Time) {
+    match until {
+        Some(until) => {
+            let micros = u64::try_from(until.micros_since(now)).unwrap_or(0);
+            sleep(Duration::from_micros(micros)).await;
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,268 @@
+//! The log: one writer, a ring of chapters, a ring of bodies, and readers.
+//!
+//! ```text
+//!  probes ──Batch──► bounded queue ──► writer task ──seals──► ring ──wakes──► readers (hub, terminal, API, diagnosis)
+//!                                          └─────► bodies
+//! ```
+//!
+//! A watch waits when the writer is behind (the queue is full), never for a reader: readers are cursors into the ring.
+
+mod bodies;
+mod clock;
+mod ids;
+mod reader;
+mod writer;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use thiserror::Error;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use watchscope_log::{Ring, Sealer};
+use watchscope_model::{EpochId, Event, LogId, Seq, State, Time};
+
+use self::bodies::Bodies;
+pub use self::bodies::BodyLookup;
+pub use self::clock::{Clock, SystemClock};
+pub use self::ids::Ids;
+pub use self::reader::{LogReader, Read, Since};
+use self::writer::{Input, Writer};
+
+/// Bytes of the ring unless asked otherwise.
+pub const RING_BYTES: u64 = 64 << 20;
+/// Bytes of bodies unless asked otherwise.
+pub const BODY_BYTES: u64 = 160 << 20;
+/// Batches that wait for the writer; past that, who appends waits.
+const QUEUED_BATCHES: usize = 64;
+
+/// Events to append together, in order, and the bodies of some.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Each event, and where its body is in `bodies` if it has one.
+    pub events: Vec<(Event, Option<Range<usize>>)>,
+    /// The redacted bodies, in one allocation.
+    pub bodies: Bytes,
+}
+
+impl From<Event> for Batch {
+    fn from(event: Event) -> Self {
+        Self {
+            events: vec![(event, None)],
+            bodies: Bytes::new(),
+        }
+    }
+}
+
+impl From<Vec<Event>> for Batch {
+    fn from(events: Vec<Event>) -> Self {
+        Self {
+            events: events.into_iter().map(|event| (event, None)).collect(),
+            bodies: Bytes::new(),
+        }
+    }
+}
+
+/// What a log is made of.
+pub struct LogConfig {
+    /// Its name, without a dot.
+    pub log: LogId,
+    /// Bytes of the ring.
+    pub ring_bytes: u64,
+    /// Bytes of bodies.
+    pub body_bytes: u64,
+    /// Its clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl LogConfig {
+    /// A log of the default sizes on the machine's clock.
+    #[must_use]
+    pub fn new(log: LogId) -> Self {
+        Self {
+            log,
+            ring_bytes: RING_BYTES,
+            body_bytes: BODY_BYTES,
+            clock: Arc::new(SystemClock::start()),
+        }
+    }
+}
+
+/// The log has been closed; nothing more can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the log is closed")]
+pub struct LogClosed;
+
+/// There is no randomness to name the epoch with.
+#[derive(Debug, Error)]
+#[error("the operating system gives no random bytes to name this run with")]
+pub struct NoEpoch(#[source] getrandom::Error);
+
+/// A handle to the log; cheap to clone. The writer ends when [`LogHandle::close`] is called or the last handle is gone.
+#[derive(Clone)]
+pub struct LogHandle {
+    shared: Arc<Shared>,
+    inputs: mpsc::Sender<Input>,
+}
+
+/// What the writer and the readers share. Each lock is held for the time of a look-up or a push, never across an await.
+struct Shared {
+    log: LogId,
+    epoch: EpochId,
+    clock: Arc<dyn Clock>,
+    ids: Ids,
+    ring: Mutex<Ring>,
+    bodies: Mutex<Bodies>,
+    progress: watch::Sender<Progress>,
+    snapshot_wanted: Notify,
+}
+
+/// What readers wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Progress {
+    /// Rises with every change of the ring.
+    version: u64,
+    /// Whether no more will come.
+    is_closed: bool,
+}
+
+impl LogHandle {
+    /// Begins an epoch: starts the writer. Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// [`NoEpoch`] if no random bytes can be had.
+    pub fn open(config: LogConfig) -> Result<Self, NoEpoch> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(NoEpoch)?;
+        let epoch = format!("{:016x}", u64::from_be_bytes(random));
+        Ok(Self::open_epoch(config, epoch.as_str().into()))
+    }
+
+    fn open_epoch(config: LogConfig, epoch: EpochId) -> Self {
+        let LogConfig {
+            log,
+            ring_bytes,
+            body_bytes,
+            clock,
+        } = config;
+        let (sealer, first) = Sealer::new(log.clone(), epoch.clone(), clock.now());
+        let ring = Ring::new(log.clone(), epoch.clone(), ring_bytes, first);
+        let (inputs, queue) = mpsc::channel(QUEUED_BATCHES);
+        let shared = Arc::new(Shared {
+            log,
+            epoch,
+            clock,
+            ids: Ids::default(),
+            ring: Mutex::new(ring),
+            bodies: Mutex::new(Bodies::new(body_bytes)),
+            progress: watch::Sender::default(),
+            snapshot_wanted: Notify::new(),
+        });
+        tokio::spawn(Writer::new(shared.clone(), sealer).run(queue));
+        Self { shared, inputs }
+    }
+
+    /// Appends events; waits while the writer is behind.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn append(&self, batch: impl Into<Batch>) -> Result<(), LogClosed> {
+        self.inputs
+            .send(Input::Batch(batch.into()))
+            .await
+            .map_err(|_| LogClosed)
+    }
+
+    /// Writes what is queued, seals it and ends the writer; readers end after the last record.
+    pub async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.inputs.send(Input::Close(done)).await.is_ok() {
+            // An error means the writer was closed by another handle meanwhile.
+            let _ = closed.await;
+        }
+    }
+
+    /// The log's name.
+    #[must_use]
+    pub fn log(&self) -> &LogId {
+        &self.shared.log
+    }
+
+    /// This run of the writer.
+    #[must_use]
+    pub fn epoch(&self) -> &EpochId {
+        &self.shared.epoch
+    }
+
+    /// The log's time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.shared.clock.now()
+    }
+
+    /// Sources of ids.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        &self.shared.ids
+    }
+
+    /// A reader that starts at `since`.
+    #[must_use]
+    pub fn reader(&self, since: Since) -> LogReader {
+        LogReader::new(self.shared.clone(), since)
+    }
+
+    /// The fold at the head, and a reader that goes on from there.
+    pub async fn head(&self) -> (State, LogReader) {
+        LogReader::at_head(self.shared.clone()).await
+    }
+
+    /// The redacted body of a record.
+    #[must_use]
+    pub fn body(&self, epoch: &str, seq: Seq) -> BodyLookup {
+        if epoch == self.shared.epoch.as_str() {
+            lock(&self.shared.bodies).get(seq)
+        } else {
+            BodyLookup::Unknown
+        }
+    }
+
+    /// Looks at the ring.
+    pub(crate) fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
+        look(&lock(&self.shared.ring))
+    }
+
+    /// Tells when the ring has changed.
+    pub(crate) fn progress(&self) -> RingProgress {
+        RingProgress(self.shared.progress.subscribe())
+    }
+
+    /// Has the writer put a head snapshot into the ring.
+    pub(crate) fn want_snapshot(&self) {
+        self.shared.snapshot_wanted.notify_one();
+    }
+}
+
+/// Waits for changes of the ring.
+#[derive(Clone, Debug)]
+pub(crate) struct RingProgress(watch::Receiver<Progress>);
+
+impl RingProgress {
+    /// Forgets what changed until now; call it before looking at the ring. Returns whether no more will come.
+    pub(crate) fn catch_up(&mut self) -> bool {
+        self.0.borrow_and_update().is_closed
+    }
+
+    /// Returns when the ring has changed since [`RingProgress::catch_up`]. Cancel safe.
+    pub(crate) async fn changed(&mut self) {
+        // The sender lives as long as any handle or reader.
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Locks; whoever panicked while holding it left whole values behind, since each push is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

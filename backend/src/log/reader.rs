@@ -1,0 +1,170 @@
+//! Reads records from the ring: what the hub's JSON lines, the terminal and diagnosis use.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use watchscope_log::Ring;
+use watchscope_model::codec::ChapterReader;
+use watchscope_model::{Record, Seq, State};
+
+use super::{RingProgress, Shared, lock};
+
+/// Where a reader starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// At the first record kept.
+    First,
+    /// After a record.
+    After(Seq),
+    /// At the next record to come.
+    Head,
+}
+
+/// What a reader gets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Read {
+    /// The next records: the rest of a segment, at least one.
+    Records(Vec<Record>),
+    /// These are no longer in the ring.
+    Loss {
+        /// First.
+        from: Seq,
+        /// Last.
+        to: Seq,
+    },
+}
+
+/// A cursor into the log that decodes.
+///
+/// Holds a position and a dictionary, no queue: one that falls behind the ring is told what it lost.
+pub struct LogReader {
+    shared: Arc<Shared>,
+    progress: RingProgress,
+    next: Seq,
+    decoder: Option<ChapterReader>,
+}
+
+/// What to decode next: the segments before the one that holds the next record, from the opening on, and that one.
+struct Found {
+    opening: Option<Bytes>,
+    skipped: Vec<Bytes>,
+    segment: Bytes,
+}
+
+impl LogReader {
+    pub(super) fn new(shared: Arc<Shared>, since: Since) -> Self {
+        let next = {
+            let ring = lock(&shared.ring);
+            match since {
+                Since::First => ring.first(),
+                Since::After(seq) => seq.next(),
+                Since::Head => ring.head().next(),
+            }
+        };
+        Self {
+            progress: RingProgress(shared.progress.subscribe()),
+            shared,
+            next,
+            decoder: None,
+        }
+    }
+
+    pub(super) async fn at_head(shared: Arc<Shared>) -> (State, Self) {
+        let mut reader = Self::new(shared, Since::Head);
+        let snapshot = loop {
+            reader.progress.catch_up();
+            let now = reader.shared.clock.now();
+            let snapshot = lock(&reader.shared.ring).snapshot(now).cloned();
+            if let Some(snapshot) = snapshot {
+                break snapshot;
+            }
+            reader.shared.snapshot_wanted.notify_one();
+            reader.progress.changed().await;
+        };
+        let (decoder, opening) =
+            ChapterReader::open(snapshot.frame()).expect("the log reads what it wrote");
+        reader.next = decoder.next_seq();
+        reader.decoder = Some(decoder);
+        let mut state = opening.state;
+        while let Some(Read::Records(records)) = reader.try_next() {
+            records.iter().for_each(|record| state.apply(record));
+        }
+        (state, reader)
+    }
+
+    /// The seq that comes next.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.next
+    }
+
+    /// The next records, as soon as there are some; `None` after the last one of a closed log. Cancel safe.
+    pub async fn next(&mut self) -> Option<Read> {
+        loop {
+            let is_closed = self.progress.catch_up();
+            if let Some(read) = self.try_next() {
+                return Some(read);
+            }
+            if is_closed {
+                return None;
+            }
+            self.progress.changed().await;
+        }
+    }
+
+    /// The next records, if they are there.
+    pub fn try_next(&mut self) -> Option<Read> {
+        let found = {
+            let ring = lock(&self.shared.ring);
+            if self.next < ring.first() {
+                let from = self.next;
+                self.next = ring.first();
+                self.decoder = None;
+                return Some(Read::Loss {
+                    from,
+                    to: Seq(ring.first().0 - 1),
+                });
+            }
+            find(&ring, self.next, self.decoder.is_some())?
+        };
+        let decoder = match (self.decoder.take(), found.opening) {
+            (Some(decoder), _) => self.decoder.insert(decoder),
+            (None, opening) => {
+                let (decoder, _) = ChapterReader::open(&opening.unwrap_or_default())
+                    .expect("the log reads what it wrote");
+                self.decoder.insert(decoder)
+            }
+        };
+        for skipped in &found.skipped {
+            decoder.skip(skipped).expect("the log reads what it wrote");
+        }
+        let mut records: Vec<Record> = decoder
+            .segment(&found.segment)
+            .expect("the log reads what it wrote")
+            .into_iter()
+            .flatten()
+            .collect();
+        records.retain(|record| record.seq >= self.next);
+        self.next = decoder.next_seq();
+        Some(Read::Records(records))
+    }
+}
+
+/// Finds the segment that holds `next`, and what a reader without a dictionary has to take in before.
+fn find(ring: &Ring, next: Seq, has_dictionary: bool) -> Option<Found> {
+    let chapter = ring.chapter(next)?;
+    let segment = chapter.segment(next)?;
+    let frame =
+        |segment: &watchscope_log::SealedSegment| segment.message.slice_ref(segment.frame());
+    let skipped = if has_dictionary {
+        Vec::new()
+    } else {
+        let before = chapter.segments_before(segment.first);
+        chapter.segments[..before].iter().map(frame).collect()
+    };
+    Some(Found {
+        opening: (!has_dictionary).then(|| chapter.opening.clone()),
+        skipped,
+        segment: frame(segment),
+    })
+}

@@ -1,0 +1,189 @@
+//! The one writer: stamps what producers append, seals it, and wakes readers.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use watchscope_log::{Sealed, Sealer};
+use watchscope_model::event::Clock as ClockEvent;
+use watchscope_model::{Event, Time};
+
+use super::{Batch, Shared, lock};
+
+/// Inputs taken at once.
+const INPUTS_AT_ONCE: usize = 32;
+/// How often the wall clock is compared.
+const CLOCK_CHECK: Duration = Duration::from_secs(1);
+/// A departure of the wall clock beyond this is recorded, in microseconds.
+const CLOCK_OFF_US: i64 = 1_000_000;
+/// Dropped bodies are told so often at most, in microseconds.
+const BODY_LOSS_US: i64 = 10_000_000;
+
+/// What the writer takes.
+pub(super) enum Input {
+    /// Events to append.
+    Batch(Batch),
+    /// Take what is queued, then end.
+    Close(oneshot::Sender<()>),
+}
+
+/// The writer's state; lives in its task.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    sealer: Sealer,
+    wall_off_us: i64,
+    body_loss_told_at: Time,
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, sealer: Sealer) -> Self {
+        Self {
+            wall_off_us: 0,
+            body_loss_told_at: shared.clock.now(),
+            shared,
+            sealer,
+        }
+    }
+
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Input>) {
+        let mut inputs = Vec::with_capacity(INPUTS_AT_ONCE);
+        let mut closers = Vec::new();
+        let mut clock_check = interval(CLOCK_CHECK);
+        clock_check.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            let shared = self.shared.clone();
+            tokio::select! {
+                biased;
+                count = queue.recv_many(&mut inputs, INPUTS_AT_ONCE) => {
+                    if count == 0 {
+                        break;
+                    }
+                    for input in inputs.drain(..) {
+                        match input {
+                            Input::Batch(batch) => self.append(batch),
+                            Input::Close(done) => {
+                                queue.close();
+                                closers.push(done);
+                            }
+                        }
+                    }
+                }
+                () = shared.snapshot_wanted.notified() => self.put_snapshot(),
+                () = seal_due(self.sealer.seal_at(), shared.clock.now()) => {}
+                _ = clock_check.tick() => self.check(),
+            }
+            let now = shared.clock.now();
+            if self.sealer.seal_at().is_some_and(|due| due <= now) {
+                let sealed = self.sealer.seal(now);
+                self.publish(sealed);
+            }
+        }
+        // Readers of the fold find it after the end too.
+        self.put_snapshot();
+        self.shared
+            .progress
+            .send_modify(|progress| progress.is_closed = true);
+        for done in closers {
+            // Whoever closed may have gone meanwhile.
+            let _ = done.send(());
+        }
+    }
+
+    fn append(&mut self, batch: Batch) {
+        let now = self.shared.clock.now();
+        let Batch { events, bodies } = batch;
+        let used: usize = events.iter().map(|(_, range)| body_bytes(range)).sum();
+        let mut overhead = bodies.len().saturating_sub(used) as u64;
+        let shared = self.shared.clone();
+        let mut book = lock(&shared.bodies);
+        for (event, range) in events {
+            let body = range.and_then(|range| slice(&bodies, range));
+            let overhead = if body.is_some() {
+                std::mem::take(&mut overhead)
+            } else {
+                0
+            };
+            // Before the record is sealed: whoever sees it finds its body.
+            let seq = self.sealer.state().seq.next();
+            book.record(seq, &event, body, overhead);
+            let (_, sealed) = self.sealer.push(event, now);
+            self.publish(sealed);
+        }
+    }
+
+    fn publish(&mut self, sealed: Option<Sealed>) {
+        if let Some(sealed) = sealed {
+            lock(&self.shared.ring).push(sealed);
+            self.wake();
+        }
+    }
+
+    fn put_snapshot(&mut self) {
+        let now = self.shared.clock.now();
+        let head = self.sealer.state().seq;
+        let is_there = lock(&self.shared.ring)
+            .snapshot(now)
+            .is_some_and(|snapshot| snapshot.seq == head);
+        if is_there {
+            return;
+        }
+        let (sealed, snapshot) = self.sealer.snapshot(now);
+        let mut ring = lock(&self.shared.ring);
+        if let Some(sealed) = sealed {
+            ring.push(sealed);
+        }
+        ring.set_snapshot(snapshot);
+        drop(ring);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        self.shared
+            .progress
+            .send_modify(|progress| progress.version += 1);
+    }
+
+    /// Records what is to be told from time to time: a departed wall clock, dropped bodies.
+    fn check(&mut self) {
+        let now = self.shared.clock.now();
+        let off_us = self.shared.clock.wall().micros_since(now);
+        if (off_us - self.wall_off_us).abs() > CLOCK_OFF_US {
+            self.wall_off_us = off_us;
+            let off_ms = off_us / 1_000;
+            self.append(Event::from(ClockEvent { off_ms }).into());
+        }
+        if now.micros_since(self.body_loss_told_at) >= BODY_LOSS_US {
+            let loss = lock(&self.shared.bodies).take_loss();
+            if let Some(loss) = loss {
+                self.body_loss_told_at = now;
+                self.append(Event::from(loss).into());
+            }
+        }
+    }
+}
+
+fn body_bytes(range: &Option<Range<usize>>) -> usize {
+    range
+        .as_ref()
+        .map_or(0, |range| range.end.saturating_sub(range.start))
+}
+
+/// The part of the bodies that a range names; `None` if it reaches beyond them.
+fn slice(bodies: &Bytes, range: Range<usize>) -> Option<Bytes> {
+    let is_inside = range.start <= range.end && range.end <= bodies.len();
+    debug_assert!(is_inside, "a body lies in its batch");
+    is_inside.then(|| bodies.slice(range))
+}
+
+async fn seal_due(due: Option<Time>, now: Time) {
+    match due {
+        Some(due) => {
+            let wait = u64::try_from(due.micros_since(now)).unwrap_or(0);
+            sleep(Duration::from_micros(wait)).await;
+        }
+        None => std::future::pending().await,
+    }
+}
