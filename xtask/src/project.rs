@@ -38,12 +38,15 @@ impl Project {
         self.root.join("dist")
     }
 
-    /// Whether the workspace has a package of that name.
-    pub(crate) fn has_package(&self, name: &str) -> bool {
+    /// The packages built for wasm32: those that are not among the workspace's default members.
+    pub(crate) fn wasm_packages(&self) -> Vec<&str> {
+        let host = self.metadata.workspace_default_packages();
         self.metadata
             .workspace_packages()
             .iter()
-            .any(|package| package.name.as_str() == name)
+            .filter(|package| !host.contains(package))
+            .map(|package| package.name.as_str())
+            .collect()
     }
 
     /// A cargo command that runs in the workspace's root.

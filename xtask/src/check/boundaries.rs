@@ -155,13 +155,11 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     Ok(broken)
 }
 
-/// The crates under shared/.
-pub(crate) fn pure_crates(project: &Project) -> Vec<String> {
-    SHARED
-        .iter()
-        .filter(|name| project.has_package(name))
-        .map(|name| (*name).to_owned())
-        .collect()
+/// The packages under shared/.
+pub(crate) fn pure_packages(project: &Project) -> Vec<&str> {
+    let packages = project.metadata.workspace_packages();
+    let names = packages.iter().map(|package| package.name.as_str());
+    names.filter(|name| SHARED.contains(name)).collect()
 }
 
 /// Our crates and what they use.

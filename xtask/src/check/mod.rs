@@ -8,14 +8,13 @@ mod mentions;
 mod versions;
 
 use std::fmt;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::setup::{Installs, wasm};
 use crate::shell;
-
-const APP: &str = "watchscope-app";
 
 /// A broken rule of the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,30 +53,23 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         report(boundaries::violations(project)?)
     });
     rule("licences", &mut || report(licences::violations(project)?));
+    // Without a package named, cargo takes the default members, which are those for the host.
     rule("clippy for the host", &mut || {
-        shell::run(project.cargo("clippy").args([
-            "--workspace",
-            "--exclude",
-            APP,
-            "--all-targets",
-            "--",
-            "--deny",
-            "warnings",
-        ]))
+        let mut command = project.cargo("clippy");
+        shell::run(command.args(["--all-targets", "--", "--deny", "warnings"]))
     });
     rule("clippy for wasm32", &mut || {
-        let mut command = project.cargo("clippy");
-        command.args(["--target", wasm::TARGET, "--package", APP]);
-        for package in boundaries::pure_crates(project) {
-            command.args(["--package", &package]);
+        let mut command = for_wasm(project, "clippy");
+        for package in boundaries::pure_packages(project) {
+            command.args(["--package", package]);
         }
         shell::run(command.args(["--", "--deny", "warnings"]))
     });
     rule("documentation for the host", &mut || {
-        document(project, &["--workspace", "--exclude", APP])
+        document(&mut project.cargo("doc"))
     });
     rule("documentation for wasm32", &mut || {
-        document(project, &["--package", APP, "--target", wasm::TARGET])
+        document(&mut for_wasm(project, "doc"))
     });
     if shell::on_path("cargo-deny").is_some() {
         rule("cargo-deny", &mut || {
@@ -91,14 +83,22 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     bail!("broken: {}", broken.join(", "))
 }
 
-fn document(project: &Project, packages: &[&str]) -> Result<()> {
-    let mut command = project.cargo("doc");
+/// A cargo command for wasm32 and what is only built for it.
+fn for_wasm(project: &Project, subcommand: &str) -> Command {
+    let mut command = project.cargo(subcommand);
+    command.args(["--target", wasm::TARGET]);
+    for package in project.wasm_packages() {
+        command.args(["--package", package]);
+    }
     command
-        // Private items too: nobody reads this documentation without the source beside it.
+}
+
+fn document(command: &mut Command) -> Result<()> {
+    // Private items too: nobody reads this documentation without the source beside it.
+    command
         .args(["--no-deps", "--document-private-items"])
-        .args(packages)
         .env("RUSTDOCFLAGS", "-D warnings");
-    shell::run(&mut command)
+    shell::run(command)
 }
 
 fn report(violations: Vec<Violation>) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::setup::Installs;
 use crate::shell;
@@ -23,7 +23,7 @@ pub(crate) struct Browser {
 /// Looks for a browser (`CHROME`, `CHROMEDRIVER`, then `PATH`) and, as root on a Debian-like
 /// system, installs one. None when there is none and none could be had.
 pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
-    if let Some(browser) = find() {
+    if let Some(browser) = find()? {
         return Ok(Some(browser));
     }
     if installs == Installs::Allowed && may_use_apt() {
@@ -47,10 +47,10 @@ pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
             eprintln!("  no browser: {error:#}");
         }
     }
-    Ok(find())
+    find()
 }
 
-fn find() -> Option<Browser> {
+fn find() -> Result<Option<Browser>> {
     let chrome = program(
         "CHROME",
         &[
@@ -61,18 +61,24 @@ fn find() -> Option<Browser> {
         ],
     )?;
     let chromedriver = program("CHROMEDRIVER", &["chromedriver"])?;
-    Some(Browser {
-        chrome,
-        chromedriver,
-    })
+    Ok(chrome
+        .zip(chromedriver)
+        .map(|(chrome, chromedriver)| Browser {
+            chrome,
+            chromedriver,
+        }))
 }
 
-fn program(variable: &str, names: &[&str]) -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os(variable) {
-        let path = PathBuf::from(path);
-        return shell::is_program(&path).then_some(path);
-    }
-    names.iter().find_map(|name| shell::on_path(name))
+fn program(variable: &str, names: &[&str]) -> Result<Option<PathBuf>> {
+    let Some(path) = std::env::var_os(variable).map(PathBuf::from) else {
+        return Ok(names.iter().find_map(|name| shell::on_path(name)));
+    };
+    ensure!(
+        shell::is_program(&path),
+        "{variable} is {}, which is no program: unset it, or point it at one",
+        path.display()
+    );
+    Ok(Some(path))
 }
 
 fn may_use_apt() -> bool {
