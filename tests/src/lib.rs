@@ -4,7 +4,7 @@
 //! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users, rights and etcd's own history as truth.
 //! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
-//! * [`eventually`]: look again until it holds; the only waiting there is.
+//! * [`eventually()`]: look again until it holds; the only waiting there is.
 //! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
 //!
 //! Everything started here lies in a folder of its own, listens on loopback, and is gone when its

@@ -90,7 +90,7 @@ impl Process {
         }
     }
 
-    /// Looks until a look succeeds, like [`eventually`], but gives up as soon as the process has ended.
+    /// Looks until a look succeeds, like [`eventually()`], but gives up as soon as the process has ended.
     pub async fn until<T>(
         &mut self,
         what: &str,

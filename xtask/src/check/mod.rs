@@ -56,14 +56,14 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     // Without a package named, cargo takes the default members, which are those for the host.
     rule("clippy for the host", &mut || {
         let mut command = project.cargo("clippy");
-        shell::run(command.args(["--all-targets", "--", "--deny", "warnings"]))
+        shell::run(command.args(["--keep-going", "--all-targets", "--", "--deny", "warnings"]))
     });
     rule("clippy for wasm32", &mut || {
         let mut command = for_wasm(project, "clippy");
         for package in boundaries::pure_packages(project) {
             command.args(["--package", package]);
         }
-        shell::run(command.args(["--", "--deny", "warnings"]))
+        shell::run(command.args(["--keep-going", "--", "--deny", "warnings"]))
     });
     rule("documentation for the host", &mut || {
         document(&mut project.cargo("doc"))
@@ -94,10 +94,14 @@ fn for_wasm(project: &Project, subcommand: &str) -> Command {
 }
 
 fn document(command: &mut Command) -> Result<()> {
-    // Private items too: nobody reads this documentation without the source beside it.
+    // Private items too: nobody reads this documentation without the source beside it, so a link
+    // from a public item to a private one leads somewhere.
     command
-        .args(["--no-deps", "--document-private-items"])
-        .env("RUSTDOCFLAGS", "-D warnings");
+        .args(["--no-deps", "--document-private-items", "--keep-going"])
+        .env(
+            "RUSTDOCFLAGS",
+            "-D warnings -A rustdoc::private_intra_doc_links",
+        );
     shell::run(command)
 }
 
