@@ -8,14 +8,22 @@
 //! All meaning is decided here and tested on the host: the painter only paints. Layout is f64 of `+ - * / sqrt` and
 //! is rounded to 1/64 px before it leaves, so that host and wasm32 give the same bytes.
 
+pub mod draw;
+pub mod format;
 pub mod glyph;
 pub mod id;
+pub mod lanes;
 pub mod scene;
+pub mod store;
+pub mod svg;
 pub mod tokens;
 pub mod view;
 
+pub use draw::Picture;
 pub use glyph::Glyph;
 pub use id::{LaneId, ObjectId, RecordId, WatchId};
+pub use lanes::{Lanes, Row, Rows};
 pub use scene::{Primitive, Px, Scene};
+pub use store::Store;
 pub use tokens::{Theme, Token};
 pub use view::View;

@@ -4,6 +4,7 @@
 //! list is drawn on the live canvas and into a saved picture. Coordinates are CSS px in steps of 1/64, y down, from
 //! the scene's top left corner; a painter snaps the left and top edges of rectangles to whole device px.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Add, Neg, Range, Sub};
 
@@ -369,7 +370,7 @@ pub enum Primitive {
         count: u32,
         /// The row's ground, for the halo.
         ground: Token,
-        /// Widths of the parts of the foot in added, modified, deleted, from the left.
+        /// Widths of the parts of the foot in the colours of [`FOOT_INKS`], from the left.
         foot: [Px; 3],
     },
     /// Density columns, each [`STRIP_COLUMN_PX`] wide, standing on `bottom`; they are `scene.columns[columns]`.
@@ -391,8 +392,8 @@ pub enum Primitive {
 
 /// Width of a strip's columns.
 pub const STRIP_COLUMN_PX: i32 = 2;
-/// Colours of a plate's foot and, the other way up, of a strip.
-pub const KIND_INKS: [Token; 3] = [Token::Added, Token::Modified, Token::Deleted];
+/// Colours of a plate's foot, from the left.
+pub const FOOT_INKS: [Token; 3] = [Token::Added, Token::Modified, Token::Deleted];
 
 /// What a place in the picture stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -461,6 +462,19 @@ pub struct Scene {
     pub columns: Vec<Column>,
     /// What answers to the pointer; what is painted later comes later.
     pub hits: Vec<Hit>,
+    /// What a legend of it explains.
+    pub legend: Legend,
+}
+
+/// What a scene has that a legend explains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Legend {
+    /// Glyphs, and what is drawn like them.
+    pub glyphs: BTreeSet<Glyph>,
+    /// Hatches; those of one meaning are one.
+    pub hatches: BTreeSet<Hatch>,
+    /// Whether marks are merged.
+    pub plates: bool,
 }
 
 /// How far beside a mark a click still counts.
@@ -553,6 +567,9 @@ impl Scene {
                 }
                 primitive
             }));
+        self.legend.glyphs.extend(other.legend.glyphs);
+        self.legend.hatches.extend(other.legend.hatches);
+        self.legend.plates |= other.legend.plates;
         self.hits.extend(other.hits.into_iter().map(|mut hit| {
             hit.area = moved(hit.area);
             if let Some((_, _, x, y)) = &mut hit.glyph {
@@ -560,21 +577,5 @@ impl Scene {
             }
             hit
         }));
-    }
-
-    /// The glyphs drawn, each once, in the order of a legend.
-    #[must_use]
-    pub fn glyphs(&self) -> Vec<Glyph> {
-        let mut seen = vec![false; Glyph::ALL.len()];
-        for primitive in &self.primitives {
-            if let Primitive::Glyph { glyph, .. } = primitive {
-                seen[*glyph as usize] = true;
-            }
-        }
-        Glyph::ALL
-            .iter()
-            .copied()
-            .filter(|&glyph| seen[glyph as usize])
-            .collect()
     }
 }

@@ -1,0 +1,497 @@
+//! The lanes of a view as a scene.
+//!
+//! What is drawn is sorted into layers by meaning, in the paint order of the look: what must be seen is painted
+//! last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
+
+mod areas;
+mod connection;
+mod findings;
+mod marks;
+mod object;
+mod phases;
+mod ruler;
+mod strip;
+mod version;
+mod watch;
+
+use watchscope_model::Time;
+
+pub use self::ruler::{RULER_HEIGHT, ruler};
+use crate::format::text_width;
+use crate::glyph::{GLYPH_BOX, Glyph};
+use crate::id::{LaneId, RecordId, WatchId};
+use crate::lanes::{Row, RowKind, Rows};
+use crate::scene::{Align, Area, Hatch, Hit, Primitive, Px, Scene, Step, Stroke, Target, TextLine};
+use crate::store::{Store, Stretch, Trace, WatchTrace};
+use crate::tokens::Token;
+use crate::view::View;
+
+/// What a picture is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// The records.
+    pub store: &'a Store,
+    /// The rows, from [`crate::lanes::Lanes::rows`] for the same view.
+    pub rows: &'a Rows,
+    /// The stretch of time.
+    pub view: &'a View,
+    /// Where the pen is: the server's time, or that of the last word from it.
+    pub now: Time,
+    /// Whether the page hears from watchscope; if not, what is right of the pen is not known.
+    pub connected: bool,
+    /// How far the rows are scrolled.
+    pub top: Px,
+    /// Height of the lanes on screen.
+    pub height: Px,
+    /// The selected lane, framed.
+    pub selected: Option<LaneId>,
+}
+
+/// Layers in paint order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    Ground,
+    Grid,
+    Gap,
+    Stream,
+    Version,
+    Life,
+    Rule,
+    Change,
+    Error,
+    Divergence,
+    Finding,
+    Cover,
+    Frame,
+    Pen,
+}
+
+const LAYERS: usize = Layer::Pen as usize + 1;
+
+/// How far beside the view something may still show in it.
+const SPILL: Px = Px::whole(16);
+/// What cannot be averaged away is at least this wide.
+const LEAST: Px = Px::whole(3);
+/// A hair, a stroke of one px.
+const HAIR: Px = Px::whole(1);
+
+/// Draws the rows that show.
+#[must_use]
+pub fn lanes(picture: &Picture<'_>) -> Scene {
+    let mut drawer = Drawer::new(picture);
+    drawer.grid();
+    let window = picture
+        .rows
+        .window(picture.top, picture.top + picture.height);
+    let rows = &picture.rows.rows[window];
+    for row in rows {
+        drawer.row_ground(row);
+    }
+    let mut last_watch = None;
+    for row in rows {
+        if let Some(watch) = row.id.watch().filter(|_| !row.pinned)
+            && last_watch != Some(watch)
+        {
+            last_watch = Some(watch);
+            drawer.watch_group(watch);
+        }
+        match row.kind {
+            RowKind::Findings => drawer.findings_row(row),
+            RowKind::Watch => drawer.watch_row(row),
+            RowKind::Connection => drawer.connection_row(row),
+            RowKind::Version => drawer.version_row(row),
+            RowKind::Object => drawer.object_row(row),
+        }
+    }
+    drawer.covers();
+    drawer.pen();
+    drawer.finish()
+}
+
+/// An epoch's trace with its number and the time up to which it goes on.
+#[derive(Clone, Copy)]
+struct EpochView<'a> {
+    number: u32,
+    trace: &'a Trace,
+    end: Time,
+}
+
+struct Drawer<'a> {
+    picture: &'a Picture<'a>,
+    layers: [Vec<Primitive>; LAYERS],
+    scene: Scene,
+    epochs: Vec<EpochView<'a>>,
+    coverage: Vec<Stretch>,
+    /// Time at the left edge, less a spill.
+    left: Time,
+    /// Time at the right edge or now, whichever is first, plus a spill.
+    right: Time,
+    width: Px,
+    /// Where the lanes end: at the pen, or at the right edge.
+    end_x: Px,
+}
+
+impl<'a> Drawer<'a> {
+    fn new(picture: &'a Picture<'a>) -> Self {
+        let view = picture.view;
+        let width = Px::from_f64(view.width_px);
+        let store = picture.store;
+        let last = store.epochs().len().saturating_sub(1);
+        let epochs = store
+            .epochs()
+            .iter()
+            .enumerate()
+            .map(|(number, epoch)| EpochView {
+                number: number as u32,
+                trace: &epoch.trace,
+                end: if number == last {
+                    picture.now
+                } else {
+                    epoch.ends().unwrap_or(picture.now)
+                },
+            })
+            .collect();
+        let scene = Scene {
+            width,
+            height: picture.height,
+            ..Scene::default()
+        };
+        Self {
+            picture,
+            layers: std::array::from_fn(|_| Vec::new()),
+            scene,
+            epochs,
+            coverage: store.coverage(picture.now),
+            left: view.time_from_x(-SPILL.to_f64()),
+            right: view
+                .time_from_x(view.width_px + SPILL.to_f64())
+                .min(picture.now),
+            width,
+            end_x: view.x(picture.now).min(width),
+        }
+    }
+
+    fn finish(mut self) -> Scene {
+        self.scene
+            .primitives
+            .reserve(self.layers.iter().map(Vec::len).sum());
+        for layer in &mut self.layers {
+            self.scene.primitives.append(layer);
+        }
+        self.scene
+    }
+
+    /// A row's top edge on screen.
+    fn y(&self, row: &Row) -> Px {
+        row.y - self.picture.top
+    }
+
+    fn x(&self, at: Time) -> Px {
+        self.picture.view.x(at)
+    }
+
+    /// The traces of a watch in all epochs.
+    fn watch_traces(&self, watch: WatchId) -> Vec<(EpochView<'a>, &'a WatchTrace)> {
+        self.epochs
+            .iter()
+            .filter_map(|&epoch| Some((epoch, epoch.trace.watch(watch)?)))
+            .collect()
+    }
+
+    /// The colour under a row's marks.
+    fn ground(&self, row: &Row) -> Token {
+        if row.diverged {
+            Token::DivergenceGround
+        } else if self.picture.selected == Some(row.id) {
+            Token::SelectGround
+        } else {
+            Token::Ground0
+        }
+    }
+
+    fn push(&mut self, layer: Layer, primitive: Primitive) {
+        self.layers[layer as usize].push(primitive);
+    }
+
+    /// A filled rectangle between two x, cut to the view and its spill.
+    fn fill(&mut self, layer: Layer, (x0, x1): (Px, Px), (y0, y1): (Px, Px), ink: Token) {
+        self.fill_faint(layer, (x0, x1), (y0, y1), ink, 100);
+    }
+
+    fn fill_faint(
+        &mut self,
+        layer: Layer,
+        (x0, x1): (Px, Px),
+        (y0, y1): (Px, Px),
+        ink: Token,
+        opacity: u8,
+    ) {
+        let (x0, x1) = (x0.max(-SPILL), x1.min(self.width + SPILL));
+        if x0 < x1 && y0 < y1 {
+            let area = Area::between(x0, x1, y0, y1);
+            self.push(
+                layer,
+                Primitive::Rect {
+                    area,
+                    fill: Some(ink),
+                    stroke: None,
+                    radius: 0,
+                    opacity,
+                },
+            );
+        }
+    }
+
+    fn stroke(&mut self, layer: Layer, steps: &[Step], stroke: Stroke) {
+        let steps = self.scene.path(steps);
+        self.push(
+            layer,
+            Primitive::Path {
+                steps,
+                fill: None,
+                stroke: Some(stroke),
+                opacity: 100,
+            },
+        );
+    }
+
+    fn hatch(&mut self, layer: Layer, (x0, x1): (Px, Px), (y0, y1): (Px, Px), hatch: Hatch) {
+        let anchor = x0;
+        let (x0, x1) = (x0.max(-SPILL), x1.min(self.width + SPILL));
+        if x0 < x1 && y0 < y1 {
+            self.scene.legend.hatches.insert(match hatch {
+                Hatch::LostWide | Hatch::LostStrip => Hatch::Lost,
+                other => other,
+            });
+            self.push(
+                layer,
+                Primitive::Hatch {
+                    area: Area::between(x0, x1, y0, y1),
+                    hatch,
+                    anchor,
+                },
+            );
+        }
+    }
+
+    fn text(&mut self, layer: Layer, x: Px, y: Px, text: impl Into<String>, look: TextLook) {
+        self.push(
+            layer,
+            Primitive::Text(TextLine {
+                x,
+                y,
+                text: text.into(),
+                size: look.size,
+                weight: look.weight,
+                ink: look.ink,
+                halo: look.halo,
+                align: look.align,
+                max_width: None,
+            }),
+        );
+    }
+
+    /// A label inside a stretch, at its visible beginning, if it fits with some room to spare; says whether.
+    fn label_inside(
+        &mut self,
+        layer: Layer,
+        (x0, x1): (Px, Px),
+        y: Px,
+        text: &str,
+        look: TextLook,
+    ) -> bool {
+        let x = x0.max(Px::ZERO) + LABEL_INSET;
+        let room = x1.min(self.width) - x;
+        let fits = text_width(text, look.size, look.weight) + LABEL_SPARE <= room;
+        if fits {
+            self.text(layer, x, y, text, look);
+        }
+        fits
+    }
+
+    fn glyph(&mut self, layer: Layer, mark: GlyphMark, lane: LaneId, target: Target) {
+        let GlyphMark {
+            glyph,
+            x,
+            y,
+            size,
+            ink,
+            ground,
+            halo,
+        } = mark;
+        self.scene.legend.glyphs.insert(glyph);
+        self.push(
+            layer,
+            Primitive::Glyph {
+                glyph,
+                x,
+                y,
+                size,
+                ink,
+                ground,
+                halo,
+            },
+        );
+        let side = Px::whole(i32::from(size));
+        let area = Area {
+            x: x - side.half(),
+            y: y - side.half(),
+            w: side,
+            h: side,
+        };
+        let (dx, dy) = glyph.ink_point();
+        let scale = f64::from(size) / GLYPH_BOX;
+        let ink_at = (
+            area.x + Px::from_f64(dx * scale),
+            area.y + Px::from_f64(dy * scale),
+        );
+        self.scene.hits.push(Hit {
+            area,
+            lane,
+            target,
+            glyph: Some((glyph, ink, ink_at.0, ink_at.1)),
+        });
+    }
+
+    fn hit(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px), lane: LaneId, target: Target) {
+        let (x0, x1) = (x0.max(Px::ZERO), x1.min(self.width));
+        if x0 <= x1 {
+            self.scene.hits.push(Hit {
+                area: Area::between(x0, x1, y0, y1),
+                lane,
+                target,
+                glyph: None,
+            });
+        }
+    }
+
+    /// What a legend explains although it is not drawn as a glyph.
+    fn explains(&mut self, glyph: Glyph) {
+        self.scene.legend.glyphs.insert(glyph);
+    }
+
+    fn row_ground(&mut self, row: &Row) {
+        let (y, bottom) = (self.y(row), self.y(row) + row.height);
+        let across = (Px::ZERO, self.width);
+        let ground = self.ground(row);
+        if ground != Token::Ground0 {
+            self.fill(Layer::Ground, across, (y, bottom), ground);
+        }
+        let line = if matches!(row.kind, RowKind::Watch | RowKind::Findings) {
+            Token::Line2
+        } else {
+            Token::Line1
+        };
+        self.fill(Layer::Grid, across, (y, y + HAIR), line);
+        if self.picture.selected == Some(row.id) {
+            let half = HAIR.half();
+            let area = Area {
+                x: half,
+                y: y + half,
+                w: self.width - HAIR,
+                h: row.height - HAIR,
+            };
+            let stroke = Some(Stroke::solid(Token::Select, HAIR));
+            self.push(
+                Layer::Frame,
+                Primitive::Rect {
+                    area,
+                    fill: None,
+                    stroke,
+                    radius: 0,
+                    opacity: 100,
+                },
+            );
+        }
+        self.hit(across, (y, bottom), row.id, Target::Lane);
+    }
+}
+
+/// A glyph to be drawn.
+#[derive(Clone, Copy)]
+struct GlyphMark {
+    glyph: Glyph,
+    x: Px,
+    y: Px,
+    size: u8,
+    ink: Token,
+    ground: Token,
+    halo: bool,
+}
+
+impl GlyphMark {
+    fn new(glyph: Glyph, x: Px, y: Px, size: u8, ground: Token) -> Self {
+        Self {
+            glyph,
+            x,
+            y,
+            size,
+            ink: glyph.ink(),
+            ground,
+            halo: true,
+        }
+    }
+}
+
+/// How a text looks.
+#[derive(Clone, Copy)]
+struct TextLook {
+    size: u8,
+    weight: u16,
+    ink: Token,
+    halo: Option<Token>,
+    align: Align,
+}
+
+impl TextLook {
+    const fn plain(ink: Token) -> Self {
+        Self {
+            size: 11,
+            weight: 400,
+            ink,
+            halo: None,
+            align: Align::Start,
+        }
+    }
+
+    const fn strong(ink: Token) -> Self {
+        Self {
+            size: 11,
+            weight: 600,
+            ink,
+            halo: None,
+            align: Align::Start,
+        }
+    }
+
+    const fn over(self, ground: Token) -> Self {
+        Self {
+            halo: Some(ground),
+            ..self
+        }
+    }
+
+    const fn aligned(self, align: Align) -> Self {
+        Self { align, ..self }
+    }
+}
+
+/// A label begins so far inside its stretch…
+const LABEL_INSET: Px = Px::whole(6);
+/// …and is shown only with so much room to spare.
+const LABEL_SPARE: Px = Px::whole(10);
+
+/// A record of an epoch.
+fn record(epoch: EpochView<'_>, seq: watchscope_model::Seq) -> RecordId {
+    RecordId {
+        epoch: epoch.number,
+        seq,
+    }
+}
+
+/// The items of a sorted list whose time lies between `left` and `right`.
+fn within<T>(items: &[T], at: impl Fn(&T) -> Time, left: Time, right: Time) -> &[T] {
+    let from = items.partition_point(|item| at(item) < left);
+    let to = items.partition_point(|item| at(item) <= right);
+    &items[from..to.max(from)]
+}

@@ -1,0 +1,151 @@
+//! What lies behind and over all rows: the grid, what is not known, the pen.
+
+use watchscope_model::Time;
+
+use super::{Drawer, HAIR, Layer, TextLook};
+use crate::format::{clock, text_width};
+use crate::scene::{Align, Hatch, Px, Step, Stroke};
+use crate::store::Coverage;
+use crate::tokens::Token;
+
+/// An unknown stretch says so in words where it is this wide.
+const WORDS_FROM: Px = Px::whole(100);
+/// What stands where one epoch ends and the next begins.
+pub(super) const SEAM_WORDS: &str = "watchscope restarted; not known";
+
+impl Drawer<'_> {
+    /// Vertical lines at the ruler's labelled ticks.
+    pub(super) fn grid(&mut self) {
+        let view = self.picture.view;
+        let (step, _) = view.tick_steps();
+        let (left, right) = (view.left().0, view.right().0.min(self.picture.now.0));
+        let mut at = left.div_euclid(step) * step;
+        while at <= right {
+            let x = self.x(Time(at)).floor();
+            if x >= Px::ZERO {
+                self.fill(
+                    Layer::Grid,
+                    (x, x + HAIR),
+                    (Px::ZERO, self.picture.height),
+                    Token::Line1,
+                );
+            }
+            at += step;
+        }
+    }
+
+    /// Stretches of which not all is known, over whatever is drawn there.
+    pub(super) fn covers(&mut self) {
+        let height = (Px::ZERO, self.picture.height);
+        for stretch in std::mem::take(&mut self.coverage) {
+            if stretch.coverage == Coverage::Loaded
+                || stretch.to <= self.left
+                || stretch.from >= self.right
+            {
+                continue;
+            }
+            let xs = (
+                self.x(stretch.from).max(Px::ZERO),
+                self.x(stretch.to).min(self.width),
+            );
+            let words = match stretch.coverage {
+                Coverage::NotLoaded => {
+                    self.fill(Layer::Cover, xs, height, Token::Ground0);
+                    self.hatch(
+                        Layer::Cover,
+                        (self.x(stretch.from), xs.1),
+                        height,
+                        Hatch::NotLoaded,
+                    );
+                    "not loaded yet"
+                }
+                Coverage::Expired | Coverage::Dropped => {
+                    self.fill(Layer::Cover, xs, height, Token::Expired);
+                    let edge = xs.1.floor() - HAIR.half();
+                    let line = [Step::Move(edge, height.0), Step::Line(edge, height.1)];
+                    self.stroke(
+                        Layer::Cover,
+                        &line,
+                        Stroke::dashed(Token::Line3, HAIR, 3, 3),
+                    );
+                    let oldest = format!("{}, oldest", clock(stretch.to));
+                    if xs.1 + text_width(&oldest, 11, 400) < self.width {
+                        let y = self.picture.height.half() + Px::whole(4);
+                        let look = TextLook::plain(Token::Text3).over(Token::Ground0);
+                        self.text(Layer::Cover, xs.1 + Px::whole(8), y, oldest, look);
+                    }
+                    if stretch.coverage == Coverage::Expired {
+                        "expired from buffer"
+                    } else {
+                        "dropped by this page"
+                    }
+                }
+                Coverage::Lost => {
+                    self.fill(Layer::Cover, xs, height, Token::Ground0);
+                    self.hatch(
+                        Layer::Cover,
+                        (self.x(stretch.from), xs.1.max(xs.0 + super::LEAST)),
+                        height,
+                        Hatch::Own,
+                    );
+                    ""
+                }
+                Coverage::Loaded => "",
+            };
+            self.words_in(
+                xs,
+                words,
+                if words == "not loaded yet" {
+                    Token::Text2
+                } else {
+                    Token::Text3
+                },
+            );
+        }
+        for seam in self.picture.store.seams() {
+            let x = self.x(seam).floor();
+            if x < -super::SPILL || x > self.width {
+                continue;
+            }
+            self.fill(Layer::Cover, (x, x + Px::whole(2)), height, Token::Warning);
+            let look = TextLook::strong(Token::Text1).over(Token::Ground0);
+            self.text(
+                Layer::Cover,
+                x + Px::whole(8),
+                Px::whole(14),
+                SEAM_WORDS,
+                look,
+            );
+        }
+    }
+
+    fn words_in(&mut self, (x0, x1): (Px, Px), words: &str, ink: Token) {
+        let width = text_width(words, 11, 400);
+        if words.is_empty() || x1 - x0 < WORDS_FROM.max(width) {
+            return;
+        }
+        let (x, y) = (
+            x0 + (x1 - x0).half(),
+            self.picture.height.half() + Px::whole(4),
+        );
+        let look = TextLook::plain(ink)
+            .over(Token::Ground0)
+            .aligned(Align::Middle);
+        self.text(Layer::Cover, x, y, words, look);
+    }
+
+    /// The pen where now is, and what lies beyond.
+    pub(super) fn pen(&mut self) {
+        let x = self.x(self.picture.now);
+        if x >= self.width {
+            return;
+        }
+        let (x, height) = (x.max(-HAIR).floor(), (Px::ZERO, self.picture.height));
+        let beyond = (x, self.width);
+        self.fill(Layer::Pen, beyond, height, Token::Ground1);
+        if !self.picture.connected {
+            self.hatch(Layer::Pen, beyond, height, Hatch::NotLoaded);
+        }
+        self.fill_faint(Layer::Pen, (x, x + HAIR), height, Token::Text1, 80);
+    }
+}

@@ -1,0 +1,174 @@
+//! The findings lane: a chip where each finding was raised, a line for as long as it stands.
+
+use watchscope_model::Time;
+use watchscope_model::vocabulary::Severity;
+
+use super::{Drawer, EpochView, HAIR, LEAST, Layer, TextLook, record};
+use crate::format::text_width;
+use crate::lanes::Row;
+use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
+use crate::store::{FindingSpan, Span};
+use crate::tokens::Token;
+
+/// Height of a chip.
+const CHIP_HEIGHT: Px = Px::whole(14);
+
+/// The colour of a severity.
+pub(crate) fn severity_ink(severity: Severity) -> Token {
+    match severity {
+        Severity::Divergence => Token::Divergence,
+        Severity::Error => Token::Error,
+        Severity::Warning => Token::Warning,
+        Severity::Note | Severity::Unknown => Token::Note,
+    }
+}
+
+/// A chip to be placed, worst first.
+struct Chip<'a> {
+    epoch: EpochView<'a>,
+    span: &'a Span<FindingSpan>,
+    x: Px,
+}
+
+impl Drawer<'_> {
+    pub(super) fn findings_row(&mut self, row: &Row) {
+        let top = self.y(row) + Px::whole(5);
+        let epochs = self.epochs.clone();
+        let mut chips: Vec<Chip<'_>> = Vec::new();
+        let mut lines: Vec<(Severity, Px, Px)> = Vec::new();
+        for epoch in epochs {
+            for span in epoch.trace.findings.all() {
+                let end = span.end_at(epoch.end);
+                if span.start.at > self.right || end < self.left {
+                    continue;
+                }
+                let x0 = self.x(span.start.at);
+                let x1 = self.x(end).max(x0 + LEAST);
+                lines.push((span.what.severity, x0, x1));
+                // What stands since before the view has its chip at the left edge.
+                chips.push(Chip {
+                    epoch,
+                    span,
+                    x: (x0 - HAIR).max(Px::ZERO),
+                });
+            }
+        }
+        lines.sort_by_key(|line| line.0);
+        for (severity, x0, x1) in lines {
+            let y = top + Px::whole(16);
+            self.fill(
+                Layer::Finding,
+                (x0, x1),
+                (y, y + Px::whole(2)),
+                severity_ink(severity),
+            );
+        }
+        self.chips(row, top, chips);
+    }
+
+    /// Chips in order of severity; one that finds no room is a tick in its colour.
+    fn chips(&mut self, row: &Row, top: Px, mut chips: Vec<Chip<'_>>) {
+        let order = |chip: &Chip<'_>| {
+            (
+                std::cmp::Reverse(chip.span.what.severity),
+                std::cmp::Reverse(chip.span.start),
+            )
+        };
+        chips.sort_by_key(order);
+        let mut taken: Vec<(Px, Px)> = Vec::new();
+        let mut placed: Vec<(Chip<'_>, Px)> = Vec::new();
+        for chip in chips {
+            let what = &chip.span.what;
+            let ink = severity_ink(what.severity);
+            let width = chip_width(&what.code);
+            let id = record(chip.epoch, chip.span.start.seq);
+            let target = Target::Stretch(StretchKind::Finding, id);
+            let (x0, x1) = (chip.x, chip.x + width);
+            if taken
+                .iter()
+                .any(|&(from, to)| x0 < to + Px::whole(2) && x1 + Px::whole(2) > from)
+            {
+                let x = self.x(chip.span.start.at);
+                let tick = (x, x + LEAST);
+                self.fill(
+                    Layer::Finding,
+                    tick,
+                    (top + CHIP_HEIGHT, top + Px::whole(20)),
+                    ink,
+                );
+                self.hit(tick, (top, top + Px::whole(20)), row.id, target);
+                continue;
+            }
+            taken.push((x0, x1));
+            self.chip((x0, top), &what.code, what.severity);
+            self.hit((x0, x1), (top, top + Px::whole(18)), row.id, target);
+            placed.push((chip, x1));
+        }
+        // Words where they meet neither chip nor word.
+        for (chip, right) in placed {
+            let what = &chip.span.what;
+            let strong = what.severity == Severity::Divergence;
+            let words = format!("{}: {}", what.name, what.summary);
+            let next = taken
+                .iter()
+                .map(|taken| taken.0)
+                .filter(|&x| x > right)
+                .min();
+            let room = next.unwrap_or(self.end_x).min(self.end_x) - right - Px::whole(12);
+            for text in [words.as_str(), &what.summary, &what.name] {
+                let look = if strong {
+                    TextLook::strong(Token::Text1)
+                } else {
+                    TextLook::plain(Token::Text2)
+                };
+                let width = text_width(text, look.size, look.weight);
+                if !text.is_empty() && width <= room {
+                    let x = right + Px::whole(6);
+                    self.text(
+                        Layer::Finding,
+                        x,
+                        top + Px::whole(11),
+                        text,
+                        look.over(self.ground(row)),
+                    );
+                    taken.push((x, x + width));
+                    break;
+                }
+            }
+        }
+    }
+
+    fn chip(&mut self, (x, y): (Px, Px), code: &str, severity: Severity) {
+        let ink = severity_ink(severity);
+        let solid = matches!(severity, Severity::Divergence | Severity::Error);
+        let area = Area {
+            x,
+            y,
+            w: chip_width(code),
+            h: CHIP_HEIGHT,
+        };
+        let fill = Some(if solid { ink } else { Token::Ground0 });
+        let stroke = Some(Stroke::solid(ink, HAIR));
+        self.push(
+            Layer::Finding,
+            Primitive::Rect {
+                area,
+                fill,
+                stroke,
+                radius: 2,
+                opacity: 100,
+            },
+        );
+        let ink = if solid { Token::OnFill } else { Token::Text1 };
+        let look = TextLook {
+            weight: 700,
+            ..TextLook::plain(ink)
+        }
+        .aligned(Align::Middle);
+        self.text(Layer::Finding, x + area.w.half(), y + Px(678), code, look);
+    }
+}
+
+fn chip_width(code: &str) -> Px {
+    text_width(code, 11, 700) + Px::whole(10)
+}

@@ -1,0 +1,183 @@
+//! An object's marks: a glyph each, or a plate with their count where they are too near to be told apart.
+//!
+//! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So what is merged
+//! depends on neither the edge of the view nor on what is not loaded, and does not shimmer when the view moves.
+
+use watchscope_model::Time;
+
+use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, record};
+use crate::format::text_width;
+use crate::lanes::Row;
+use crate::scene::{Area, Hit, Primitive, Px, Target};
+use crate::store::WatchTrace;
+
+/// Marks nearer than this, centre to centre, are merged.
+const APART: Px = Px::whole(6);
+/// A cell is at least this wide, in px.
+const CELL_PX: f64 = 24.0;
+/// Height of a plate.
+const PLATE_HEIGHT: Px = Px::whole(13);
+
+/// A mark on its way to the scene.
+#[derive(Clone, Copy)]
+struct Placed {
+    place: usize,
+    x: Px,
+}
+
+impl Drawer<'_> {
+    /// Draws the marks of one object; `places` are theirs in the watch's marks.
+    pub(super) fn marks(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        places: &[u32],
+    ) {
+        let marks = &trace.marks;
+        let cell_us = self.picture.view.aligned_us(CELL_PX);
+        let cell_of = |at: i64| at.div_euclid(cell_us);
+        let from = cell_of(self.left.0).saturating_mul(cell_us);
+        let start = places.partition_point(|&place| marks.at[place as usize] < from);
+        let mut group: Vec<Placed> = Vec::new();
+        let mut cell = i64::MIN;
+        for &place in &places[start..] {
+            let at = marks.at[place as usize];
+            if at > self.right.0 {
+                break;
+            }
+            if cell_of(at) != cell {
+                self.cell(row, epoch, trace, &group);
+                group.clear();
+                cell = cell_of(at);
+            }
+            group.push(Placed {
+                place: place as usize,
+                x: self.x(Time(at)),
+            });
+        }
+        self.cell(row, epoch, trace, &group);
+    }
+
+    /// Draws the marks of one cell, in runs of marks that are too near.
+    fn cell(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, group: &[Placed]) {
+        let mut start = 0;
+        while start < group.len() {
+            let mut end = start + 1;
+            // A plate is wider than a mark: what it would cover joins it.
+            while end < group.len() {
+                let run = &group[start..end];
+                let right = match run {
+                    [one] => one.x + APART,
+                    [first, .., last] => {
+                        let middle = first.x + (last.x - first.x).half();
+                        middle + plate_width(run.len()).half() + APART
+                    }
+                    [] => break,
+                };
+                if group[end].x >= right {
+                    break;
+                }
+                end += 1;
+            }
+            self.run(row, epoch, trace, &group[start..end]);
+            start = end;
+        }
+    }
+
+    fn run(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, run: &[Placed]) {
+        let mid = self.y(row) + row.height.half();
+        let marks = &trace.marks;
+        let id = |placed: &Placed| record(epoch, marks.seq(placed.place));
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return;
+        };
+        if run.len() == 1 {
+            if first.x >= -SPILL {
+                let glyph = marks.kind[first.place].glyph();
+                let mark = GlyphMark::new(glyph, first.x, mid, row.glyph_size, self.ground(row));
+                self.glyph(Layer::Change, mark, row.id, Target::Record(id(first)));
+            }
+            return;
+        }
+        let width = plate_width(run.len());
+        let x = (first.x + (last.x - first.x).half() - width.half()).floor();
+        if x + width < -SPILL {
+            return;
+        }
+        let mut counts = [0_i32; 3];
+        for placed in run {
+            if let Some(class) = marks.kind[placed.place].class() {
+                counts[class] += 1;
+            }
+        }
+        let area = Area {
+            x,
+            y: (mid - PLATE_HEIGHT.half()).floor(),
+            w: width,
+            h: PLATE_HEIGHT,
+        };
+        let count = run.len() as u32;
+        let foot = foot(width, counts);
+        self.push(
+            Layer::Change,
+            Primitive::Plate {
+                area,
+                count,
+                ground: self.ground(row),
+                foot,
+            },
+        );
+        self.scene.legend.plates = true;
+        let target = Target::Merged {
+            first: id(first),
+            last: id(last),
+            count,
+        };
+        self.scene.hits.push(Hit {
+            area,
+            lane: row.id,
+            target,
+            glyph: None,
+        });
+    }
+}
+
+fn plate_width(count: usize) -> Px {
+    (Px::whole(8) + text_width(&count.to_string(), 10, 600)).floor()
+}
+
+/// The plate's foot in proportion by kind; what is there at all has at least a px.
+fn foot(width: Px, counts: [i32; 3]) -> [Px; 3] {
+    let total: i32 = counts.iter().sum::<i32>().max(1);
+    let mut widths = counts.map(|count| {
+        if count == 0 {
+            Px::ZERO
+        } else {
+            Px((i64::from(width.0) * i64::from(count) / i64::from(total)) as i32).max(Px::whole(1))
+        }
+    });
+    // The largest takes what rounding left over.
+    let rest = width - widths.iter().fold(Px::ZERO, |sum, &part| sum + part);
+    if let Some(largest) = widths.iter_mut().max() {
+        *largest = *largest + rest;
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foot_fills_its_plate_and_hides_no_kind() {
+        let width = Px::whole(20);
+        for counts in [[1, 0, 0], [1, 1, 1], [1, 500, 0], [0, 499, 1]] {
+            let widths = foot(width, counts);
+            assert_eq!(widths.iter().fold(Px::ZERO, |sum, &part| sum + part), width);
+            for (count, part) in counts.iter().zip(widths) {
+                assert_eq!(*count > 0, part >= Px::whole(1), "{counts:?}");
+            }
+        }
+    }
+}

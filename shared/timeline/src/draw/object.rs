@@ -1,0 +1,250 @@
+//! An object's row: its life as far as it is known, its marks, and where the watch and the truth part.
+
+use watchscope_model::Time;
+use watchscope_model::vocabulary::Divergence;
+
+use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
+use crate::format::{duration, version};
+use crate::id::LaneId;
+use crate::lanes::{Row, divergence_glyph};
+use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target};
+use crate::store::{ObjectTrace, Span, VerdictSpan, WatchTrace};
+use crate::tokens::Token;
+
+/// Where a circle's quarter has its control points: (4/3)(√2 - 1) of the radius, in 64ths.
+const CIRCLE: i32 = 35;
+
+impl Drawer<'_> {
+    pub(super) fn object_row(&mut self, row: &Row) {
+        let LaneId::Object(watch, object) = row.id else {
+            return;
+        };
+        for (epoch, trace) in self.watch_traces(watch) {
+            let Some(object) = trace.objects.get(object.0 as usize) else {
+                continue;
+            };
+            self.lives(row, epoch, trace, object);
+            for span in object.verdicts.all() {
+                self.divergence(row, epoch, span);
+            }
+            self.marks(row, epoch, trace, &object.marks);
+        }
+    }
+
+    fn lives(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, object: &ObjectTrace) {
+        let mid = self.y(row) + row.height.half();
+        let ys = (mid - Px::whole(1), mid + Px::whole(1));
+        for span in object.lives.in_sequence(self.left, self.right) {
+            let end = span.end_at(epoch.end);
+            if end < self.left {
+                continue;
+            }
+            // From a ghost's last event on it is not known whether it lives; from its first proof on it does not.
+            let ghost = object.verdicts.all().iter().find(|verdict| {
+                verdict.what.kind == Divergence::Ghost
+                    && verdict.start.at >= span.start.at
+                    && verdict.start.at <= end
+            });
+            let proof = ghost.map(|verdict| verdict.start.at);
+            let doubt = match (span.what.doubt, proof) {
+                (Some(doubt), _) => Some(doubt),
+                (None, Some(proof)) => {
+                    Some(last_mark_before(trace, object, proof).unwrap_or(span.start.at))
+                }
+                (None, None) => None,
+            };
+            let known_to = doubt.map_or(end, |doubt| doubt.max(span.start.at).min(end));
+            let dotted_to = proof.unwrap_or(end).min(end);
+            let (x0, x1) = (self.x(span.start.at), self.x(known_to));
+            self.fill(Layer::Life, (x0, x1), ys, Token::Life);
+            self.dots(x1, self.x(dotted_to), mid);
+            let target = Target::Stretch(StretchKind::Life, record(epoch, span.start.seq));
+            let reach = Px::whole(4);
+            self.hit(
+                (x0, self.x(end)),
+                (mid - reach, mid + reach),
+                row.id,
+                target,
+            );
+        }
+    }
+
+    /// A life nobody is sure of.
+    fn dots(&mut self, x0: Px, x1: Px, y: Px) {
+        const PERIOD: i32 = 5 * 64;
+        let cut = ((-SPILL - x0).0.max(0) / PERIOD) * PERIOD;
+        let (from, to) = (Px(x0.0 + cut), x1.min(self.width + SPILL));
+        if from < to {
+            let line = [Step::Move(from, y), Step::Line(to, y)];
+            self.stroke(
+                Layer::Life,
+                &line,
+                Stroke::dashed(Token::Life, Px::whole(2), 2, 3),
+            );
+        }
+    }
+
+    fn divergence(&mut self, row: &Row, epoch: EpochView<'_>, span: &Span<VerdictSpan>) {
+        let end = span.end_at(epoch.end);
+        if span.start.at > self.right || end < self.left {
+            return;
+        }
+        let mid = self.y(row) + row.height.half();
+        let half = match row.height {
+            height if height >= Px::whole(30) => 10,
+            height if height >= Px::whole(24) => 8,
+            _ => 6,
+        };
+        let half = Px::whole(half);
+        let x0 = self.x(span.start.at);
+        let x1 = self.x(end).max(x0 + super::LEAST);
+        let ys = (mid - half, mid + half);
+        let kind = span.what.kind;
+        // Left of the view the body goes on; its corner does not show.
+        let left = x0.max(-SPILL - SPILL);
+        let right = x1.min(self.width + SPILL);
+        let inset = Px(48);
+        match kind {
+            Divergence::Ghost => {
+                let body = self.round_left(left, right, ys, half);
+                let fill = Some(Token::GhostFill);
+                self.push(
+                    Layer::Divergence,
+                    Primitive::Path {
+                        steps: body,
+                        fill,
+                        stroke: None,
+                        opacity: 100,
+                    },
+                );
+                let outline =
+                    self.round_left(left, right, (ys.0 + inset, ys.1 - inset), half - inset);
+                let dashed = Some(Stroke::dashed(Token::Divergence, Px(96), 5, 3));
+                self.push(
+                    Layer::Divergence,
+                    Primitive::Path {
+                        steps: outline,
+                        fill: None,
+                        stroke: dashed,
+                        opacity: 100,
+                    },
+                );
+            }
+            Divergence::Missing => self.slot((left, right), ys, Some((2, 2))),
+            Divergence::Stale | Divergence::ListOlder | Divergence::Unknown => {
+                self.fill(Layer::Divergence, (left, right), ys, Token::Ground0);
+                self.hatch(Layer::Divergence, (x0, right), ys, Hatch::Stale);
+                self.slot((left, right), ys, None);
+            }
+        }
+        let target = Target::Stretch(StretchKind::Divergence, record(epoch, span.start.seq));
+        self.hit((x0, x1), ys, row.id, target.clone());
+        let glyph = divergence_glyph(kind);
+        let ground = if kind == Divergence::Ghost {
+            Token::GhostFill
+        } else {
+            Token::Ground0
+        };
+        let x = x0.max(Px::ZERO) + Px::whole(14);
+        if x + Px::whole(8) <= x1 {
+            let mut mark = GlyphMark::new(glyph, x, mid, row.glyph_size.min(12), ground);
+            mark.halo = false;
+            self.glyph(Layer::Divergence, mark, row.id, target);
+        } else {
+            self.explains(glyph);
+        }
+        let words = verdict_words(&span.what, end.micros_since(span.start.at));
+        let look = TextLook::strong(Token::Divergence);
+        let look = if kind == Divergence::Ghost {
+            look
+        } else {
+            look.over(Token::Ground0)
+        };
+        let from = x0.max(Px::ZERO) + Px::whole(19);
+        self.label_inside(
+            Layer::Divergence,
+            (from, x1),
+            mid + Px::whole(4),
+            &words,
+            look,
+        );
+    }
+
+    /// A box with square corners and no fill.
+    fn slot(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px), dash: Option<(u8, u8)>) {
+        let inset = Px(48);
+        let area = Area::between(
+            x0 + inset,
+            (x1 - inset).max(x0 + inset),
+            y0 + inset,
+            y1 - inset,
+        );
+        let stroke = Some(Stroke {
+            ink: Token::Divergence,
+            width: Px(96),
+            dash,
+        });
+        self.push(
+            Layer::Divergence,
+            Primitive::Rect {
+                area,
+                fill: None,
+                stroke,
+                radius: 0,
+                opacity: 100,
+            },
+        );
+    }
+
+    /// A body with a round left end, open to the right.
+    fn round_left(
+        &mut self,
+        x0: Px,
+        x1: Px,
+        (y0, y1): (Px, Px),
+        radius: Px,
+    ) -> std::ops::Range<u32> {
+        let radius = radius.min((x1 - x0).max(Px::ZERO));
+        let mid = y0 + (y1 - y0).half();
+        let reach = Px(radius.0 * CIRCLE / 64);
+        let start = x0 + radius;
+        let steps = [
+            Step::Move(x1, y0),
+            Step::Line(start, y0),
+            Step::Curve(start - reach, y0, x0, mid - reach, x0, mid),
+            Step::Curve(x0, mid + reach, start - reach, y1, start, y1),
+            Step::Line(x1, y1),
+        ];
+        self.scene.path(&steps)
+    }
+}
+
+/// The last mark of an object before a time.
+fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Option<Time> {
+    let place = object
+        .marks
+        .partition_point(|&mark| trace.marks.at[mark as usize] < at.0)
+        .checked_sub(1)?;
+    Some(Time(trace.marks.at[object.marks[place] as usize]))
+}
+
+/// How long or how far, in a few words.
+pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
+    let held_for = duration(lasting_us);
+    match (verdict.kind, &verdict.listed, &verdict.held) {
+        (Divergence::Ghost, ..) => format!("ghost · held {held_for} after a read without it"),
+        (Divergence::Missing, Some(listed), _) => {
+            format!("missing · in LIST at {}", version(listed))
+        }
+        (Divergence::Missing, None, _) => format!("missing · for {held_for}"),
+        (Divergence::Stale, Some(listed), Some(held)) => {
+            format!(
+                "stale · {held_for} · holds {}, LIST {}",
+                version(held),
+                version(listed)
+            )
+        }
+        (Divergence::Stale | Divergence::Unknown, ..) => format!("stale · {held_for}"),
+        (Divergence::ListOlder, ..) => format!("list older · {held_for}"),
+    }
+}

@@ -1,0 +1,110 @@
+//! The density strip of a collapsed watch: columns aligned to powers of two of microseconds.
+
+use watchscope_model::Time;
+
+use super::{Drawer, Layer};
+use crate::scene::{Column, Primitive, Px, STRIP_COLUMN_PX};
+use crate::store::WatchTrace;
+use crate::tokens::Token;
+
+/// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded.
+const HEIGHT_FROM: [u32; 34] = [
+    1, 1, 1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 28, 36, 47, 62, 81, 106, 138, 181, 236, 308, 402,
+    525, 686, 896, 1170, 1527, 1994, 2603, 3398, 4437, 5792,
+];
+
+/// Height of a column that stands for `count` marks.
+fn height_px(count: u32, limit: u8) -> u8 {
+    let height = HEIGHT_FROM.partition_point(|&least| least <= count);
+    (height as u8).min(limit)
+}
+
+/// Colours from the bottom up.
+const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
+
+impl Drawer<'_> {
+    /// Columns of a watch's changes, standing on `bottom`.
+    pub(super) fn strip(&mut self, trace: &WatchTrace, bottom: Px, limit: u8) {
+        let marks = &trace.marks;
+        let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
+        let from = Time(self.left.0.div_euclid(column_us) * column_us);
+        let range = marks.place_at(from)..marks.place_at(Time(self.right.0.saturating_add(1)));
+        let start = self.scene.columns.len() as u32;
+        let mut column = i64::MIN;
+        let mut counts = [0_u32; 3];
+        for place in range {
+            let Some(class) = marks.kind[place].class() else {
+                continue;
+            };
+            let here = marks.at[place].div_euclid(column_us);
+            if here != column {
+                self.push_column(column, column_us, counts, limit);
+                (column, counts) = (here, [0; 3]);
+            }
+            counts[class] += 1;
+        }
+        self.push_column(column, column_us, counts, limit);
+        let columns = start..self.scene.columns.len() as u32;
+        if !columns.is_empty() {
+            self.push(
+                Layer::Change,
+                Primitive::Strip {
+                    bottom,
+                    columns,
+                    inks: INKS,
+                    opacity: 85,
+                },
+            );
+        }
+    }
+
+    fn push_column(
+        &mut self,
+        column: i64,
+        column_us: i64,
+        [added, modified, deleted]: [u32; 3],
+        limit: u8,
+    ) {
+        let total = added + modified + deleted;
+        if total == 0 {
+            return;
+        }
+        let height = height_px(total, limit);
+        let share = |count: u32| {
+            if count == 0 {
+                0
+            } else {
+                (u64::from(height) * u64::from(count) / u64::from(total)).max(1) as u8
+            }
+        };
+        // What is rare keeps its pixel; what is most gives way.
+        let (low, mid) = (share(deleted), share(added));
+        let top = height.saturating_sub(low + mid);
+        let heights = if modified > 0 {
+            [low, mid, top.max(1)]
+        } else {
+            [low, height.saturating_sub(low), 0]
+        };
+        let heights = if modified == 0 && added == 0 {
+            [height, 0, 0]
+        } else {
+            heights
+        };
+        let x = self.x(Time(column * column_us)).floor();
+        self.scene.columns.push(Column { x, heights });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_grows_with_the_logarithm_of_its_count_and_stops_at_the_row() {
+        let heights: Vec<u8> = [0, 1, 3, 10, 100, 1_000, 100_000]
+            .map(|count| height_px(count, 40))
+            .into();
+        assert_eq!(heights, [0, 4, 6, 10, 18, 27, 34]);
+        assert_eq!(height_px(1_000, 14), 14);
+    }
+}

@@ -1,0 +1,246 @@
+//! The resourceVersion trace of a watch: a step line, with its jumps and reversals.
+
+use watchscope_model::Time;
+
+use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record, within};
+use crate::format::{number, text_width};
+use crate::glyph::Glyph;
+use crate::id::LaneId;
+use crate::lanes::Row;
+use crate::scene::{Align, Primitive, Px, Step, Stroke, Target};
+use crate::store::{NO_VERSION, WatchTrace};
+use crate::tokens::Token;
+
+/// Jumps nearer than this are drawn without a number.
+const STEPS_APART: Px = Px::whole(6);
+
+/// The points of one epoch's trace that show: the value at the left edge, then each change.
+struct Line {
+    points: Vec<(Time, u64)>,
+    end: Time,
+}
+
+/// What the values are scaled to.
+#[derive(Clone, Copy)]
+struct Scale {
+    low: u64,
+    high: u64,
+    top: Px,
+    bottom: Px,
+}
+
+impl Scale {
+    fn y(self, value: u64) -> Px {
+        let span = self.high - self.low;
+        if span == 0 {
+            return self.top + (self.bottom - self.top).half();
+        }
+        let share = value.saturating_sub(self.low) as f64 / span as f64;
+        self.bottom - Px::from_f64(share * (self.bottom - self.top).to_f64())
+    }
+}
+
+impl Drawer<'_> {
+    pub(super) fn version_row(&mut self, row: &Row) {
+        let LaneId::Version(watch) = row.id else {
+            return;
+        };
+        let traces = self.watch_traces(watch);
+        let lines: Vec<Line> = traces
+            .iter()
+            .map(|&(epoch, trace)| self.line(epoch, trace))
+            .collect();
+        let values = || {
+            lines
+                .iter()
+                .flat_map(|line| line.points.iter().map(|point| point.1))
+        };
+        let (Some(low), Some(high)) = (values().min(), values().max()) else {
+            return;
+        };
+        let (y, bottom) = (self.y(row), self.y(row) + row.height);
+        let scale = Scale {
+            low,
+            high,
+            top: y + Px::whole(6),
+            bottom: bottom - Px::whole(6),
+        };
+        for line in &lines {
+            self.version_line(line, scale, bottom - Px::whole(1));
+        }
+        let last = lines.iter().rev().find_map(|line| line.points.last());
+        if let Some(&(_, value)) = last
+            && high > low
+        {
+            let look = TextLook::plain(Token::Text2)
+                .over(Token::StreamFill)
+                .aligned(Align::End);
+            let under = scale.y(value) + Px::whole(15);
+            let text_y = if under < bottom - Px::whole(3) {
+                under
+            } else {
+                scale.y(value) - Px::whole(4)
+            };
+            let x = self.end_x - Px::whole(6);
+            self.text(Layer::Change, x, text_y, number(value), look);
+        }
+        if let Some(&(at, value)) = lines.iter().find_map(|line| line.points.first()) {
+            let x = self.x(at).max(Px::ZERO) + Px::whole(6);
+            let over = scale.y(value) - Px::whole(4);
+            let text_y = if over > y + Px::whole(11) {
+                over
+            } else {
+                scale.y(value) + Px::whole(14)
+            };
+            let width = text_width(&number(value), 11, 400);
+            if x + width + width < self.end_x {
+                let look = TextLook::plain(Token::Text3).over(Token::StreamFill);
+                self.text(Layer::Change, x, text_y, number(value), look);
+            }
+        }
+        for (epoch, trace) in traces {
+            self.version_steps(row, epoch, trace, scale);
+        }
+    }
+
+    fn line(&self, epoch: EpochView<'_>, trace: &WatchTrace) -> Line {
+        let marks = &trace.marks;
+        let left = self.picture.view.left();
+        let from = marks.place_at(left);
+        let to = marks.place_at(Time(self.right.0.saturating_add(1)));
+        let moves = |place: &usize| {
+            marks.kind[*place].moves_version() && marks.version[*place] != NO_VERSION
+        };
+        let mut points = Vec::new();
+        // What was so at the left edge: by the last mark before it, or by what a later chapter opened with.
+        let before = (0..from)
+            .rev()
+            .find(moves)
+            .map(|place| (marks.seq(place), marks.version[place]));
+        let openings = &trace.openings[..trace
+            .openings
+            .partition_point(|point| point.moment.at < left)];
+        let opened = openings
+            .last()
+            .and_then(|point| Some((point.moment.seq, point.seen?)));
+        if let Some((_, value)) = before.max(opened) {
+            points.push((left, value));
+        }
+        for place in (from..to).filter(moves) {
+            points.push((Time(marks.at[place]), marks.version[place]));
+        }
+        Line {
+            points,
+            end: epoch.end,
+        }
+    }
+
+    fn version_line(&mut self, line: &Line, scale: Scale, floor: Px) {
+        let Some(&(start, value)) = line.points.first() else {
+            return;
+        };
+        let x0 = self.x(start).max(-SPILL);
+        let mut at = scale.y(value);
+        let mut steps = vec![Step::Move(x0, at)];
+        let mut points = line.points[1..].iter().peekable();
+        while let Some(&(time, value)) = points.next() {
+            let x = self.x(time);
+            // All of one px column is one stroke from its least to its greatest value.
+            let column = x.floor();
+            let (mut least, mut most, mut last) = (value, value, value);
+            while let Some(&&(time, value)) = points.peek()
+                && self.x(time).floor() == column
+            {
+                (least, most, last) = (least.min(value), most.max(value), value);
+                points.next();
+            }
+            steps.push(Step::Line(x, at));
+            for value in [least, most, last] {
+                let y = scale.y(value);
+                if y != at {
+                    steps.push(Step::Line(x, y));
+                    at = y;
+                }
+            }
+        }
+        let end = self.x(line.end).min(self.width + SPILL);
+        steps.push(Step::Line(end, at));
+        let stroke = self.scene.path(&steps);
+        steps.extend([Step::Line(end, floor), Step::Line(x0, floor), Step::Close]);
+        let fill = self.scene.path(&steps);
+        let under = Some(Token::StreamFill);
+        self.push(
+            Layer::Version,
+            Primitive::Path {
+                steps: fill,
+                fill: under,
+                stroke: None,
+                opacity: 60,
+            },
+        );
+        let pen = Some(Stroke::solid(Token::Version, Px(96)));
+        self.push(
+            Layer::Version,
+            Primitive::Path {
+                steps: stroke,
+                fill: None,
+                stroke: pen,
+                opacity: 100,
+            },
+        );
+    }
+
+    /// Jumps and reversals, each with its signed delta where there is room.
+    fn version_steps(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, scale: Scale) {
+        let mut drawn = -SPILL - STEPS_APART;
+        let mut words_from = -SPILL;
+        for step in within(&trace.steps, |step| step.moment.at, self.left, self.right) {
+            let x = self.x(step.moment.at);
+            if x < drawn + STEPS_APART {
+                continue;
+            }
+            drawn = x;
+            let place = trace.marks.place_of(step.moment.seq);
+            let value = trace
+                .marks
+                .version
+                .get(place)
+                .copied()
+                .filter(|&value| value != NO_VERSION);
+            let y = scale.y(value.unwrap_or(scale.low));
+            let (glyph, words, text_y) = if step.back {
+                (
+                    Glyph::Reversal,
+                    format!("−{}", number(step.by)),
+                    self.y(row) + row.height - Px::whole(6),
+                )
+            } else {
+                (
+                    Glyph::Jump,
+                    format!("+{}", number(step.by)),
+                    self.y(row) + Px::whole(15),
+                )
+            };
+            let nudge = if step.back { HALF } else { -HALF };
+            let mark = GlyphMark::new(glyph, x, y + nudge, 12, self.ground(row));
+            self.glyph(
+                Layer::Error,
+                mark,
+                row.id,
+                Target::Record(record(epoch, step.moment.seq)),
+            );
+            let width = text_width(&words, 11, 600);
+            let right = x - Px::whole(12);
+            if x >= Px::ZERO && right - width >= words_from {
+                let look = TextLook::strong(glyph.ink())
+                    .over(self.ground(row))
+                    .aligned(Align::End);
+                self.text(Layer::Error, right, text_y, words, look);
+                words_from = x + Px::whole(8);
+            }
+        }
+    }
+}
+
+/// How far a notch stands beside the line it is on.
+const HALF: Px = Px::whole(1);

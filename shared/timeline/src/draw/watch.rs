@@ -1,0 +1,536 @@
+//! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
+
+use watchscope_model::Time;
+use watchscope_model::vocabulary::Cause;
+
+use super::{Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer, SPILL, TextLook, record, within};
+use crate::format::{duration, number, text_width, version};
+use crate::glyph::Glyph;
+use crate::id::{LaneId, WatchId};
+use crate::lanes::{Row, RowKind};
+use crate::scene::{Align, Hatch, Px, Step, StretchKind, Stroke, Target};
+use crate::store::{Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
+use crate::tokens::Token;
+
+/// A lost gap wider than this is hatched more quietly.
+const WIDE: Px = Px::whole(200);
+/// Torn ends nearer than this are drawn as ticks.
+const TORN_APART: Px = Px::whole(8);
+/// ERROR diamonds nearer than this are drawn as ticks.
+const ERRORS_APART: Px = Px::whole(6);
+
+impl Drawer<'_> {
+    /// What covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
+    pub(super) fn watch_group(&mut self, watch: WatchId) {
+        let rows = &self.picture.rows.rows;
+        let of_watch = |row: &&Row| row.id.watch() == Some(watch) && !row.pinned;
+        let (Some(first), Some(last)) =
+            (rows.iter().find(of_watch), rows.iter().rev().find(of_watch))
+        else {
+            return;
+        };
+        let ys = (
+            self.y(first).max(-SPILL),
+            (self.y(last) + last.height).min(self.picture.height + SPILL),
+        );
+        let collapsed = first.expanded == Some(false);
+        // The row under the watch's own that says what was missed; its own if there is no other.
+        let words_row = rows
+            .iter()
+            .filter(of_watch)
+            .find(|row| row.kind == RowKind::Object)
+            .unwrap_or(first);
+        let words_y = self.y(words_row) + words_row.height.half() + Px::whole(4);
+        for (epoch, trace) in self.watch_traces(watch) {
+            self.gaps(watch, epoch, trace, ys, words_y, collapsed);
+            self.losses(watch, epoch, trace, ys);
+            self.lists(watch, epoch, trace, ys);
+            self.error_lines(trace, ys);
+        }
+    }
+
+    fn gaps(
+        &mut self,
+        watch: WatchId,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        ys: (Px, Px),
+        words_y: Px,
+        collapsed: bool,
+    ) {
+        for span in trace.gaps.in_sequence(self.left, self.right) {
+            let (x0, mut x1) = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
+            if x1 < -SPILL {
+                continue;
+            }
+            x1 = x1.max(x0 + LEAST);
+            let xs = (x0, x1);
+            match span.what.outcome {
+                Some(GapOutcome {
+                    resumed: false,
+                    lost,
+                }) => {
+                    self.fill(Layer::Gap, xs, ys, Token::LostGround);
+                    let hatch = match x1 - x0 {
+                        _ if collapsed => Hatch::LostStrip,
+                        width if width > WIDE => Hatch::LostWide,
+                        _ => Hatch::Lost,
+                    };
+                    self.hatch(Layer::Gap, xs, ys, hatch);
+                    for x in [x0, x1] {
+                        let x = x.floor() - HAIR;
+                        self.fill(Layer::Gap, (x, x + Px::whole(2)), ys, Token::Lost);
+                    }
+                    let words = match lost {
+                        Some(lost) => format!("missed: {}", number(lost)),
+                        None => "missed: unknown".to_string(),
+                    };
+                    let look = TextLook::strong(Token::Text1).over(Token::LostGround);
+                    self.label_inside(Layer::Error, xs, words_y, &words, look);
+                }
+                _ => {
+                    self.fill(Layer::Gap, xs, ys, Token::Ground0);
+                    self.hatch(Layer::Gap, xs, ys, Hatch::Resumed);
+                }
+            }
+            let target = Target::Stretch(StretchKind::Gap, record(epoch, span.start.seq));
+            self.hit(xs, ys, LaneId::Watch(watch), target);
+        }
+    }
+
+    fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        let mut drawn = -SPILL;
+        for loss in within(&trace.losses, |loss| loss.moment.at, self.left, self.right) {
+            let x = self.x(loss.moment.at).floor();
+            let xs = (x, x + Px::whole(6));
+            if x < drawn {
+                continue;
+            }
+            self.hatch(Layer::Error, xs, ys, Hatch::Own);
+            self.hit(
+                xs,
+                ys,
+                LaneId::Watch(watch),
+                Target::Record(record(epoch, loss.moment.seq)),
+            );
+            drawn = x + LEAST;
+        }
+    }
+
+    /// Double rules of relists, over all lanes the watch feeds.
+    fn lists(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        let mut drawn = -SPILL;
+        for list in within(&trace.lists, |list| list.moment.at, self.left, self.right) {
+            let x = self.x(list.moment.at).floor();
+            if !list.relist || x < drawn {
+                continue;
+            }
+            for offset in [0, 4] {
+                let x = x + Px::whole(offset);
+                self.fill(Layer::Rule, (x, x + Px::whole(2)), ys, Token::List);
+            }
+            self.explains(Glyph::Relist);
+            let xs = (x, x + Px::whole(6));
+            self.hit(
+                xs,
+                ys,
+                LaneId::Watch(watch),
+                Target::Record(record(epoch, list.moment.seq)),
+            );
+            drawn = x + LEAST;
+        }
+    }
+
+    /// The full-height lines of ERROR events.
+    fn error_lines(&mut self, trace: &WatchTrace, ys: (Px, Px)) {
+        let mut drawn = -SPILL - LEAST;
+        for error in within(
+            &trace.errors,
+            |error| error.moment.at,
+            self.left,
+            self.right,
+        ) {
+            let x = self.x(error.moment.at).floor();
+            if x >= drawn + LEAST {
+                self.fill(Layer::Error, (x, x + HAIR), ys, Token::Error);
+                drawn = x;
+            }
+        }
+    }
+
+    /// The watch's own row.
+    pub(super) fn watch_row(&mut self, row: &Row) {
+        let LaneId::Watch(watch) = row.id else {
+            return;
+        };
+        let y = self.y(row);
+        for (epoch, trace) in self.watch_traces(watch) {
+            let label_from = self.list_labels(row, trace);
+            let mut torn = -SPILL - TORN_APART;
+            for span in trace.streams.in_sequence(self.left, self.right) {
+                self.stream(row, epoch, trace, span, &mut torn, &label_from);
+            }
+            self.phases(row, epoch, trace);
+            self.bookmarks(row, epoch, trace);
+            if row.expanded == Some(false) {
+                let limit = (row.height - Px::whole(13)).to_f64() as u8;
+                self.strip(trace, y + row.height - Px::whole(5), limit);
+            }
+            self.audits(row, epoch, trace);
+            self.errors(row, epoch, trace);
+        }
+    }
+
+    /// The label behind each relist that shows; returns where labels stand, so that others keep clear.
+    fn list_labels(&mut self, row: &Row, trace: &WatchTrace) -> Vec<(Px, Px)> {
+        let mut taken: Vec<(Px, Px)> = Vec::new();
+        let lists = within(
+            &trace.lists,
+            |list| list.moment.at,
+            self.picture.view.left(),
+            self.right,
+        );
+        for list in lists.iter().filter(|list| list.relist) {
+            let x = self.x(list.moment.at) + Px::whole(10);
+            let words = list_words(list);
+            let width = text_width(&words, 11, 400);
+            if taken
+                .last()
+                .is_none_or(|&(_, right)| right <= x - Px::whole(12))
+                && x + width < self.end_x
+            {
+                let y = self.label_y(row);
+                self.text(
+                    Layer::Error,
+                    x,
+                    y,
+                    words,
+                    TextLook::plain(Token::Text1).over(Token::StreamFill),
+                );
+                taken.push((x, x + width + Px::whole(4)));
+            }
+        }
+        taken
+    }
+
+    fn label_y(&self, row: &Row) -> Px {
+        self.y(row) + row.height.half() + Px::whole(5)
+    }
+
+    fn stream(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        span: &Span<StreamSpan>,
+        torn: &mut Px,
+        taken: &[(Px, Px)],
+    ) {
+        let (y, bottom) = (
+            self.y(row) + Px::whole(5),
+            self.y(row) + row.height - Px::whole(5),
+        );
+        let x0 = self.x(span.start.at);
+        let x1 = self.x(span.end_at(epoch.end)).max(x0 + Px::whole(2));
+        if x1 < -SPILL {
+            return;
+        }
+        self.fill(Layer::Stream, (x0, x1), (y, bottom), Token::StreamFill);
+        self.fill(
+            Layer::Stream,
+            (x0, x1),
+            (y, y + Px::whole(2)),
+            Token::Stream,
+        );
+        self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
+        let target = Target::Stretch(StretchKind::Stream, record(epoch, span.start.seq));
+        self.hit((x0, x1), (y, bottom), row.id, target);
+        if row.expanded != Some(false) || row.height > Px::whole(20) {
+            self.stream_label(row, span, (x0, x1), taken);
+        }
+        if let (Some(end), Some((fall, _))) = (span.end, trace.fall(&span.what)) {
+            self.fall(fall, x1, (y, bottom), torn);
+            let area = (x1 - Px::whole(4), x1 + Px::whole(4));
+            self.hit(
+                area,
+                (y, bottom),
+                row.id,
+                Target::Record(record(epoch, end.seq)),
+            );
+        }
+    }
+
+    fn stream_label(
+        &mut self,
+        row: &Row,
+        span: &Span<StreamSpan>,
+        (x0, x1): (Px, Px),
+        taken: &[(Px, Px)],
+    ) {
+        let stream = &span.what;
+        let mut words = format!("stream {}", stream.stream);
+        let mut full = words.clone();
+        if let Some(from) = &stream.from {
+            full.push_str(&format!(" · from {}", version(from)));
+        }
+        if let Some(timeout_ms) = stream.timeout_ms {
+            full.push_str(&format!(" · timeout {} s", timeout_ms / 1_000));
+        }
+        // Right of a relist's own label, or before it.
+        let from = x0.max(Px::ZERO);
+        let in_way = taken
+            .iter()
+            .find(|&&(left, right)| right > from && left < from + Px::whole(120));
+        let x0 = in_way.map_or(x0, |&(_, right)| right);
+        let y = self.label_y(row);
+        let look = TextLook::plain(Token::Text2);
+        if in_way.is_some() {
+            (words, full) = (format!("· {words}"), format!("· {full}"));
+        }
+        let limit = taken
+            .iter()
+            .map(|&(left, _)| left - Px::whole(14))
+            .filter(|&left| left > x0)
+            .min();
+        let xs = (x0, limit.map_or(x1, |limit| limit.min(x1)));
+        if !self.label_inside(Layer::Stream, xs, y, &full, look) {
+            self.label_inside(Layer::Stream, xs, y, &words, look);
+        }
+    }
+
+    /// How a plateau falls says how the stream ended.
+    fn fall(&mut self, fall: Fall, x: Px, (y, bottom): (Px, Px), torn: &mut Px) {
+        match fall {
+            Fall::Square => {
+                self.fill(
+                    Layer::Stream,
+                    (x - Px::whole(2), x),
+                    (y, bottom),
+                    Token::Stream,
+                );
+                self.explains(Glyph::EndNormal);
+            }
+            Fall::Fade => {
+                for (dx, dy) in [(1, 1), (3, 6), (5, 11)] {
+                    let at = (x + Px::whole(dx), x + Px::whole(dx + 2));
+                    let from = y + Px::whole(dy);
+                    self.fill(Layer::Rule, at, (from, from + Px::whole(2)), Token::Stream);
+                }
+                self.explains(Glyph::EndUnknown);
+            }
+            Fall::Torn if x < *torn + TORN_APART => {
+                self.fill(
+                    Layer::Rule,
+                    (x - HAIR, x + Px::whole(2)),
+                    (y, bottom),
+                    Token::Error,
+                );
+            }
+            Fall::Torn => {
+                self.tear(x, (y, bottom), Token::Ground0);
+                *torn = x;
+            }
+        }
+    }
+
+    /// A torn end at x, over the height of what is torn.
+    pub(super) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) {
+        let quarter = Px((bottom - y).0 / 4);
+        let at = |dx: i32, steps: i32| (x + Px::whole(dx), Px(y.0 + quarter.0 * steps));
+        self.fill(
+            Layer::Stream,
+            (x - Px::whole(5), x + Px::whole(7)),
+            (y, bottom),
+            ground,
+        );
+        let points = [at(4, 1), at(-3, 2), at(4, 3)];
+        let start = y + HAIR;
+        let mut steps = vec![Step::Move(x - Px::whole(5), start), Step::Line(x, start)];
+        steps.extend(points.map(|(x, y)| Step::Line(x, y)));
+        steps.push(Step::Line(x, bottom));
+        self.stroke(
+            Layer::Rule,
+            &steps,
+            Stroke::solid(Token::Error, Px::whole(2)),
+        );
+        self.explains(Glyph::EndAbnormal);
+    }
+
+    /// The diamonds and codes of ERROR events.
+    fn errors(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+        let mid = self.y(row) + row.height.half();
+        let mut drawn = -SPILL - ERRORS_APART;
+        let mut tick = drawn;
+        let mut code_from = -SPILL;
+        for error in within(
+            &trace.errors,
+            |error| error.moment.at,
+            self.left,
+            self.right,
+        ) {
+            let x = self.x(error.moment.at);
+            let target = Target::Record(record(epoch, error.moment.seq));
+            if x < drawn + ERRORS_APART {
+                if x >= tick + LEAST {
+                    let ys = (mid - Px::whole(5), mid + Px::whole(5));
+                    self.fill(Layer::Error, (x - HAIR, x + Px::whole(2)), ys, Token::Error);
+                    self.hit((x - HAIR, x + Px::whole(2)), ys, row.id, target);
+                    tick = x;
+                }
+                continue;
+            }
+            (drawn, tick) = (x, x);
+            let is_lost = |at: Time| {
+                trace.gaps.in_sequence(at, at).iter().any(|span| {
+                    span.what.outcome.is_some_and(|outcome| !outcome.resumed)
+                        && span.start.at <= at
+                        && span.end.is_some_and(|end| end.at >= at)
+                })
+            };
+            let ground = if is_lost(error.moment.at) {
+                Token::LostGround
+            } else {
+                self.ground(row)
+            };
+            self.glyph(
+                Layer::Error,
+                GlyphMark::new(Glyph::Error, x, mid, 12, ground),
+                row.id,
+                target,
+            );
+            let code = error.code.to_string();
+            let width = text_width(&code, 11, 700);
+            let right = x - Px::whole(10);
+            if x >= Px::ZERO && right - width >= code_from {
+                let look = TextLook {
+                    weight: 700,
+                    ..TextLook::plain(Token::Error)
+                };
+                let look = look.over(ground).aligned(Align::End);
+                self.text(Layer::Error, right, mid + Px::whole(4), code, look);
+                code_from = x + Px::whole(6);
+            }
+        }
+    }
+
+    /// Ticks standing on the plateau.
+    fn bookmarks(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+        let y = self.y(row) + HAIR;
+        let marks = &trace.marks;
+        let mut drawn = -SPILL - LEAST;
+        for place in marks.place_at(self.left)..marks.place_at(Time(self.right.0.saturating_add(1)))
+        {
+            let glyph = marks.kind[place].glyph();
+            if !matches!(glyph, Glyph::Bookmark | Glyph::InitialEnd) {
+                continue;
+            }
+            let x = self.x(Time(marks.at[place])).floor();
+            let is_end = glyph == Glyph::InitialEnd;
+            if x < drawn + LEAST && !is_end {
+                continue;
+            }
+            drawn = x;
+            self.fill(
+                Layer::Change,
+                (x, x + Px::whole(2)),
+                (y, y + Px::whole(4)),
+                Token::Bookmark,
+            );
+            if is_end {
+                let bar = (x - Px::whole(2), x + Px::whole(4));
+                self.fill(Layer::Change, bar, (y, y + Px::whole(2)), Token::Bookmark);
+            }
+            self.explains(glyph);
+            let area = (x - Px::whole(2), x + Px::whole(4));
+            let target = Target::Record(record(epoch, marks.seq(place)));
+            self.hit(area, (y - HAIR, y + Px::whole(5)), row.id, target);
+        }
+    }
+
+    /// Audit reads, low in the body of the plateau.
+    fn audits(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+        let y = self.y(row) + row.height - Px::whole(10);
+        let mut drawn = -SPILL - SPILL;
+        for audit in within(
+            &trace.audits,
+            |audit| audit.moment.at,
+            self.left,
+            self.right,
+        ) {
+            let x = self.x(audit.moment.at);
+            let differs = &*audit.outcome == "differs";
+            if x < drawn + ERRORS_APART && !differs {
+                continue;
+            }
+            drawn = x;
+            let glyph = if differs {
+                Glyph::ReadDiffers
+            } else {
+                Glyph::ReadAgrees
+            };
+            let mut mark = GlyphMark::new(glyph, x, y, 10, Token::StreamFill);
+            if &*audit.outcome == "cannot-tell" {
+                mark.ink = Token::Line3;
+            }
+            let layer = if differs {
+                Layer::Divergence
+            } else {
+                Layer::Change
+            };
+            self.glyph(
+                layer,
+                mark,
+                row.id,
+                Target::Record(record(epoch, audit.moment.seq)),
+            );
+        }
+    }
+}
+
+/// `LIST 214 items +0 ~2 −2`.
+pub(crate) fn list_words(list: &ListMark) -> String {
+    format!(
+        "LIST {} items +{} ~{} −{}",
+        number(list.items),
+        number(list.added),
+        number(list.changed),
+        number(list.removed)
+    )
+}
+
+/// What an end is called beside a torn connection.
+pub(crate) fn cause_words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::End => "ended",
+        Cause::Eof => "closed without the body's end",
+        Cause::EofInFrame => "closed inside a frame",
+        Cause::RstStream => "RST_STREAM",
+        Cause::Goaway => "GOAWAY",
+        Cause::TcpReset => "reset by peer",
+        Cause::Tls => "TLS failed",
+        Cause::IdleTimeout => "idle, given up",
+        Cause::Cancelled => "closed by us",
+        Cause::Decode => "could not be decoded",
+        Cause::ErrorEvent => "ended by ERROR",
+        Cause::Unknown => "ended, cause unknown",
+    }
+}
+
+/// The words of a wait: how long until the next try.
+pub(super) fn next_try(micros: i64) -> String {
+    if micros <= 0 {
+        "trying again".to_string()
+    } else {
+        format!("next try in {}", duration(whole_seconds(micros)))
+    }
+}
+
+/// Rounded up to whole seconds where it is over one, so that a countdown does not flicker.
+fn whole_seconds(micros: i64) -> i64 {
+    const SECOND: i64 = 1_000_000;
+    if micros > SECOND {
+        (micros + SECOND - 1) / SECOND * SECOND
+    } else {
+        micros
+    }
+}

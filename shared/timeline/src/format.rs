@@ -1,0 +1,181 @@
+//! Numbers, durations, times and text widths as the page writes them.
+
+use watchscope_model::Time;
+use watchscope_model::time::{MILLISECOND_US, SECOND_US};
+
+use crate::scene::Px;
+
+/// A number grouped by commas: `88,238,954`.
+#[must_use]
+pub fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A resourceVersion as labels show it: grouped if it is a number, else as it is.
+#[must_use]
+pub fn version(version: &watchscope_model::ResourceVersion) -> String {
+    version.number().map_or_else(|| version.to_string(), number)
+}
+
+/// A duration in at most two units: `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`, `3 h 5 min`, `2 d 4 h`.
+#[must_use]
+pub fn duration(micros: i64) -> String {
+    let micros = micros.max(0);
+    if micros < MILLISECOND_US {
+        return format!("{micros} µs");
+    }
+    if micros < SECOND_US {
+        return format!("{} ms", micros / MILLISECOND_US);
+    }
+    let tenths = micros / (100 * MILLISECOND_US);
+    if tenths < 100 && tenths % 10 != 0 {
+        return format!("{}.{} s", tenths / 10, tenths % 10);
+    }
+    let seconds = micros / SECOND_US;
+    let two = |large: i64, unit: &str, small: i64, small_unit: &str| {
+        if small == 0 {
+            format!("{large} {unit}")
+        } else {
+            format!("{large} {unit} {small} {small_unit}")
+        }
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => two(seconds / 60, "min", seconds % 60, "s"),
+        3_600..86_400 => two(seconds / 3_600, "h", seconds / 60 % 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds / 3_600 % 24, "h"),
+    }
+}
+
+/// Time of day in UTC: `09:35:28`.
+#[must_use]
+pub fn clock(at: Time) -> String {
+    let civil = at.civil();
+    format!("{:02}:{:02}:{:02}", civil.hour, civil.minute, civil.second)
+}
+
+/// Time of day in UTC with milliseconds: `09:35:28.911`.
+#[must_use]
+pub fn clock_ms(at: Time) -> String {
+    format!("{}.{:03}", clock(at), at.civil().micros / 1_000)
+}
+
+/// Date in UTC: `2026-11-19`.
+#[must_use]
+pub fn date(at: Time) -> String {
+    let civil = at.civil();
+    format!("{:04}-{:02}-{:02}", civil.year, civil.month, civil.day)
+}
+
+/// Time of day with as many decimals as ticks `step_us` apart need; a day's first moment is its date.
+#[must_use]
+pub fn tick(at: Time, step_us: i64) -> String {
+    let civil = at.civil();
+    if step_us >= 86_400 * SECOND_US {
+        return format!("{:02}-{:02}", civil.month, civil.day);
+    }
+    if step_us >= 60 * SECOND_US {
+        return format!("{:02}:{:02}", civil.hour, civil.minute);
+    }
+    if step_us >= SECOND_US {
+        return clock(at);
+    }
+    clock_ms(at)
+}
+
+/// A count with its noun: `1 object`, `2 objects`.
+#[must_use]
+pub fn count(value: u64, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        number(value),
+        if value == 1 { "" } else { "s" }
+    )
+}
+
+/// About how wide a text is; sans faces differ by a few percent, so what must fit gets some px to spare.
+#[must_use]
+pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
+    // Thousandths of the size, by the shapes of a grotesque.
+    let thousandths: i64 = text
+        .chars()
+        .map(|c| match c {
+            ' ' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | '/' | 'i' | 'l' | 'I' | 'j' | 't'
+            | 'f' | '(' | ')' | '[' | ']' | '·' => 278,
+            '-' | 'r' => 333,
+            'm' | 'w' | 'M' | 'W' | '%' => 850,
+            'A'..='Z' | '→' | '≠' | '~' | '+' | '−' | '×' | '–' => 680,
+            'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 500,
+            _ => 556,
+        })
+        .sum();
+    let bold = if weight >= 600 { 106 } else { 100 };
+    Px(i32::try_from(thousandths * i64::from(size) * bold * 64 / 100_000).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_commas() {
+        assert_eq!(number(0), "0");
+        assert_eq!(number(999), "999");
+        assert_eq!(number(88_238_954), "88,238,954");
+    }
+
+    #[test]
+    fn durations_have_at_most_two_units() {
+        let texts: Vec<String> = [
+            12,
+            412_000,
+            1_600_000,
+            28_000_000,
+            30_400_000,
+            163_000_000,
+            11_100_000_000,
+            187_200_000_000,
+            60_000_000,
+        ]
+        .map(duration)
+        .into();
+        assert_eq!(
+            texts,
+            [
+                "12 µs",
+                "412 ms",
+                "1.6 s",
+                "28 s",
+                "30 s",
+                "2 min 43 s",
+                "3 h 5 min",
+                "2 d 4 h",
+                "1 min"
+            ]
+        );
+    }
+
+    #[test]
+    fn times_are_utc_and_ticks_show_what_their_distance_needs() {
+        let at = Time::parse("2026-11-19T09:35:28.911Z").unwrap();
+        assert_eq!(clock_ms(at), "09:35:28.911");
+        assert_eq!(tick(at, 60_000_000), "09:35");
+        assert_eq!(tick(at, 5_000_000), "09:35:28");
+        assert_eq!(tick(at, 10_000), "09:35:28.911");
+        assert_eq!(date(at), "2026-11-19");
+    }
+
+    #[test]
+    fn bold_text_is_wider_and_wide_letters_count_more() {
+        assert!(text_width("abc", 11, 600) > text_width("abc", 11, 400));
+        assert!(text_width("mmm", 11, 400) > text_width("iii", 11, 400));
+    }
+}

@@ -1,0 +1,641 @@
+//! Lanes: which rows the picture has, in which order, how high, and what stands in the tree beside them.
+//!
+//! A row is there if something of it lies in the view, so that objects long gone do not pile up; what is pinned or
+//! selected stays. Rows are ordered by name, whatever came first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use watchscope_model::vocabulary::{Divergence, Severity};
+use watchscope_model::{Text, Time, WatchName};
+
+use crate::glyph::Glyph;
+use crate::id::{LaneId, ObjectId, WatchId};
+use crate::scene::Px;
+use crate::store::{Store, WatchTrace};
+use crate::tokens::Token;
+use crate::view::View;
+
+/// A watch with more objects than this starts collapsed.
+const COLLAPSE_OVER: usize = 24;
+
+/// How high rows are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Density {
+    /// Many lanes on a screen.
+    #[default]
+    Compact,
+    /// Larger rows and glyphs.
+    Comfortable,
+}
+
+/// What kind of row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// The findings of all watches.
+    Findings,
+    /// A watch; its rows hang under it.
+    Watch,
+    /// The connections of a watch.
+    Connection,
+    /// The resourceVersion trace of a watch.
+    Version,
+    /// An object.
+    Object,
+}
+
+/// A row of the picture and of the tree beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Which lane.
+    pub id: LaneId,
+    /// What kind.
+    pub kind: RowKind,
+    /// Top edge, from the top of all rows.
+    pub y: Px,
+    /// Height.
+    pub height: Px,
+    /// Side of its glyphs, in whole px.
+    pub glyph_size: u8,
+    /// Where its name begins in the tree, in px.
+    pub indent_px: u8,
+    /// What stands before the name, quieter: `shop/`.
+    pub prefix: Text,
+    /// Its name. Hostile: show as text.
+    pub name: Text,
+    /// The figure on its right: events loaded, or objects.
+    pub count: Option<u64>,
+    /// For a watch: whether its rows are shown.
+    pub expanded: Option<bool>,
+    /// The worst thing in it, as a mark in the tree.
+    pub mark: Option<(Glyph, Token)>,
+    /// Whether the watch and the truth have parted here.
+    pub diverged: bool,
+    /// Whether it is pinned to the top.
+    pub pinned: bool,
+}
+
+impl Row {
+    /// Bottom edge.
+    #[must_use]
+    pub fn bottom(&self) -> Px {
+        self.y + self.height
+    }
+}
+
+/// All rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+    /// Height of all together.
+    pub height: Px,
+    /// How many lanes the filter hides.
+    pub hidden: usize,
+}
+
+impl Rows {
+    /// The row of a lane.
+    #[must_use]
+    pub fn find(&self, lane: LaneId) -> Option<&Row> {
+        self.rows.iter().find(|row| row.id == lane)
+    }
+
+    /// The row at a y from the top of all rows.
+    #[must_use]
+    pub fn at(&self, y: Px) -> Option<&Row> {
+        let place = self.rows.partition_point(|row| row.bottom() <= y);
+        self.rows.get(place).filter(|row| row.y <= y)
+    }
+
+    /// The places of the rows that show between two y.
+    #[must_use]
+    pub fn window(&self, top: Px, bottom: Px) -> std::ops::Range<usize> {
+        let from = self.rows.partition_point(|row| row.bottom() <= top);
+        let to = self.rows.partition_point(|row| row.y < bottom);
+        from..to.max(from)
+    }
+}
+
+/// What the person chose: collapsed lanes, pins, filter, density.
+#[derive(Clone, Debug, Default)]
+pub struct Lanes {
+    /// How high rows are.
+    pub density: Density,
+    /// The selected lane: it stays, whatever the view.
+    pub selected: Option<LaneId>,
+    filter: Filter,
+    expanded: BTreeMap<WatchName, bool>,
+    pinned: BTreeSet<LaneId>,
+}
+
+/// Words a lane must or must not have, as typed: `cart -lease kind≠events`.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Filter {
+    text: String,
+    terms: Vec<(Term, bool)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Term {
+    Word(String),
+    Kind(String),
+}
+
+impl Filter {
+    fn parse(text: &str) -> Self {
+        let term = |word: &str| -> Option<(Term, bool)> {
+            for (separator, wanted) in [("!=", false), ("≠", false), ("=", true), (":", true)] {
+                if let Some((key, value)) = word.split_once(separator)
+                    && matches!(key, "kind" | "resource")
+                {
+                    return Some((Term::Kind(value.to_lowercase()), wanted));
+                }
+            }
+            let (word, wanted) = match word.strip_prefix(['-', '!']) {
+                Some(rest) => (rest, false),
+                None => (word, true),
+            };
+            (!word.is_empty()).then(|| (Term::Word(word.to_lowercase()), wanted))
+        };
+        Self {
+            text: text.trim().to_string(),
+            terms: text.split_whitespace().filter_map(term).collect(),
+        }
+    }
+
+    /// Whether a watch may be shown at all: its kind, and no word that forbids it.
+    fn allows_watch(&self, watch: &WatchName) -> bool {
+        self.terms.iter().all(|(term, wanted)| match term {
+            Term::Kind(kind) => is_kind(watch.resource(), kind) == *wanted,
+            Term::Word(word) => *wanted || !watch.as_str().to_lowercase().contains(word),
+        })
+    }
+
+    /// Whether a lane of an allowed watch may be shown.
+    fn allows(&self, watch: &WatchName, object: Option<&watchscope_model::Object>) -> bool {
+        self.terms.iter().all(|(term, wanted)| match term {
+            Term::Kind(_) => true,
+            Term::Word(word) => {
+                let in_object = object.is_some_and(|object| {
+                    object.name.to_lowercase().contains(word)
+                        || object
+                            .namespace
+                            .as_deref()
+                            .is_some_and(|namespace| namespace.to_lowercase() == *word)
+                });
+                (in_object || watch.as_str().to_lowercase().contains(word)) == *wanted
+            }
+        })
+    }
+}
+
+/// Whether a resource is of a kind as people write it: plural, singular, with or without group.
+fn is_kind(resource: &str, kind: &str) -> bool {
+    let plural = resource.split(['.', '?', '#']).next().unwrap_or(resource);
+    resource == kind
+        || plural == kind
+        || plural.strip_suffix('s') == Some(kind)
+        || plural.strip_suffix("es") == Some(kind)
+        || plural
+            .strip_suffix("ies")
+            .is_some_and(|stem| kind.strip_suffix('y') == Some(stem))
+}
+
+/// The order of an object's rows and whether they show.
+struct Found {
+    objects: Vec<(ObjectId, bool, u64)>,
+    hidden: usize,
+}
+
+impl Lanes {
+    /// Shows only lanes that fit: words a name must have, `-word` it must not, `kind=pods`, `kind≠events`.
+    pub fn set_filter(&mut self, text: &str) {
+        self.filter = Filter::parse(text);
+    }
+
+    /// The filter as typed.
+    #[must_use]
+    pub fn filter(&self) -> &str {
+        &self.filter.text
+    }
+
+    /// Shows or hides the rows under a watch.
+    pub fn set_expanded(&mut self, store: &Store, watch: WatchId, expanded: bool) {
+        self.expanded
+            .insert(store.names().watch_name(watch).clone(), expanded);
+    }
+
+    /// Turns the rows under a watch on or off.
+    pub fn toggle(&mut self, store: &Store, watch: WatchId) {
+        let name = store.names().watch_name(watch).clone();
+        let expanded = self.expanded.get(&name).copied().unwrap_or(true);
+        self.expanded.insert(name, !expanded);
+    }
+
+    /// Shows or hides the rows under all watches.
+    pub fn set_all_expanded(&mut self, store: &Store, expanded: bool) {
+        for &watch in store.names().watches_by_name() {
+            self.set_expanded(store, watch, expanded);
+        }
+    }
+
+    /// Pins a lane to the top, or lets it go.
+    pub fn set_pinned(&mut self, lane: LaneId, pinned: bool) {
+        if pinned {
+            self.pinned.insert(lane);
+        } else {
+            self.pinned.remove(&lane);
+        }
+    }
+
+    /// The rows for a view. Remembers which watches it found small enough to start expanded.
+    pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
+        let (left, right) = (view.left(), view.right().min(now));
+        let mut builder = RowBuilder {
+            density: self.density,
+            rows: Rows::default(),
+        };
+        builder.findings(store);
+        for &lane in &self.pinned {
+            builder.pinned(store, lane, left, right);
+        }
+        for &watch in store.names().watches_by_name() {
+            let traces: Vec<&WatchTrace> = store
+                .epochs()
+                .iter()
+                .filter_map(|epoch| epoch.trace.watch(watch))
+                .collect();
+            if !traces.iter().any(|trace| is_wanted(trace, left, right))
+                && self.selected_watch() != Some(watch)
+            {
+                continue;
+            }
+            let name = store.names().watch_name(watch);
+            if !self.filter.allows_watch(name) {
+                builder.rows.hidden += 1;
+                continue;
+            }
+            let known = self.expanded.get(name).copied();
+            // Whether the objects matter at all: a collapsed watch under no filter is one row.
+            let found = (known != Some(false) || !self.filter.terms.is_empty())
+                .then(|| self.objects(store, watch, &traces, left, right));
+            let expanded = known.unwrap_or_else(|| {
+                let small = found
+                    .as_ref()
+                    .is_none_or(|found| found.objects.len() <= COLLAPSE_OVER);
+                if traces.iter().any(|trace| !trace.objects.is_empty()) {
+                    self.expanded.insert(name.clone(), small);
+                }
+                small
+            });
+            let found = found.unwrap_or(Found {
+                objects: Vec::new(),
+                hidden: 0,
+            });
+            builder.rows.hidden += found.hidden;
+            if found.objects.is_empty() && !self.filter.allows(name, None) {
+                builder.rows.hidden += 1;
+                continue;
+            }
+            builder.watch(store, watch, &traces, expanded, (left, right));
+            if expanded {
+                builder.under_watch(store, watch, &found.objects);
+            }
+        }
+        builder.rows
+    }
+
+    fn selected_watch(&self) -> Option<WatchId> {
+        self.selected.and_then(LaneId::watch)
+    }
+
+    /// The objects of a watch that have something in the view and pass the filter.
+    fn objects(
+        &self,
+        store: &Store,
+        watch: WatchId,
+        traces: &[&WatchTrace],
+        left: Time,
+        right: Time,
+    ) -> Found {
+        let name = store.names().watch_name(watch);
+        let mut found = Found {
+            objects: Vec::new(),
+            hidden: 0,
+        };
+        for &object in store.names().objects_by_name(watch) {
+            let lane = LaneId::Object(watch, object);
+            let mut shown = self.selected == Some(lane);
+            let (mut diverged, mut count) = (false, 0);
+            for trace in traces {
+                let Some(object) = trace.objects.get(object.0 as usize) else {
+                    continue;
+                };
+                count += object.marks.len() as u64;
+                let lives = |start: Time, end: Time| start <= right && end >= left;
+                let diverges = object
+                    .verdicts
+                    .all()
+                    .iter()
+                    .any(|span| lives(span.start.at, span.end_at(right)));
+                diverged |= diverges;
+                shown |= diverges
+                    || object
+                        .lives
+                        .all()
+                        .iter()
+                        .any(|span| lives(span.start.at, span.end_at(right)))
+                    || has_mark(trace, &object.marks, left, right);
+            }
+            if !shown || self.pinned.contains(&lane) {
+                continue;
+            }
+            if self
+                .filter
+                .allows(name, Some(store.names().object_at(watch, object)))
+            {
+                found.objects.push((object, diverged, count));
+            } else {
+                found.hidden += 1;
+            }
+        }
+        found
+    }
+}
+
+/// Whether a watch is wanted at some time between `left` and `right`.
+fn is_wanted(trace: &WatchTrace, left: Time, right: Time) -> bool {
+    let Some(started) = trace.started else {
+        return false;
+    };
+    let stopped = trace
+        .phases
+        .all()
+        .last()
+        .filter(|span| span.what.phase == watchscope_model::vocabulary::Phase::Stopped)
+        .map(|span| span.start.at);
+    started.at <= right && stopped.is_none_or(|at| at >= left)
+}
+
+/// Whether one of an object's marks lies between `left` and `right`.
+fn has_mark(trace: &WatchTrace, marks: &[u32], left: Time, right: Time) -> bool {
+    let place = marks.partition_point(|&mark| trace.marks.at[mark as usize] < left.0);
+    marks
+        .get(place)
+        .is_some_and(|&mark| trace.marks.at[mark as usize] <= right.0)
+}
+
+struct RowBuilder {
+    density: Density,
+    rows: Rows,
+}
+
+impl RowBuilder {
+    fn push(
+        &mut self,
+        id: LaneId,
+        kind: RowKind,
+        diverged: bool,
+        prefix: &str,
+        name: Text,
+        count: Option<u64>,
+    ) -> &mut Row {
+        let compact = self.density == Density::Compact;
+        let (height, glyph_size) = match (kind, diverged) {
+            (RowKind::Findings | RowKind::Watch, _) => (if compact { 26 } else { 32 }, 12),
+            (RowKind::Connection, _) => (if compact { 20 } else { 24 }, 12),
+            (RowKind::Version, _) => (if compact { 40 } else { 56 }, 12),
+            (RowKind::Object, false) => {
+                (if compact { 18 } else { 24 }, if compact { 10 } else { 12 })
+            }
+            (RowKind::Object, true) => {
+                (if compact { 26 } else { 30 }, if compact { 12 } else { 14 })
+            }
+        };
+        let indent_px = match kind {
+            RowKind::Findings | RowKind::Watch => 12,
+            RowKind::Connection | RowKind::Version | RowKind::Object => 44,
+        };
+        let y = self.rows.height;
+        self.rows.height = y + Px::whole(height);
+        self.rows.rows.push(Row {
+            id,
+            kind,
+            y,
+            height: Px::whole(height),
+            glyph_size,
+            indent_px,
+            prefix: prefix.into(),
+            name,
+            count,
+            expanded: None,
+            mark: None,
+            diverged,
+            pinned: false,
+        });
+        self.rows.rows.last_mut().expect("a row was just pushed")
+    }
+
+    fn findings(&mut self, store: &Store) {
+        let spans = store
+            .epochs()
+            .iter()
+            .flat_map(|epoch| epoch.trace.findings.all());
+        let (mut count, mut worst) = (0, None);
+        for span in spans {
+            count += 1;
+            if span.is_live() {
+                worst = worst.max(Some(span.what.severity));
+            }
+        }
+        if count == 0 {
+            return;
+        }
+        let row = self.push(
+            LaneId::Findings,
+            RowKind::Findings,
+            false,
+            "",
+            "Findings".into(),
+            Some(count),
+        );
+        row.mark = match worst {
+            Some(Severity::Divergence) => Some((Glyph::Ghost, Token::Divergence)),
+            Some(Severity::Error) => Some((Glyph::Error, Token::Error)),
+            _ => None,
+        };
+    }
+
+    fn watch(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        traces: &[&WatchTrace],
+        expanded: bool,
+        (left, right): (Time, Time),
+    ) {
+        let name = store.names().watch_name(watch);
+        let (prefix, rest) = match name.namespace() {
+            "-" => ("", name.resource()),
+            namespace => (namespace, name.resource()),
+        };
+        let prefix = if prefix.is_empty() {
+            String::new()
+        } else {
+            format!("{prefix}/")
+        };
+        let count = traces
+            .iter()
+            .map(|trace| {
+                trace
+                    .objects
+                    .iter()
+                    .map(|object| object.marks.len() as u64)
+                    .sum::<u64>()
+            })
+            .sum();
+        let mark = worst_mark(traces, left, right);
+        let row = self.push(
+            LaneId::Watch(watch),
+            RowKind::Watch,
+            false,
+            &prefix,
+            rest.into(),
+            Some(count),
+        );
+        row.expanded = Some(expanded);
+        row.mark = mark;
+    }
+
+    fn under_watch(&mut self, store: &Store, watch: WatchId, objects: &[(ObjectId, bool, u64)]) {
+        self.push(
+            LaneId::Connection(watch),
+            RowKind::Connection,
+            false,
+            "",
+            "connection".into(),
+            None,
+        );
+        self.push(
+            LaneId::Version(watch),
+            RowKind::Version,
+            false,
+            "",
+            "resourceVersion".into(),
+            None,
+        );
+        for &(object, diverged, count) in objects {
+            self.object(store, watch, object, diverged, count);
+        }
+    }
+
+    fn object(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        object: ObjectId,
+        diverged: bool,
+        count: u64,
+    ) -> &mut Row {
+        let place = store.names().object_at(watch, object);
+        let name = store.names().watch_name(watch);
+        let everywhere = name.namespace() == "*";
+        let prefix = match &place.namespace {
+            Some(namespace) if everywhere => format!("{namespace}/"),
+            _ => String::new(),
+        };
+        let lane = LaneId::Object(watch, object);
+        let row = self.push(
+            lane,
+            RowKind::Object,
+            diverged,
+            &prefix,
+            place.name.clone(),
+            Some(count),
+        );
+        row.mark = diverged
+            .then(|| {
+                let traces = store
+                    .epochs()
+                    .iter()
+                    .filter_map(|epoch| epoch.trace.watch(watch));
+                let verdicts = traces
+                    .filter_map(|trace| Some(trace.objects.get(object.0 as usize)?.verdicts.all()));
+                verdicts
+                    .flatten()
+                    .last()
+                    .map(|span| (divergence_glyph(span.what.kind), Token::Divergence))
+            })
+            .flatten();
+        row
+    }
+
+    fn pinned(&mut self, store: &Store, lane: LaneId, left: Time, right: Time) {
+        let LaneId::Object(watch, object) = lane else {
+            return;
+        };
+        let traces = store
+            .epochs()
+            .iter()
+            .filter_map(|epoch| epoch.trace.watch(watch));
+        let (mut count, mut diverged) = (0, false);
+        for trace in traces.filter_map(|trace| trace.objects.get(object.0 as usize)) {
+            count += trace.marks.len() as u64;
+            diverged |= trace
+                .verdicts
+                .all()
+                .iter()
+                .any(|span| span.start.at <= right && span.end_at(right) >= left);
+        }
+        let prefix = format!("{} ", store.names().watch_name(watch));
+        let row = self.object(store, watch, object, diverged, count);
+        row.pinned = true;
+        row.indent_px = 12;
+        row.prefix = prefix.into();
+    }
+}
+
+/// The worst thing between `left` and `right`, as a mark beside the watch's name.
+fn worst_mark(traces: &[&WatchTrace], left: Time, right: Time) -> Option<(Glyph, Token)> {
+    let within = |at: Time| at >= left && at <= right;
+    let diverged = traces
+        .iter()
+        .flat_map(|trace| &trace.objects)
+        .flat_map(|object| object.verdicts.all());
+    if let Some(span) = diverged
+        .filter(|span| span.start.at <= right && span.end_at(right) >= left)
+        .last()
+    {
+        return Some((divergence_glyph(span.what.kind), Token::Divergence));
+    }
+    let refused = traces
+        .iter()
+        .flat_map(|trace| trace.phases.in_sequence(left, right))
+        .any(|span| {
+            span.what.phase == watchscope_model::vocabulary::Phase::Refused
+                && span.start.at <= right
+                && span.end_at(right) >= left
+        });
+    let error = traces
+        .iter()
+        .flat_map(|trace| &trace.errors)
+        .any(|error| within(error.moment.at));
+    let lost = traces
+        .iter()
+        .flat_map(|trace| trace.gaps.in_sequence(left, right))
+        .any(|span| {
+            span.what.outcome.is_some_and(|outcome| !outcome.resumed)
+                && span.end.is_some_and(|end| within(end.at))
+        });
+    (refused || error || lost).then_some((Glyph::Error, Token::Error))
+}
+
+/// The glyph of a divergence.
+pub(crate) fn divergence_glyph(kind: Divergence) -> Glyph {
+    match kind {
+        Divergence::Ghost => Glyph::Ghost,
+        Divergence::Missing => Glyph::Missing,
+        Divergence::ListOlder => Glyph::ListOlder,
+        Divergence::Stale | Divergence::Unknown => Glyph::Stale,
+    }
+}

@@ -1,0 +1,698 @@
+//! All the page holds of a log: encoded chapters, and the traces drawn from them, epoch by epoch.
+//!
+//! ```text
+//!   Welcome ─► ring_begins     Snapshot ─► snapshot ─┐
+//!   Segment ─► segment        Chapter ──► chapter ──┴─► Epoch { chapters (bytes), trace (columns), state (fold) }
+//! ```
+//!
+//! What is loaded, not loaded yet, expired and never known are different things, and [`Store::coverage`] tells them
+//! apart. Bounded by a byte budget: when it is exceeded the oldest chapters are dropped, and their time then counts
+//! as [`Coverage::Dropped`].
+
+mod marks;
+mod names;
+mod spans;
+mod trace;
+
+use watchscope_model::codec::{ChapterReader, DecodeError, decode_chapter, split_frame};
+use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchName};
+
+pub(crate) use self::marks::NO_VERSION;
+pub(crate) use self::names::Names;
+pub(crate) use self::spans::Span;
+pub(crate) use self::trace::{
+    Fall, FindingSpan, GapOutcome, ListMark, ObjectTrace, PhaseSpan, StreamSpan, Trace,
+    VerdictSpan, WatchTrace,
+};
+use crate::id::{LaneId, ObjectId, RecordId, WatchId};
+
+/// Bytes the page may hold of logs, unless told otherwise.
+pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
+
+/// The budget is looked at each time this share of it was taken in.
+const WEIGH_SHARE: usize = 256;
+
+/// Data that the store cannot take.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The bytes are damaged or not what was announced.
+    #[error("cannot read what the server sent: {0}; reload the page")]
+    Decode(#[from] DecodeError),
+    /// A segment came before any snapshot.
+    #[error("a segment came before any snapshot; reload the page")]
+    NoSnapshot,
+    /// A chapter is of an epoch the store has never seen.
+    #[error("a chapter of the unknown epoch {0} came; reload the page")]
+    UnknownEpoch(EpochId),
+}
+
+/// What is known of a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// All records are here.
+    Loaded,
+    /// The server has records that are not here yet.
+    NotLoaded,
+    /// The server no longer has them.
+    Expired,
+    /// They were here and were dropped for want of room.
+    Dropped,
+    /// watchscope did not run, or lost them.
+    Lost,
+}
+
+/// A stretch of time and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its beginning.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+    /// What is known of it.
+    pub coverage: Coverage,
+}
+
+/// A run of records held as it came.
+#[derive(Debug)]
+struct Chapter {
+    first: Seq,
+    last: Seq,
+    from: Time,
+    to: Time,
+    bytes: Vec<u8>,
+}
+
+/// The live end of an epoch.
+#[derive(Debug)]
+struct Live {
+    reader: ChapterReader,
+    state: State,
+}
+
+/// One run of the log's writer.
+#[derive(Debug)]
+pub(crate) struct Epoch {
+    log: LogId,
+    id: EpochId,
+    /// In the order of their seqs; what is between two of them is not loaded.
+    chapters: Vec<Chapter>,
+    pub(crate) trace: Trace,
+    live: Option<Live>,
+    /// The first record the server keeps, and its time.
+    ring_first: Option<(Seq, Time)>,
+    /// Until here chapters were dropped for want of room.
+    dropped_to: Option<Time>,
+}
+
+/// All the page holds of a log.
+#[derive(Debug)]
+pub struct Store {
+    epochs: Vec<Epoch>,
+    names: Names,
+    budget_bytes: usize,
+    /// Bytes taken in since the budget was last looked at.
+    unweighed_bytes: usize,
+    version: u64,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new(DEFAULT_BUDGET_BYTES)
+    }
+}
+
+impl Store {
+    /// An empty store that holds at most about `budget_bytes`.
+    #[must_use]
+    pub fn new(budget_bytes: usize) -> Self {
+        Self {
+            epochs: Vec::new(),
+            names: Names::default(),
+            budget_bytes,
+            unweighed_bytes: 0,
+            version: 0,
+        }
+    }
+
+    /// Takes a head snapshot (the frame behind `Snapshot`): the live log goes on from here.
+    ///
+    /// An unknown epoch begins a new one: all that is open in the old one ends at the seam.
+    ///
+    /// # Errors
+    /// If the frame cannot be read; the store is then as before.
+    pub fn snapshot(&mut self, frame: &[u8]) -> Result<(), StoreError> {
+        let (reader, opening) = ChapterReader::open(frame)?;
+        self.version += 1;
+        let state = opening.state;
+        let known = self
+            .epochs
+            .iter()
+            .position(|epoch| epoch.id == opening.epoch);
+        let place = known.unwrap_or_else(|| {
+            if let Some(old) = self.epochs.last_mut() {
+                old.end_live();
+            }
+            self.epochs.push(Epoch::new(opening.log, opening.epoch));
+            self.epochs.len() - 1
+        });
+        let epoch = &mut self.epochs[place];
+        if epoch
+            .live
+            .as_ref()
+            .is_none_or(|live| live.state.seq != state.seq)
+        {
+            epoch.end_live();
+        }
+        epoch.trace.go_live(&state, &mut self.names);
+        epoch
+            .chapters
+            .retain(|chapter| chapter.first <= chapter.last);
+        epoch.chapters.push(Chapter {
+            first: state.seq.next(),
+            last: state.seq,
+            from: state.at,
+            to: state.at,
+            bytes: frame.to_vec(),
+        });
+        epoch.live = Some(Live { reader, state });
+        Ok(())
+    }
+
+    /// Takes the next live segment; returns how many records were in it.
+    ///
+    /// # Errors
+    /// If there is no snapshot to go on from or the frame cannot be read; the page then connects anew.
+    pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
+        let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
+        let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
+        let records = live.reader.segment(frame)?;
+        self.version += 1;
+        let chapter = epoch.chapters.last_mut().ok_or(StoreError::NoSnapshot)?;
+        for record in records.iter().flatten() {
+            if live.state.seq == Seq(0) {
+                chapter.from = record.at;
+            }
+            epoch.trace.absorb(record, &mut live.state, &mut self.names);
+            chapter.to = record.at;
+        }
+        chapter.last = Seq(live.reader.next_seq().0 - 1);
+        chapter.bytes.extend_from_slice(frame);
+        self.make_room(frame.len());
+        Ok(records.len())
+    }
+
+    /// Takes a chapter of the past (the frames behind `Chapter`); returns how many of its records were new.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of an epoch the store does not have; the store is then as before.
+    pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
+        let (opening, records) = decode_chapter(bytes)?;
+        let epoch = self
+            .epochs
+            .iter_mut()
+            .find(|epoch| epoch.id == opening.epoch)
+            .ok_or_else(|| StoreError::UnknownEpoch(opening.epoch.clone()))?;
+        let (Some(first), Some(last)) = (records.first(), records.last()) else {
+            return Ok(0);
+        };
+        let (first, last, first_at, to) = (first.seq, last.seq, first.at, last.at);
+        if epoch
+            .chapters
+            .iter()
+            .any(|chapter| chapter.first <= last && first <= chapter.last)
+        {
+            return Ok(0);
+        }
+        self.version += 1;
+        let mut state = opening.state;
+        let from = if state.seq == Seq(0) {
+            first_at
+        } else {
+            state.at
+        };
+        let mut trace = Trace::seeded(&state, to, &mut self.names);
+        for record in &records {
+            trace.absorb(record, &mut state, &mut self.names);
+        }
+        epoch.trace.merge(trace);
+        let place = epoch
+            .chapters
+            .partition_point(|chapter| chapter.first < first);
+        epoch.chapters.insert(
+            place,
+            Chapter {
+                first,
+                last,
+                from,
+                to,
+                bytes: bytes.to_vec(),
+            },
+        );
+        self.make_room(bytes.len());
+        Ok(records.len())
+    }
+
+    /// The server keeps records from `first` on, taken at `at` (of `Welcome`).
+    pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
+        if let Some(epoch) = self.epochs.iter_mut().find(|other| other.id == *epoch) {
+            epoch.ring_first = Some((first, at));
+            self.version += 1;
+        }
+    }
+
+    /// Records up to `last` are no longer at the server (of `Expired` and `Heartbeat`).
+    pub fn expired(&mut self, last: Seq) {
+        let Some(epoch) = self.epochs.last_mut() else {
+            return;
+        };
+        let first = last.next();
+        if epoch.ring_first.is_none_or(|(known, _)| known < first) {
+            // The time is known if the record is here; else that of the next one that is.
+            let at = epoch
+                .chapters
+                .iter()
+                .find(|chapter| chapter.last >= first)
+                .map_or(Time(0), |chapter| {
+                    if chapter.first <= first {
+                        chapter.from
+                    } else {
+                        chapter.to
+                    }
+                });
+            let at = epoch.ring_first.map_or(at, |(_, known)| known.max(at));
+            epoch.ring_first = Some((first, at));
+            self.version += 1;
+        }
+    }
+
+    /// Changes whenever the picture may.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The fold at the head of the live log.
+    #[must_use]
+    pub fn state(&self) -> Option<&State> {
+        self.epochs.last()?.live.as_ref().map(|live| &live.state)
+    }
+
+    /// What `Hello` tells: log, epoch and the last record of the last whole segment.
+    #[must_use]
+    pub fn resume_point(&self) -> Option<(LogId, EpochId, Seq)> {
+        let epoch = self.epochs.last()?;
+        let live = epoch.live.as_ref()?;
+        Some((
+            epoch.log.clone(),
+            epoch.id.clone(),
+            Seq(live.reader.next_seq().0 - 1),
+        ))
+    }
+
+    /// What to ask for next, so that the past down to `left` is loaded; nothing if it is, or cannot be.
+    #[must_use]
+    pub fn backfill(&self, left: Time) -> Option<(LogId, EpochId, Seq)> {
+        let epoch = self.epochs.last()?;
+        let ring_first = epoch.ring_first.map_or(Seq(1), |(first, _)| first);
+        // From the newest chapter down: the first one with a hole before it.
+        for (place, chapter) in epoch.chapters.iter().enumerate().rev() {
+            if chapter.from <= left {
+                return None;
+            }
+            let after = place
+                .checked_sub(1)
+                .map_or(Seq(0), |before| epoch.chapters[before].last);
+            let room = epoch
+                .dropped_to
+                .is_none_or(|dropped| dropped < chapter.from);
+            if after.next() < chapter.first && chapter.first > ring_first {
+                return room.then(|| (epoch.log.clone(), epoch.id.clone(), chapter.first));
+            }
+        }
+        None
+    }
+
+    /// A record, decoded anew from its chapter; nothing if it is not here.
+    #[must_use]
+    pub fn record(&self, id: RecordId) -> Option<Record> {
+        let epoch = self.epochs.get(id.epoch as usize)?;
+        let chapter = epoch
+            .chapters
+            .iter()
+            .find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
+        let (head, mut rest) = split_frame(&chapter.bytes).ok()?;
+        let (mut reader, _) = ChapterReader::open(head.bytes).ok()?;
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest).ok()?;
+            let first = reader.next_seq();
+            let records = reader.segment(frame.bytes).ok()?;
+            if reader.next_seq() > id.seq {
+                let place = usize::try_from(id.seq.0.checked_sub(first.0)?).ok()?;
+                return records.into_iter().nth(place)?;
+            }
+            rest = after;
+        }
+        None
+    }
+
+    /// The epoch of a record, for requests about it.
+    #[must_use]
+    pub fn epoch_of(&self, id: RecordId) -> Option<&EpochId> {
+        self.epochs.get(id.epoch as usize).map(|epoch| &epoch.id)
+    }
+
+    /// A lane's watch and object, by name.
+    #[must_use]
+    pub fn lane_names(&self, lane: LaneId) -> (Option<&WatchName>, Option<&Object>) {
+        let watch = lane.watch().map(|watch| self.names.watch_name(watch));
+        let object = match lane {
+            LaneId::Object(watch, object) => Some(&**self.names.object_at(watch, object)),
+            _ => None,
+        };
+        (watch, object)
+    }
+
+    /// The lane of an object of a watch, if it was ever met.
+    #[must_use]
+    pub fn find_lane(
+        &self,
+        watch: &WatchName,
+        object: Option<&std::sync::Arc<Object>>,
+    ) -> Option<LaneId> {
+        let watch = self.names.find_watch(watch)?;
+        match object {
+            Some(object) => Some(LaneId::Object(
+                watch,
+                self.names.find_object(watch, object)?,
+            )),
+            None => Some(LaneId::Watch(watch)),
+        }
+    }
+
+    /// The version of an object before the one a record brought: for the difference in the detail panel.
+    #[must_use]
+    pub fn previous_of_object(&self, lane: LaneId, id: RecordId) -> Option<RecordId> {
+        let LaneId::Object(watch, object) = lane else {
+            return None;
+        };
+        let (trace, marks) = self.object_marks(id.epoch, watch, object)?;
+        let place = marks
+            .partition_point(|&mark| trace.marks.seq(mark as usize) < id.seq)
+            .checked_sub(1)?;
+        Some(RecordId {
+            epoch: id.epoch,
+            seq: trace.marks.seq(marks[place] as usize),
+        })
+    }
+
+    /// The record after (`forward`) or before `id` in a lane: an object's change, or any mark of a watch.
+    #[must_use]
+    pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
+        let seqs = self.lane_seqs(lane, id.epoch)?;
+        let place = if forward {
+            seqs.partition_point(|&seq| seq <= id.seq)
+        } else {
+            seqs.partition_point(|&seq| seq < id.seq).checked_sub(1)?
+        };
+        seqs.get(place).map(|&seq| RecordId {
+            epoch: id.epoch,
+            seq,
+        })
+    }
+
+    /// The last record in a lane at or before a time.
+    #[must_use]
+    pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
+        let number = self.epochs.len().checked_sub(1)? as u32;
+        (0..=number).rev().find_map(|epoch| {
+            let seqs = self.lane_seqs(lane, epoch)?;
+            let place = seqs.partition_point(|&seq| {
+                self.at_of(lane, epoch, seq)
+                    .is_some_and(|other| other <= at)
+            });
+            place.checked_sub(1).map(|place| RecordId {
+                epoch,
+                seq: seqs[place],
+            })
+        })
+    }
+
+    /// The time of a mark in a lane.
+    fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
+        let trace = &self.epochs.get(epoch as usize)?.trace;
+        match lane.watch() {
+            Some(watch) => {
+                let marks = &trace.watch(watch)?.marks;
+                let place = marks.place_of(seq);
+                (place < marks.len()).then(|| Time(marks.at[place]))
+            }
+            None => trace
+                .raised
+                .iter()
+                .find(|raised| raised.0.seq == seq)
+                .map(|raised| raised.0.at),
+        }
+    }
+
+    fn lane_seqs(&self, lane: LaneId, epoch: u32) -> Option<Vec<Seq>> {
+        let trace = &self.epochs.get(epoch as usize)?.trace;
+        Some(match lane {
+            LaneId::Findings => trace.raised.iter().map(|raised| raised.0.seq).collect(),
+            LaneId::Object(watch, object) => {
+                let (trace, marks) = self.object_marks(epoch, watch, object)?;
+                marks
+                    .iter()
+                    .map(|&mark| trace.marks.seq(mark as usize))
+                    .collect()
+            }
+            LaneId::Watch(watch) | LaneId::Connection(watch) | LaneId::Version(watch) => {
+                let marks = &trace.watch(watch)?.marks;
+                (0..marks.len()).map(|place| marks.seq(place)).collect()
+            }
+        })
+    }
+
+    fn object_marks(
+        &self,
+        epoch: u32,
+        watch: WatchId,
+        object: ObjectId,
+    ) -> Option<(&WatchTrace, &[u32])> {
+        let trace = self.epochs.get(epoch as usize)?.trace.watch(watch)?;
+        Some((trace, &trace.objects.get(object.0 as usize)?.marks))
+    }
+
+    /// How many records are loaded.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
+        chapters
+            .map(|chapter| {
+                chapter
+                    .last
+                    .0
+                    .saturating_add(1)
+                    .saturating_sub(chapter.first.0)
+            })
+            .sum()
+    }
+
+    /// About how many bytes are held, encoded chapters included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.epochs.iter().map(Epoch::bytes).sum()
+    }
+
+    /// The time of the last record.
+    #[must_use]
+    pub fn head_at(&self) -> Option<Time> {
+        self.epochs
+            .last()?
+            .chapters
+            .last()
+            .map(|chapter| chapter.to)
+    }
+
+    /// The last line of a narrator or person, with its record.
+    #[must_use]
+    pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
+        let number = self.epochs.len().checked_sub(1)?;
+        let (moment, text) = self.epochs[number].trace.notes.last()?;
+        Some((
+            RecordId {
+                epoch: number as u32,
+                seq: moment.seq,
+            },
+            moment.at,
+            text,
+        ))
+    }
+
+    /// Where one epoch ended and the next began.
+    #[must_use]
+    pub fn seams(&self) -> Vec<Time> {
+        self.epochs
+            .iter()
+            .skip(1)
+            .filter_map(Epoch::begins)
+            .collect()
+    }
+
+    /// The stretches of time from the oldest known to `now`, in order, and what is known of each.
+    #[must_use]
+    pub fn coverage(&self, now: Time) -> Vec<Stretch> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for (number, epoch) in self.epochs.iter().enumerate() {
+            let is_last = number + 1 == self.epochs.len();
+            let mut floor = stretches.last().map_or(Time(0), |last| last.to);
+            if number > 0
+                && let Some(begins) = epoch.begins().filter(|_| epoch.begins_known())
+                && floor < begins
+            {
+                stretches.push(Stretch {
+                    from: floor,
+                    to: begins,
+                    coverage: Coverage::Lost,
+                });
+                floor = begins;
+            }
+            epoch.coverage(floor, is_last.then_some(now), &mut stretches);
+        }
+        stretches
+    }
+
+    pub(crate) fn epochs(&self) -> &[Epoch] {
+        &self.epochs
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Drops the oldest chapters while more than the budget is held; the newest stays.
+    fn make_room(&mut self, taken_bytes: usize) {
+        self.unweighed_bytes += taken_bytes;
+        if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
+            return;
+        }
+        self.unweighed_bytes = 0;
+        let mut bytes = self.bytes();
+        while bytes > self.budget_bytes {
+            let Some(epoch) = self
+                .epochs
+                .iter_mut()
+                .find(|epoch| !epoch.chapters.is_empty())
+            else {
+                return;
+            };
+            if epoch.live.is_some() && epoch.chapters.len() == 1 {
+                return;
+            }
+            let oldest = epoch.chapters.remove(0);
+            epoch.trace.forget(oldest.last, oldest.to);
+            epoch.dropped_to = Some(oldest.to);
+            bytes = bytes.saturating_sub(oldest.bytes.len() * 2);
+        }
+    }
+}
+
+impl Epoch {
+    fn new(log: LogId, id: EpochId) -> Self {
+        Self {
+            log,
+            id,
+            chapters: Vec::new(),
+            trace: Trace::default(),
+            live: None,
+            ring_first: None,
+            dropped_to: None,
+        }
+    }
+
+    /// The live log stops here: what is open is not known to last.
+    fn end_live(&mut self) {
+        if let Some(live) = self.live.take() {
+            self.trace.freeze(live.state.at);
+        }
+    }
+
+    /// The earliest time known of it.
+    pub(crate) fn begins(&self) -> Option<Time> {
+        let chapter = self.chapters.first().map(|chapter| chapter.from);
+        let ring = self.ring_first.map(|(_, at)| at);
+        [chapter, ring]
+            .into_iter()
+            .flatten()
+            .filter(|at| at.0 > 0)
+            .min()
+    }
+
+    /// The time its last record came.
+    pub(crate) fn ends(&self) -> Option<Time> {
+        self.chapters.last().map(|chapter| chapter.to)
+    }
+
+    fn bytes(&self) -> usize {
+        self.chapters
+            .iter()
+            .map(|chapter| chapter.bytes.capacity())
+            .sum::<usize>()
+            + self.trace.bytes()
+    }
+
+    /// Adds what is known from `floor` on.
+    fn coverage(&self, floor: Time, now: Option<Time>, out: &mut Vec<Stretch>) {
+        let mut push = |from: Time, to: Time, coverage: Coverage| {
+            if from >= to {
+                return;
+            }
+            match out.last_mut() {
+                Some(last) if last.coverage == coverage && last.to >= from => {
+                    last.to = last.to.max(to)
+                }
+                _ => out.push(Stretch { from, to, coverage }),
+            }
+        };
+        let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
+        let (mut after, mut cursor) = (Seq(0), floor);
+        if let Some(dropped) = self.dropped_to {
+            push(cursor, dropped, Coverage::Dropped);
+            cursor = cursor.max(dropped);
+        }
+        for (place, chapter) in self.chapters.iter().enumerate() {
+            let begins = chapter.from.max(cursor);
+            let is_hole = after.next() < chapter.first;
+            if is_hole && after.next() < ring_first {
+                let kept = if chapter.first <= ring_first {
+                    begins
+                } else {
+                    ring_at.clamp(cursor, begins)
+                };
+                push(cursor, kept, Coverage::Expired);
+                push(kept, begins, Coverage::NotLoaded);
+            } else if is_hole {
+                let from = if place == 0 {
+                    ring_at.clamp(cursor, begins)
+                } else {
+                    cursor
+                };
+                push(from, begins, Coverage::NotLoaded);
+            }
+            let is_last = place + 1 == self.chapters.len();
+            let to = now
+                .filter(|_| is_last)
+                .map_or(chapter.to, |now| now.max(chapter.to));
+            push(begins, to, Coverage::Loaded);
+            (after, cursor) = (chapter.last, chapter.to.max(cursor));
+        }
+    }
+
+    /// Whether its very beginning is known.
+    fn begins_known(&self) -> bool {
+        self.ring_first.is_some_and(|(first, _)| first == Seq(1))
+            || self
+                .chapters
+                .first()
+                .is_some_and(|chapter| chapter.first == Seq(1))
+    }
+}
