@@ -601,6 +601,8 @@ impl World {
         match definition {
             workload::Definition::Established(value) => {
                 if let Some(resource) = self.kinds.add_custom(value) {
+                    // A changed definition gets a new storage: its watches end and its history begins anew (F17).
+                    self.apiserver.stop_serving(resource);
                     self.with_apiserver(|apiserver, ctx| apiserver.serve(resource, ctx));
                 }
             }

@@ -4,51 +4,81 @@ use serde_json::{Value, json};
 
 use super::status::FieldError;
 use crate::kinds::ResourceType;
-use crate::object::{at, items, number, set, set_default, text};
+use crate::object::{at, items, number, remove, set, set_default, text};
 use crate::random::Random;
 
-/// Fills in what a new object leaves out, as the defaulting of its kind does.
-pub(crate) fn apply(value: &mut Value, kind: &ResourceType, random: &mut Random) {
+/// Prepares a new object: what clients may not set is taken away, what is set once is set.
+pub(crate) fn begin(value: &mut Value, kind: &ResourceType, random: &mut Random) {
     if kind.has_status && kind.kind != "Node" {
-        crate::object::remove(value, &["status"]);
+        remove(value, &["status"]);
     }
+    let status = match kind.kind.as_str() {
+        "Pod" => json!({"phase": "Pending", "qosClass": "BestEffort"}),
+        "Deployment" | "Job" => json!({}),
+        "ReplicaSet" => json!({"replicas": 0}),
+        "Service" => {
+            allocate_cluster_ip(value, random);
+            json!({"loadBalancer": {}})
+        }
+        "Namespace" => {
+            set(value, &["spec", "finalizers"], json!(["kubernetes"]));
+            json!({"phase": "Active"})
+        }
+        "CustomResourceDefinition" => {
+            let finalizer = json!(["customresourcecleanup.apiextensions.k8s.io"]);
+            set(value, &["metadata", "finalizers"], finalizer);
+            json!({"conditions": [], "storedVersions": stored_versions(value)})
+        }
+        _ => return,
+    };
+    set(value, &["status"], status);
+}
+
+/// Fills in what an object leaves out, new or changed, as the defaulting of its kind does.
+pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
+    let mut defaults = |defaults: &[(&str, Value)]| {
+        for (key, default) in defaults {
+            set_default(value, &["spec", key], default.clone());
+        }
+    };
     match kind.kind.as_str() {
         "Pod" => {
+            defaults(&[("serviceAccountName", json!("default"))]);
             pod_spec(value, &["spec"]);
-            set_default(value, &["spec", "serviceAccountName"], json!("default"));
-            set(
-                value,
-                &["status"],
-                json!({"phase": "Pending", "qosClass": "BestEffort"}),
-            );
         }
         "Deployment" => {
-            set_default(value, &["spec", "replicas"], json!(1));
-            set_default(value, &["spec", "revisionHistoryLimit"], json!(10));
-            set_default(value, &["spec", "progressDeadlineSeconds"], json!(600));
-            set_default(
-                value,
-                &["spec", "strategy"],
-                json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}),
-            );
+            defaults(&[
+                ("replicas", json!(1)),
+                ("revisionHistoryLimit", json!(10)),
+                ("progressDeadlineSeconds", json!(600)),
+                (
+                    "strategy",
+                    json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}),
+                ),
+            ]);
             pod_spec(value, &["spec", "template", "spec"]);
-            set(value, &["status"], json!({}));
         }
         "ReplicaSet" => {
-            set_default(value, &["spec", "replicas"], json!(1));
+            defaults(&[("replicas", json!(1))]);
             pod_spec(value, &["spec", "template", "spec"]);
-            set(value, &["status"], json!({"replicas": 0}));
         }
         "Job" => {
-            set_default(value, &["spec", "parallelism"], json!(1));
-            set_default(value, &["spec", "completions"], json!(1));
-            set_default(value, &["spec", "backoffLimit"], json!(6));
-            set_default(value, &["spec", "completionMode"], json!("NonIndexed"));
-            set_default(value, &["spec", "suspend"], json!(false));
+            defaults(&[
+                ("parallelism", json!(1)),
+                ("completions", json!(1)),
+                ("backoffLimit", json!(6)),
+                ("completionMode", json!("NonIndexed")),
+                ("suspend", json!(false)),
+            ]);
             pod_spec(value, &["spec", "template", "spec"]);
-            set(value, &["status"], json!({}));
         }
-        "Service" => service(value, random),
+        "Service" => {
+            defaults(&[
+                ("type", json!("ClusterIP")),
+                ("sessionAffinity", json!("None")),
+            ]);
+            service_ports(value);
+        }
         "Namespace" => {
             let name = json!(text(value, &["metadata", "name"]));
             set(
@@ -56,8 +86,6 @@ pub(crate) fn apply(value: &mut Value, kind: &ResourceType, random: &mut Random)
                 &["metadata", "labels", "kubernetes.io/metadata.name"],
                 name,
             );
-            set(value, &["spec", "finalizers"], json!(["kubernetes"]));
-            set(value, &["status"], json!({"phase": "Active"}));
         }
         "Secret" => secret(value),
         "CustomResourceDefinition" => {
@@ -73,22 +101,8 @@ pub(crate) fn apply(value: &mut Value, kind: &ResourceType, random: &mut Random)
                 json!(format!("{kind}List")),
             );
             set_default(value, &["spec", "conversion"], json!({"strategy": "None"}));
-            let finalizer = json!(["customresourcecleanup.apiextensions.k8s.io"]);
-            set(value, &["metadata", "finalizers"], finalizer);
-            set(
-                value,
-                &["status"],
-                json!({"conditions": [], "storedVersions": stored_versions(value)}),
-            );
         }
         _ => {}
-    }
-}
-
-/// Folds what clients may write in another form: a Secret's stringData.
-pub(crate) fn normalise(value: &mut Value, kind: &ResourceType) {
-    if kind.kind == "Secret" {
-        secret(value);
     }
 }
 
@@ -174,9 +188,7 @@ fn pod_spec(value: &mut Value, path: &[&str]) {
     set(value, path, spec);
 }
 
-fn service(value: &mut Value, random: &mut Random) {
-    set_default(value, &["spec", "type"], json!("ClusterIP"));
-    set_default(value, &["spec", "sessionAffinity"], json!("None"));
+fn allocate_cluster_ip(value: &mut Value, random: &mut Random) {
     if at(value, &["spec", "clusterIP"]).is_none() {
         let ip = format!(
             "10.96.{}.{}",
@@ -186,6 +198,9 @@ fn service(value: &mut Value, random: &mut Random) {
         set(value, &["spec", "clusterIPs"], json!([ip.clone()]));
         set(value, &["spec", "clusterIP"], json!(ip));
     }
+}
+
+fn service_ports(value: &mut Value) {
     if let Some(ports) = value["spec"]["ports"].as_array_mut() {
         for port in ports {
             set_default(port, &["protocol"], json!("TCP"));
@@ -193,13 +208,12 @@ fn service(value: &mut Value, random: &mut Random) {
             set_default(port, &["targetPort"], number);
         }
     }
-    set(value, &["status"], json!({"loadBalancer": {}}));
 }
 
 fn secret(value: &mut Value) {
     use base64::Engine as _;
     set_default(value, &["type"], json!("Opaque"));
-    if let Some(Value::Object(strings)) = crate::object::remove(value, &["stringData"]) {
+    if let Some(Value::Object(strings)) = remove(value, &["stringData"]) {
         for (key, text) in strings {
             let encoded =
                 base64::engine::general_purpose::STANDARD.encode(text.as_str().unwrap_or(""));
@@ -318,7 +332,7 @@ mod tests {
     #[test]
     fn string_data_of_a_secret_becomes_data() {
         let mut secret = json!({"metadata": {"name": "s"}, "stringData": {"password": "x"}});
-        apply(&mut secret, &kind("secrets"), &mut Random::new(1));
+        fill(&mut secret, &kind("secrets"));
         assert_eq!(secret["data"]["password"], "eA==");
         assert_eq!(secret.get("stringData"), None);
         assert_eq!(secret["type"], "Opaque");

@@ -1,7 +1,7 @@
 //! `metadata.managedFields`: who wrote which fields, when, and through which subresource.
 //!
-//! The sets are those of structured-merge-diff without schemas: maps field by field, lists of things with a `name`
-//! or `type` item by item, all else as a whole.
+//! The sets are those of structured-merge-diff without schemas: maps field by field, lists of things with a `uid`,
+//! `name` or `type` item by item, all else as a whole.
 
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,17 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// Notes in `new` that `manager` made what differs from `old`.
-pub(crate) fn record(old: Option<&Value>, new: &mut Value, manager: &Manager, time: &str) {
+///
+/// Where status is a subresource (`has_status`), only its writers manage it.
+pub(crate) fn record(
+    old: Option<&Value>,
+    new: &mut Value,
+    manager: &Manager,
+    has_status: bool,
+    time: &str,
+) {
+    let with_status = !has_status || manager.subresource == "status";
+    let managed = |object: &Value| managed(object, with_status);
     let mut entries: Vec<Value> = old
         .map_or(&[][..], |o| items(o, &["metadata", "managedFields"]))
         .to_vec();
@@ -64,7 +74,7 @@ pub(crate) fn record(old: Option<&Value>, new: &mut Value, manager: &Manager, ti
         .iter()
         .position(is_ours)
         .map_or_else(|| json!({}), |i| entries.remove(i)["fieldsV1"].take());
-    let now = managed(new);
+    let now = self::managed(new, true);
     for entry in &mut entries {
         subtract(&mut entry["fieldsV1"], &changed);
         retain_existing(&mut entry["fieldsV1"], &now);
@@ -88,10 +98,13 @@ pub(crate) fn record(old: Option<&Value>, new: &mut Value, manager: &Manager, ti
 }
 
 /// The object without what nobody manages.
-fn managed(object: &Value) -> Value {
+fn managed(object: &Value, with_status: bool) -> Value {
     let mut map = object.as_object().cloned().unwrap_or_default();
     map.remove("apiVersion");
     map.remove("kind");
+    if !with_status {
+        map.remove("status");
+    }
     if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
         for key in SYSTEM {
             metadata.remove(*key);
@@ -144,7 +157,7 @@ fn difference(old: Option<&Value>, new: &Value) -> Option<Value> {
 
 /// The key by which the items of a list are told apart.
 fn list_key(list: &[Value]) -> Option<&'static str> {
-    ["name", "type"]
+    ["uid", "name", "type"]
         .into_iter()
         .find(|key| !list.is_empty() && list.iter().all(|item| item[*key].is_string()))
 }
@@ -239,7 +252,7 @@ mod tests {
     fn each_writer_owns_what_it_wrote_last() {
         let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"app": "a"}},
             "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
-        record(None, &mut pod, &Manager::new("kubectl-create"), "T1");
+        record(None, &mut pod, &Manager::new("kubectl-create"), true, "T1");
         let mut with_status = pod.clone();
         with_status["status"] =
             json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
@@ -247,6 +260,7 @@ mod tests {
             Some(&pod),
             &mut with_status,
             &Manager::status("kubelet"),
+            true,
             "T2",
         );
         let mut edited = with_status.clone();
@@ -256,6 +270,7 @@ mod tests {
             Some(&with_status),
             &mut edited,
             &Manager::new("kubectl-edit"),
+            true,
             "T3",
         );
         insta::assert_snapshot!(told(&edited), @r#"
@@ -268,10 +283,10 @@ mod tests {
     #[test]
     fn a_write_that_changes_nothing_leaves_the_entries() {
         let mut object = json!({"metadata": {"name": "a"}, "data": {"x": "1"}});
-        record(None, &mut object, &Manager::new("one"), "T1");
+        record(None, &mut object, &Manager::new("one"), false, "T1");
         let before = told(&object);
         let mut again = object.clone();
-        record(Some(&object), &mut again, &Manager::new("two"), "T2");
+        record(Some(&object), &mut again, &Manager::new("two"), false, "T2");
         assert_eq!(told(&again), before);
     }
 }

@@ -315,6 +315,7 @@ impl Apiserver {
         }
         match route {
             Route::Resource(target) => self.resource(id, request, &query, target, direct, ctx),
+            Route::UnknownResource => Err(status::unknown_resource()),
             other => Ok(Outcome::Now(
                 if request.method == "GET" || request.method == "HEAD" {
                     about_itself(&other, request, ctx)
@@ -336,6 +337,7 @@ impl Apiserver {
     ) -> Result<Outcome, ApiError> {
         let form = representation(request, query)?;
         let collection = target.name.is_empty();
+        let in_scope = !target.namespace.is_empty() || !ctx.kinds.get(target.resource).namespaced;
         match request.method.as_str() {
             "GET" if collection && query.flag("watch").unwrap_or(false) => {
                 if direct {
@@ -345,21 +347,14 @@ impl Apiserver {
             }
             "GET" if collection => self.list(id, query, target, form, direct, ctx),
             "GET" => self.get(query, &target, form, ctx),
-            "POST" if collection => write::create(request, query, &target, form, ctx),
+            "POST" if collection && in_scope => write::create(request, query, &target, form, ctx),
             "PUT" if !collection => write::replace(request, query, &target, form, ctx),
             "PATCH" if !collection => write::patch(request, query, &target, form, ctx),
             "DELETE" if !collection && target.subresource.is_empty() => {
                 write::delete(request, query, &target, form, ctx)
             }
             "DELETE" if collection => write::delete_collection(request, query, &target, ctx),
-            method => {
-                let kind = ctx.kinds.get(target.resource);
-                Err(status::method_not_allowed(
-                    &kind.group,
-                    &kind.plural,
-                    method,
-                ))
-            }
+            _ => Err(status::method_not_allowed()),
         }
     }
 
@@ -490,7 +485,7 @@ fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
         Route::OpenApiOf(group, version) => {
             discovery::openapi(ctx.kinds, group, version, &ctx.config.git_version)
         }
-        Route::Resource(_) | Route::Unknown => None,
+        Route::Resource(_) | Route::UnknownResource | Route::Unknown => None,
     };
     match found {
         Some(value) => Answer::json(200, &value),

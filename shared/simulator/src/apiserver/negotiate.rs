@@ -63,7 +63,7 @@ pub(crate) fn representation(request: &Request, query: &Query) -> Result<Represe
         }
     }
     Err(not_acceptable(
-        "only the following media types are accepted: application/json",
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/json;stream=watch",
     ))
 }
 

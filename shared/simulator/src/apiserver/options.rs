@@ -1,6 +1,6 @@
 //! The query parameters of lists and watches, and the rules they must keep (apimachinery `ValidateListOptions`).
 
-use super::status::{ApiError, FieldError, bad_request, invalid};
+use super::status::{ApiError, FieldError, bad_request, invalid, server_error};
 
 /// Query parameters of a list or watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,16 +80,22 @@ impl ListOptions {
         }
     }
 
-    /// The resourceVersion as a number; `None` if unset.
+    /// The resourceVersion as a number; `None` if unset. A malformed one is 400 for a read and, measured on 1.36, 500
+    /// for a watch.
     pub(crate) fn revision(&self) -> Result<Option<u64>, ApiError> {
-        match self.resource_version.as_str() {
-            "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| {
-                bad_request(format!(
-                    "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-                ))
-            }),
-        }
+        let text = match self.resource_version.as_str() {
+            "" => return Ok(None),
+            text => text,
+        };
+        text.parse().map(Some).map_err(|_| {
+            let why =
+                format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
+            if self.watch {
+                server_error(why)
+            } else {
+                bad_request(format!("invalid resource version: {why}"))
+            }
+        })
     }
 
     fn set_defaults(&mut self) {

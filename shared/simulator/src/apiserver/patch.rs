@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::status::{ApiError, FieldError, bad_request, invalid, unsupported_media_type};
+use super::status::{ApiError, bad_request, patch_does_not_fit, unsupported_media_type};
 
 /// A patch, read from a body of a content type.
 #[derive(Debug)]
@@ -34,11 +34,9 @@ impl Patch {
         let mut patched = object.clone();
         match self {
             Patch::Merge(patch) => json_patch::merge(&mut patched, patch),
-            Patch::Json(patch) => json_patch::patch(&mut patched, patch).map_err(|e| {
-                let name = object["metadata"]["name"].as_str().unwrap_or("");
-                let error = FieldError::invalid("patch", &e.path.to_string(), &e.to_string());
-                invalid("", "", name, &[error])
-            })?,
+            Patch::Json(patch) => {
+                json_patch::patch(&mut patched, patch).map_err(|_| patch_does_not_fit())?;
+            }
         }
         Ok(patched)
     }

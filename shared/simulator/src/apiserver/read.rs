@@ -136,6 +136,7 @@ impl Apiserver {
             limit: options.limit,
         };
         let revision = options.revision()?;
+        let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
         let continued = !options.continue_token.is_empty();
         let wanted = if continued {
             if revision.is_some_and(|r| r != 0) {
@@ -151,7 +152,8 @@ impl Apiserver {
                 (None, _) => Wanted::Latest,
                 (Some(r), "Exact") => Wanted::Exactly(r),
                 (Some(0), _) => {
-                    read.limit = 0;
+                    // A cache gives whatever it has; etcd honours the limit.
+                    read.limit = if cached { 0 } else { read.limit };
                     Wanted::AtLeast(0)
                 }
                 (Some(r), "") if options.limit > 0 => Wanted::Exactly(r),
@@ -160,7 +162,6 @@ impl Apiserver {
         };
         self.observe_progress(resource, ctx);
         let current = ctx.etcd.revision();
-        let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
         let from_etcd = |apiserver: &Apiserver, revision: u64, ctx: &Context<'_>| {
             apiserver.list_from_etcd(&read, revision, continued, ctx)
         };

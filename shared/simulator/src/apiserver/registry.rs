@@ -10,6 +10,7 @@ use super::managed_fields::{Manager, record};
 use super::patch::Patch;
 use super::status::{
     ApiError, FieldError, already_exists, bad_request, conflict, forbidden, invalid, not_found,
+    server_error,
 };
 use crate::etcd::Etcd;
 use crate::kinds::{Kinds, ResourceId, ResourceType};
@@ -100,9 +101,8 @@ impl Registry<'_> {
         let kind = self.kinds.get(resource);
         check_type(&mut body, kind)?;
         if !text(&body, &["metadata", "resourceVersion"]).is_empty() {
-            return Err(bad_request(
-                "resourceVersion should not be set on objects to be created",
-            ));
+            let refused = "resourceVersion should not be set on objects to be created";
+            return Err(server_error(refused));
         }
         self.enter_namespace(&mut body, kind, namespace)?;
         let generate = text(&body, &["metadata", "generateName"]).to_owned();
@@ -125,7 +125,8 @@ impl Registry<'_> {
         ] {
             remove(&mut body, &["metadata", key]);
         }
-        defaults::apply(&mut body, kind, self.random);
+        defaults::begin(&mut body, kind, self.random);
+        defaults::fill(&mut body, kind);
         self.validate(&body, kind, &name)?;
         let key = kind.key(namespace, &name);
         if self.etcd.get(&key).is_some() {
@@ -137,7 +138,7 @@ impl Registry<'_> {
         if kind.has_generation {
             set(&mut body, &["metadata", "generation"], json!(1));
         }
-        record(None, &mut body, manager, &time);
+        record(None, &mut body, manager, kind.has_status, &time);
         Ok(self.etcd.put(resource, &key, body, self.now))
     }
 
@@ -209,6 +210,37 @@ impl Registry<'_> {
         let mut new = old.value().clone();
         change(&mut new);
         self.replace(place, &old, new, manager)
+    }
+
+    /// Sets `spec.nodeName` and the condition that says so, as the binding subresource does; no manager is noted.
+    pub(crate) fn bind(&mut self, place: Place<'_>, node: &str) -> Result<Arc<Object>, ApiError> {
+        let old = Arc::clone(self.get(place)?);
+        let mut new = old.value().clone();
+        set(&mut new, &["spec", "nodeName"], json!(node));
+        let condition = json!([{
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": null,
+            "lastTransitionTime": self.wall.seconds(self.now),
+        }]);
+        set(&mut new, &["status", "conditions"], condition);
+        let key = self
+            .kinds
+            .get(place.resource)
+            .key(place.namespace, place.name);
+        Ok(self.etcd.put(place.resource, &key, new, self.now))
+    }
+
+    /// Removes a namespace whose content is gone, as its finalize subresource does.
+    pub(crate) fn finalize_namespace(&mut self, place: Place<'_>) -> Result<Arc<Object>, ApiError> {
+        let old = Arc::clone(self.get(place)?);
+        let mut last = old.value().clone();
+        set(&mut last, &["spec", "finalizers"], json!([]));
+        let key = self
+            .kinds
+            .get(place.resource)
+            .key(place.namespace, place.name);
+        Ok(self.etcd.delete(place.resource, &key, last, self.now))
     }
 
     pub(crate) fn delete(
@@ -299,7 +331,7 @@ impl Registry<'_> {
         } else {
             new
         };
-        defaults::normalise(&mut new, kind);
+        defaults::fill(&mut new, kind);
         for key in [
             "uid",
             "creationTimestamp",
@@ -325,12 +357,8 @@ impl Registry<'_> {
             let generation = number(before, &["metadata", "generation"]).unwrap_or(0);
             set(&mut new, &["metadata", "generation"], json!(generation + 1));
         }
-        record(
-            Some(before),
-            &mut new,
-            manager,
-            &self.wall.seconds(self.now),
-        );
+        let time = self.wall.seconds(self.now);
+        record(Some(before), &mut new, manager, kind.has_status, &time);
         let key = kind.key(place.namespace, place.name);
         let released = old.is_terminating()
             && items(&new, &["metadata", "finalizers"]).is_empty()
@@ -420,10 +448,11 @@ impl Registry<'_> {
 
     fn uid_conflict(&self, kind: &ResourceType, old: &Object, wanted: &str) -> ApiError {
         let why = format!(
-            "Precondition failed: UID in precondition: {wanted}, UID in object meta: {}",
+            "the UID in the precondition ({wanted}) does not match the UID in record ({}). The object might have been \
+             deleted and then recreated",
             old.uid()
         );
-        conflict(&kind.group, &kind.plural, old.name(), &why)
+        conflict("", &kind.kind, old.name(), &why)
     }
 }
 
@@ -441,7 +470,8 @@ fn check_type(body: &mut Value, kind: &ResourceType) -> Result<(), ApiError> {
         given if given == api_version => {}
         given => {
             return Err(bad_request(format!(
-                "the API version in the data ({given}) does not match the expected API version ({api_version})"
+                "{} in version {:?} cannot be handled as a {}: no kind {:?} is registered for version {given:?}",
+                kind.kind, kind.version, kind.kind, kind.kind
             )));
         }
     }

@@ -25,6 +25,8 @@ pub(crate) enum Route {
     OpenApiOf(String, String),
     /// Objects.
     Resource(Target),
+    /// A resource that a served group does not have.
+    UnknownResource,
     /// Nothing that is served.
     Unknown,
 }
@@ -64,14 +66,23 @@ impl Route {
             ["openapi", "v3", "apis", group, version] => {
                 Route::OpenApiOf((*group).to_owned(), (*version).to_owned())
             }
-            ["api", version, rest @ ..] => target("", version, rest, kinds),
-            ["apis", group, version, rest @ ..] => target(group, version, rest, kinds),
+            ["api", version, rest @ ..] => {
+                target("", version, rest, kinds).unwrap_or(Route::UnknownResource)
+            }
+            ["apis", group, version, rest @ ..] => match target(group, version, rest, kinds) {
+                Some(found) => found,
+                None if kinds.served().any(|(_, kind)| kind.group == *group) => {
+                    Route::UnknownResource
+                }
+                None => Route::Unknown,
+            },
             _ => Route::Unknown,
         }
     }
 }
 
-fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
+/// The objects that the path below a group and version names, if they are served.
+fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
     let (namespace, plural, name, subresource) = match *rest {
         ["namespaces", name, "status"] if group.is_empty() => ("", "namespaces", name, "status"),
         ["namespaces", namespace, plural] => (namespace, plural, "", ""),
@@ -82,11 +93,9 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
         [plural] => ("", plural, "", ""),
         [plural, name] => ("", plural, name, ""),
         [plural, name, subresource] => ("", plural, name, subresource),
-        _ => return Route::Unknown,
+        _ => return None,
     };
-    let Some(resource) = kinds.find(group, version, plural) else {
-        return Route::Unknown;
-    };
+    let resource = kinds.find(group, version, plural)?;
     let kind = kinds.get(resource);
     let scope_fits = if kind.namespaced {
         !namespace.is_empty() || name.is_empty()
@@ -95,14 +104,14 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
     };
     let subresource_fits = subresource.is_empty() || (subresource == "status" && kind.has_status);
     if !scope_fits || !subresource_fits {
-        return Route::Unknown;
+        return None;
     }
-    Route::Resource(Target {
+    Some(Route::Resource(Target {
         resource,
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         subresource: subresource.to_owned(),
-    })
+    }))
 }
 
 /// The parts between slashes, percent-decoded; `None` if they are not text. A slash at the end is ignored.
@@ -161,9 +170,10 @@ mod tests {
 
     #[test]
     fn what_is_not_served_is_unknown() {
+        for path in ["", "/", "/metrics", "/apis/nope/v1/widgets", "/api/v1/%ff"] {
+            assert_eq!(told(path), "Unknown", "{path}");
+        }
         for path in [
-            "",
-            "/",
             "/api/v1/widgets",
             "/apis/apps/v2/deployments",
             "/api/v1/pods/web",
@@ -171,10 +181,8 @@ mod tests {
             "/api/v1/namespaces/shop/configmaps/a/status",
             "/api/v1/namespaces/shop/pods/a/log",
             "/api/v1/pods%zz",
-            "/api/v1/%ff",
-            "/metrics",
         ] {
-            assert_eq!(told(path), "Unknown", "{path}");
+            assert_eq!(told(path), "UnknownResource", "{path}");
         }
     }
 }

@@ -49,14 +49,6 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// The name a `metadata.name=` selector asks for: such a request reads one key.
-    pub(crate) fn single_name(&self) -> Option<&str> {
-        self.fields
-            .iter()
-            .find(|f| f.equal && f.path == ["metadata", "name"])
-            .map(|f| f.value.as_str())
-    }
-
     /// Whether a field selector other than name and namespace is there: the cache has no index for most of those.
     pub(crate) fn selects_fields(&self) -> bool {
         self.fields

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) code: u16,
+    /// Empty for errors that are none of the API's own.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
@@ -27,9 +28,11 @@ impl ApiError {
             "metadata": metadata,
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
+        }
         let mut details = self.details.clone();
         if let Some(secs) = self.retry_after_secs {
             details.get_or_insert_with(|| json!({}))["retryAfterSeconds"] = json!(secs);
@@ -128,6 +131,11 @@ pub(crate) fn bad_request(message: impl Into<String>) -> ApiError {
     error(400, "BadRequest", message.into())
 }
 
+/// What the server did not expect to refuse.
+pub(crate) fn server_error(message: impl Into<String>) -> ApiError {
+    error(500, "", message.into())
+}
+
 pub(crate) fn not_found(group: &str, resource: &str, name: &str) -> ApiError {
     ApiError {
         details: about(group, resource, name),
@@ -178,14 +186,13 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
     }
 }
 
-pub(crate) fn method_not_allowed(group: &str, resource: &str, action: &str) -> ApiError {
-    let qualified = qualified(group, resource);
+pub(crate) fn method_not_allowed() -> ApiError {
     ApiError {
-        details: about(group, resource, ""),
+        details: Some(json!({})),
         ..error(
             405,
             "MethodNotAllowed",
-            format!("{action} is not supported on resources of kind {qualified:?}"),
+            "the server does not allow this method on the requested resource".to_owned(),
         )
     }
 }
@@ -196,6 +203,30 @@ pub(crate) fn not_acceptable(message: impl Into<String>) -> ApiError {
 
 pub(crate) fn unsupported_media_type(message: impl Into<String>) -> ApiError {
     error(415, "UnsupportedMediaType", message.into())
+}
+
+/// 404 of a path below a group and version that are served.
+pub(crate) fn unknown_resource() -> ApiError {
+    ApiError {
+        details: Some(json!({})),
+        ..error(
+            404,
+            "NotFound",
+            "the server could not find the requested resource".to_owned(),
+        )
+    }
+}
+
+/// 422 of a JSON patch that does not fit its object.
+pub(crate) fn patch_does_not_fit() -> ApiError {
+    ApiError {
+        details: Some(json!({})),
+        ..error(
+            422,
+            "Invalid",
+            "the server rejected our request due to an error in our request".to_owned(),
+        )
+    }
 }
 
 /// 422 about a kind of `group`.

@@ -138,7 +138,7 @@ impl Watcher {
         let mut value = json!({
             "kind": kind.kind,
             "apiVersion": kind.api_version(),
-            "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null},
+            "metadata": {"resourceVersion": revision.to_string()},
         });
         if ends_initial {
             value["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});

@@ -22,11 +22,10 @@ pub(super) fn create(
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
     json_body(request)?;
-    let body = parse(request)?;
-    let namespace = namespace_of(target, &body, ctx)?;
+    let body = parse(request, &ctx.kinds.get(target.resource).kind)?;
     refuse_dry_run(query)?;
     let manager = manager(request, query, target);
-    let object = registry(ctx).create(target.resource, &namespace, body, &manager)?;
+    let object = registry(ctx).create(target.resource, &target.namespace, body, &manager)?;
     let body = object_body(&object, form, target, ctx);
     Ok(Outcome::Committed(Answer::bytes(
         201,
@@ -43,7 +42,7 @@ pub(super) fn replace(
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
     json_body(request)?;
-    let body = parse(request)?;
+    let body = parse(request, &ctx.kinds.get(target.resource).kind)?;
     refuse_dry_run(query)?;
     let manager = manager(request, query, target);
     let object = registry(ctx).update(target.place(), body, &manager)?;
@@ -153,10 +152,11 @@ pub(super) fn delete_collection(
     Ok(Outcome::Committed(Answer::json(200, &body)))
 }
 
-fn parse(request: &Request) -> Result<Value, ApiError> {
+fn parse(request: &Request, kind: &str) -> Result<Value, ApiError> {
     serde_json::from_slice(&request.body).map_err(|e| {
         bad_request(format!(
-            "the body of the request could not be read as JSON: {e}"
+            "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse \
+             error: {e}"
         ))
     })
 }
@@ -171,7 +171,7 @@ fn delete_options(request: &Request, query: &Query) -> Result<DeleteOptions, Api
         return Ok(DeleteOptions::parse(&body));
     }
     json_body(request)?;
-    let body = parse(request)?;
+    let body = parse(request, "DeleteOptions")?;
     if body["dryRun"].as_array().is_some_and(|d| !d.is_empty()) {
         return Err(no_dry_run());
     }
@@ -188,19 +188,6 @@ fn refuse_dry_run(query: &Query) -> Result<(), ApiError> {
 
 fn no_dry_run() -> ApiError {
     bad_request("dryRun: this is a simulated apiserver, which has no dry run")
-}
-
-/// The namespace to create in: the path's; a namespaced object cannot be posted to all namespaces.
-fn namespace_of(target: &Target, body: &Value, ctx: &Context<'_>) -> Result<String, ApiError> {
-    let kind = ctx.kinds.get(target.resource);
-    if kind.namespaced && target.namespace.is_empty() {
-        let name = crate::object::text(body, &["metadata", "name"]);
-        return Err(bad_request(format!(
-            "an empty namespace may not be set during creation of {} {name:?}",
-            kind.qualified()
-        )));
-    }
-    Ok(target.namespace.clone())
 }
 
 /// `fieldManager`, else the beginning of the User-Agent, as the apiserver names managers.

@@ -1,0 +1,75 @@
+//! CustomResourceDefinitions: from created to established to served, changed, and gone.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::deployments::set_condition;
+use super::garbage::Emptied;
+use super::{Context, Definition, Name};
+use crate::apiserver::managed_fields::Manager;
+use crate::apiserver::registry::DeleteOptions;
+use crate::object::{items, number, set, text};
+
+const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+/// How long the apiserver takes to see that the last object of a definition is gone.
+pub(super) const CLEAN_UP_PERIOD: Duration = Duration::from_millis(200);
+
+/// Brings what is served in line with a definition; a terminating one is done once its objects are gone.
+pub(super) fn reconcile(
+    name: &Name,
+    established: &mut BTreeMap<String, i64>,
+    ctx: &mut Context<'_>,
+) -> Emptied {
+    let Some(definition) = ctx.get(RESOURCE, name) else {
+        established.remove(&name.name);
+        return Emptied::Done;
+    };
+    let manager = Manager::status("kube-apiserver");
+    let now = ctx.timestamp();
+    if definition.is_terminating() {
+        let objects = ctx.list(&name.name, "");
+        for object in &objects {
+            ctx.delete(&name.name, &Name::of(object), &DeleteOptions::default());
+        }
+        if !objects.is_empty() {
+            // Their DELETED events reach the watches before those end.
+            return Emptied::NotYet;
+        }
+        if let Some(resource) = ctx.kinds.named(&name.name) {
+            ctx.definitions.push(Definition::Gone(resource));
+        }
+        established.remove(&name.name);
+        if !items(definition.value(), &["metadata", "finalizers"]).is_empty() {
+            ctx.modify(RESOURCE, name, &Manager::new("kube-apiserver"), |value| {
+                set(value, &["metadata", "finalizers"], json!([]));
+            });
+        }
+        return Emptied::Done;
+    }
+    let generation = number(definition.value(), &["metadata", "generation"]).unwrap_or(0);
+    if established.insert(name.name.clone(), generation) == Some(generation) {
+        return Emptied::Done;
+    }
+    ctx.definitions
+        .push(Definition::Established(definition.value().clone()));
+    let names = definition.value()["spec"]["names"].clone();
+    let kind = text(&names, &["kind"]).to_owned();
+    ctx.modify(RESOURCE, name, &manager, |value| {
+        set(value, &["status", "acceptedNames"], names);
+        let accepted = "no conflicts found";
+        set_condition(value, "NamesAccepted", true, "NoConflicts", accepted, &now);
+        let message = format!("the initial names have been accepted for {kind}");
+        set_condition(
+            value,
+            "Established",
+            true,
+            "InitialNamesAccepted",
+            &message,
+            &now,
+        );
+    });
+    Emptied::Done
+}

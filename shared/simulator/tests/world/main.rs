@@ -1,0 +1,11 @@
+//! The world as its clients see it, in virtual time.
+
+#![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
+
+mod cluster;
+mod faults;
+mod lists;
+mod oracles;
+mod rig;
+mod watches;
+mod writes;
