@@ -25,4 +25,4 @@ pub use kube::{ClusterOptions, KubeCluster, KubeTools};
 pub use ports::free_port;
 pub use process::{Finished, Process, finish};
 pub use skip::{Missing, said_to_skip};
-pub use watchscope::{Launch, Watchscope, WatchscopeBinary};
+pub use watchscope::{Launch, Link, Watchscope, WatchscopeBinary};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{Finished, Missing, Process, finish};
@@ -88,34 +89,35 @@ impl Launch {
         finish(self.command(home.path()), b"", within).await
     }
 
-    /// Starts it as a server, on a port of its choice unless the arguments say `--listen`, and
-    /// waits for the line with its link.
-    pub async fn serve(self) -> Result<Watchscope> {
+    /// Starts it to run on: `watch` without an end.
+    pub fn start(self) -> Result<Watchscope> {
         let home = tempfile::tempdir()?;
-        let mut command = self.command(home.path());
-        let chosen = |(name, _): &(OsString, OsString)| name == "WATCHSCOPE_LISTEN";
-        if !self.environment.iter().any(chosen) {
-            command.env("WATCHSCOPE_LISTEN", "127.0.0.1:0");
-        }
-        let mut process = Process::start("watchscope", command, home.path())?;
-        let link = process
+        let process = Process::start("watchscope", self.command(home.path()), home.path())?;
+        Ok(Watchscope { process, home })
+    }
+
+    /// Starts it as a server, on a port of its choice unless the test has set `WATCHSCOPE_LISTEN`
+    /// or the arguments say `--listen`, and waits for the line with its link.
+    pub async fn serve(mut self) -> Result<(Watchscope, Link)> {
+        self.environment
+            .insert(0, ("WATCHSCOPE_LISTEN".into(), "127.0.0.1:0".into()));
+        let mut watchscope = self.start()?;
+        let link = watchscope
+            .process
             .until("watchscope prints its link", START, async |process| {
                 let stdout = process.stdout();
                 let (link, _) = stdout
                     .split_once('\n')
                     .with_context(|| format!("standard output is {stdout:?}"))?;
-                Ok(link.to_owned())
+                Ok(Link(link.to_owned()))
             })
             .await?;
         ensure!(
-            link.starts_with("http://") || link.starts_with("https://"),
-            "the first line of standard output is the link, not {link:?}"
+            link.0.starts_with("http://") || link.0.starts_with("https://"),
+            "the first line of standard output is the link, not {:?}",
+            link.0
         );
-        Ok(Watchscope {
-            process,
-            link,
-            home,
-        })
+        Ok((watchscope, link))
     }
 
     fn command(&self, home: &Path) -> Command {
@@ -138,36 +140,41 @@ impl Launch {
     }
 }
 
-/// watchscope as a running server; it is killed when this is dropped.
-#[derive(Debug)]
-pub struct Watchscope {
-    // First: it ends before its folder goes.
-    process: Process,
-    link: String,
-    home: TempDir,
-}
+/// The line a server prints: where a person goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link(String);
 
-impl Watchscope {
-    /// The line it printed: where a person goes.
+impl Link {
+    /// All of it.
     #[must_use]
-    pub fn link(&self) -> &str {
-        &self.link
+    pub fn text(&self) -> &str {
+        &self.0
     }
 
     /// Scheme, host and port: `http://127.0.0.1:8080`.
     #[must_use]
     pub fn origin(&self) -> &str {
-        let after_scheme = self.link.find("//").map_or(0, |at| at + 2);
-        let length = self.link[after_scheme..].find(['/', '#', '?']);
-        length.map_or(&self.link, |length| &self.link[..after_scheme + length])
+        let after_scheme = self.0.find("//").map_or(0, |at| at + 2);
+        let length = self.0[after_scheme..].find(['/', '#', '?']);
+        length.map_or(&self.0, |length| &self.0[..after_scheme + length])
     }
 
-    /// The link's secret, good for one exchange.
+    /// The secret, good for one exchange; in-cluster configuration prints none.
     #[must_use]
     pub fn secret(&self) -> Option<&str> {
-        self.link.split_once("#t=").map(|(_, secret)| secret)
+        self.0.split_once("#t=").map(|(_, secret)| secret)
     }
+}
 
+/// A running watchscope; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Watchscope {
+    // First: it ends before its folder goes.
+    process: Process,
+    home: TempDir,
+}
+
+impl Watchscope {
     /// The folder that is its home, working folder and `XDG_RUNTIME_DIR`.
     #[must_use]
     pub fn home(&self) -> &Path {
@@ -190,6 +197,22 @@ impl Watchscope {
     #[must_use]
     pub fn stderr(&self) -> String {
         self.process.stderr()
+    }
+
+    /// The records of `-o jsonl` so far; a line that is not whole yet is left for later.
+    pub fn records(&self) -> Result<Vec<Value>> {
+        json_lines(&self.stdout())
+    }
+
+    /// Looks until a look succeeds, like [`eventually()`](crate::eventually()), but gives up as soon
+    /// as watchscope has ended.
+    pub async fn until<T>(
+        &mut self,
+        what: &str,
+        within: Duration,
+        look: impl AsyncFnMut(&Process) -> Result<T>,
+    ) -> Result<T> {
+        self.process.until(what, within, look).await
     }
 
     /// An error with its last words if it has ended.
@@ -217,4 +240,12 @@ impl Watchscope {
     pub fn kill(&mut self) -> Result<()> {
         self.process.kill().context("killing watchscope")
     }
+}
+
+/// Every whole line as JSON.
+fn json_lines(text: &str) -> Result<Vec<Value>> {
+    text.split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'))
+        .map(|line| serde_json::from_str(line).with_context(|| format!("not JSON: {line}")))
+        .collect()
 }

@@ -156,10 +156,10 @@ async fn watchscope_is_known_by_its_link_and_ends_when_asked() -> Result<()> {
         echo "asked for $*" >&2
         trap 'exit 7' TERM
         while :; do sleep 0.01; done"#;
-    let mut watchscope = stand_in(script, &["demo", "--no-open"]).serve().await?;
-    assert_eq!(watchscope.link(), "http://127.0.0.1:0/#t=s3cret");
-    assert_eq!(watchscope.origin(), "http://127.0.0.1:0");
-    assert_eq!(watchscope.secret(), Some("s3cret"));
+    let (mut watchscope, link) = stand_in(script, &["demo", "--no-open"]).serve().await?;
+    assert_eq!(link.text(), "http://127.0.0.1:0/#t=s3cret");
+    assert_eq!(link.origin(), "http://127.0.0.1:0");
+    assert_eq!(link.secret(), Some("s3cret"));
     eventually("its words are there", LONG, async || {
         ensure!(watchscope.stderr() == "asked for demo --no-open\n");
         Ok(())
@@ -167,6 +167,25 @@ async fn watchscope_is_known_by_its_link_and_ends_when_asked() -> Result<()> {
     .await?;
     let status = watchscope.terminate(LONG).await?;
     assert_eq!(status.code(), Some(7));
+    Ok(())
+}
+
+#[tokio::test]
+async fn records_are_read_line_by_whole_line() -> Result<()> {
+    let script = r#"echo '{"type":"log"}'; echo '{"type":"note","seq":1}'; printf '{"type":'
+        exec sleep 600"#;
+    let mut watchscope = stand_in(script, &[]).start()?;
+    watchscope
+        .until("all is written", LONG, async |process| {
+            ensure!(process.stdout().ends_with("{\"type\":"));
+            Ok(())
+        })
+        .await?;
+    let records = watchscope.records()?;
+    assert_eq!(
+        records,
+        [json!({"type": "log"}), json!({"type": "note", "seq": 1})]
+    );
     Ok(())
 }
 
