@@ -275,18 +275,21 @@ impl<'a> Drawer<'a> {
     }
 
     fn text(&mut self, layer: Layer, x: Px, y: Px, text: impl Into<String>, look: TextLook) {
+        let text = text.into();
+        // A face wider than reckoned is squeezed, so that it meets no neighbour.
+        let max_width = Some(text_width(&text, look.size, look.weight) + Px::whole(4));
         self.push(
             layer,
             Primitive::Text(TextLine {
                 x,
                 y,
-                text: text.into(),
+                text,
                 size: look.size,
                 weight: look.weight,
                 ink: look.ink,
                 halo: look.halo,
                 align: look.align,
-                max_width: None,
+                max_width,
             }),
         );
     }

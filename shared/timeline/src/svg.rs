@@ -298,6 +298,12 @@ impl Writer {
             line.weight,
             self.ink(line.ink)
         );
+        if let Some(width) = line.max_width.filter(|&width| is_wider(line, width)) {
+            put!(
+                self.out,
+                " textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\""
+            );
+        }
         if let Some(halo) = line.halo {
             put!(
                 self.out,
@@ -309,6 +315,11 @@ impl Writer {
         escape(&line.text, &mut self.out);
         self.out.push_str("</text>");
     }
+}
+
+/// Whether a text is reckoned wider than it may be.
+fn is_wider(line: &TextLine, width: Px) -> bool {
+    crate::format::text_width(&line.text, line.size, line.weight) > width
 }
 
 fn box_of(area: Area) -> String {

@@ -61,8 +61,8 @@ impl Drawer<'_> {
         closed: Option<watchscope_model::Seq>,
     ) {
         let (y, bottom) = (
-            self.y(row) + Px::whole(6),
-            self.y(row) + row.height - Px::whole(6),
+            self.y(row) + Px::whole(3),
+            self.y(row) + row.height - Px::whole(3),
         );
         let xs = (x0, x1.max(x0 + Px::whole(2)));
         self.fill(Layer::Stream, xs, (y, bottom), Token::StreamFill);
@@ -86,7 +86,7 @@ impl Drawer<'_> {
         }
         let short = format!("conn {}", what.connection);
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
-        let look = TextLook::plain(Token::Text3).over(Token::StreamFill);
+        let look = TextLook::plain(Token::Text3);
         if !self.label_inside(Layer::Stream, xs, text_y, &words, look) {
             self.label_inside(Layer::Stream, xs, text_y, &short, look);
         }

@@ -153,7 +153,7 @@ impl Drawer<'_> {
         } else {
             self.explains(glyph);
         }
-        let words = verdict_words(&span.what, end.micros_since(span.start.at));
+        let lasting_us = end.micros_since(span.start.at);
         let look = TextLook::strong(Token::Divergence);
         let look = if kind == Divergence::Ghost {
             look
@@ -226,6 +226,11 @@ fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Optio
         .partition_point(|&mark| trace.marks.at[mark as usize] < at.0)
         .checked_sub(1)?;
     Some(Time(trace.marks.at[object.marks[place] as usize]))
+}
+
+/// What and how long.
+fn verdict_short(kind: Divergence, lasting_us: i64) -> String {
+    format!("{kind} · {}", duration(lasting_us))
 }
 
 /// How long or how far, in a few words.
