@@ -138,6 +138,9 @@ events! {
         reason "reason": PhaseReason,
         /// How long it will wait, in milliseconds.
         delay_ms "delayMs": Option<u64>,
+        /// What was tried and what came back, in a sentence, where no request says it: a dial, a handshake, an
+        /// exec plugin.
+        error "error": Option<String>,
     }
     /// A watch is not wanted any more.
     7 "watch.stopped" WatchStopped {

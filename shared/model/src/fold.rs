@@ -182,6 +182,8 @@ fields! {
         delay_ms "delayMs": Option<u64>,
         /// Since when.
         since "since": Moment,
+        /// What went wrong before it, in a sentence.
+        error "error": Option<String>,
     }
 
     /// A request without an end.
@@ -679,6 +681,7 @@ impl Watch {
                     reason: event.reason,
                     delay_ms: event.delay_ms,
                     since: now,
+                    error: event.error.clone(),
                 });
             }
             Event::WatchStopped(event) => {
@@ -687,6 +690,7 @@ impl Watch {
                     reason: event.reason,
                     delay_ms: None,
                     since: now,
+                    error: None,
                 });
                 self.request = None;
                 self.stream = None;
@@ -813,7 +817,7 @@ impl Watch {
             ChangeType::Unknown => {}
         }
         if event.change == ChangeType::Deleted {
-            self.objects.remove(&event.object);
+            self.objects.remove(event);
         } else {
             self.objects.hold(event, now);
         }

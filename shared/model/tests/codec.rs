@@ -147,8 +147,8 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (watch(), text(), prop::option::of(text())).prop_map(|(watch, group, namespace)| WatchStarted {
             watch, group, version: "v1".into(), resource: "pods".into(), namespace, label_selector: None, field_selector: None,
         }.into()),
-        2 => (watch(), prop::option::of(word(Phase::ALL)), word(Phase::ALL), word(PhaseReason::ALL), prop::option::of(any::<u64>()))
-            .prop_map(|(watch, from, to, reason, delay_ms)| WatchPhase { watch, from, to, reason, delay_ms }.into()),
+        2 => (watch(), prop::option::of(word(Phase::ALL)), word(Phase::ALL), word(PhaseReason::ALL), prop::option::of(any::<u64>()), prop::option::of(any::<String>()))
+            .prop_map(|(watch, from, to, reason, delay_ms, error)| WatchPhase { watch, from, to, reason, delay_ms, error }.into()),
         1 => watch().prop_map(|watch| WatchStopped { watch, reason: PhaseReason::StopRequested }.into()),
         2 => (watch(), small.clone(), small.clone()).prop_map(|(watch, request, seconds)| RequestSent {
             watch, request: RequestId(request), connection: ConnectionId(request % 4), verb: "watch".into(),
