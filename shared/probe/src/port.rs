@@ -71,8 +71,11 @@ pub enum Input<'a> {
     Timer,
     /// An answer to [`Effect::Discover`], or news of it: what the server serves of the resource, if anything.
     Discovered(Option<Served>),
-    /// Credentials or TLS settings could not be had (exec plugin, token file), so no connection can be made.
-    CredentialsFailed,
+    /// Credentials or TLS settings could not be had, so no connection can be made.
+    CredentialsFailed {
+        /// What was tried (exec plugin, token file) and what came back, in a sentence without the credentials.
+        sentence: String,
+    },
     /// The watch is not wanted any more. Last.
     Stop,
 }
@@ -120,7 +123,8 @@ pub enum FailureKind {
 /// What the driver is to do, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial; answer with [`Input::Connected`] or [`Input::ConnectFailed`]. At most one per channel is under way.
+    /// Dial, with a time limit of the driver's; answer with [`Input::Connected`] or [`Input::ConnectFailed`]. At most
+    /// one per channel is under way.
     Connect {
         /// Which connection it will be.
         channel: Channel,

@@ -119,7 +119,8 @@ pub(crate) struct Asked {
     pub(crate) request: RequestId,
     pub(crate) task: Task,
     pub(crate) sent_at: Time,
-    deadline: Time,
+    /// When an answer, or of a watch even its end, should have come.
+    pub(crate) deadline: Time,
 }
 
 /// The main connection.
@@ -130,6 +131,8 @@ struct Link {
     busy: Option<RequestId>,
     /// Whether it has already carried a request.
     used: bool,
+    /// Whether the server said that it closes it after this response.
+    last: bool,
 }
 
 /// A stretch without a stream.
@@ -137,6 +140,14 @@ struct Link {
 struct OpenGap {
     from: Option<ResourceVersion>,
     reason: Cause,
+}
+
+/// A wait, and what is said of it.
+struct Rest {
+    phase: Phase,
+    reason: PhaseReason,
+    delay_ms: u64,
+    error: Option<String>,
 }
 
 /// One step's surroundings.
@@ -260,7 +271,7 @@ impl Probe {
             Input::ConnectFailed {
                 channel: Channel::Main,
                 failure,
-            } => self.on_connect_failed(&failure, turn),
+            } => self.on_connect_failed(failure, turn),
             Input::Connected {
                 channel: Channel::Side,
                 connection,
@@ -285,7 +296,7 @@ impl Probe {
                 self.on_timer(turn);
             }
             Input::Discovered(served) => self.on_discovered(served, turn),
-            Input::CredentialsFailed => self.on_credentials_failed(turn),
+            Input::CredentialsFailed { sentence } => self.on_credentials_failed(sentence, turn),
             Input::Stop => self.on_stop(turn),
         }
     }
@@ -322,6 +333,7 @@ impl Probe {
             connection,
             busy: None,
             used: false,
+            last: false,
         });
         if self.task == Task::List && self.why == PhaseReason::Started {
             self.why = PhaseReason::FirstList;
@@ -329,14 +341,24 @@ impl Probe {
         self.send(turn);
     }
 
-    fn on_connect_failed(&mut self, failure: &Failure, turn: &mut Turn<'_>) {
+    fn on_connect_failed(&mut self, failure: Failure, turn: &mut Turn<'_>) {
         if !matches!(self.state, State::Dialling) {
             return;
         }
         if failure.kind == FailureKind::Tls {
             self.reload_credentials(turn);
         }
-        self.fail(reason_of(failure.kind), turn);
+        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
+        self.why = PhaseReason::RetryDue;
+        self.rest(
+            Rest {
+                phase: Phase::Waiting,
+                reason: reason_of(failure.kind),
+                delay_ms,
+                error: Some(failure.sentence),
+            },
+            turn,
+        );
     }
 
     fn on_head(&mut self, request: RequestId, status: u16, headers: Headers, turn: &mut Turn<'_>) {
@@ -350,6 +372,11 @@ impl Probe {
             return;
         }
         let asked = *asked;
+        if let Some(link) = &mut self.link {
+            link.last = headers
+                .get("connection")
+                .is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        }
         if status != 200 {
             self.state = State::Refused(Refusal::new(asked, status, headers, turn.now));
             return;
@@ -432,7 +459,7 @@ impl Probe {
         }
         link.busy = None;
         link.used = true;
-        if cause != Cause::End {
+        if cause != Cause::End || link.last {
             self.close(turn);
         }
         self.response_over(cause, turn);
@@ -521,7 +548,7 @@ impl Probe {
     }
 
     fn on_discovered(&mut self, served: Option<Served>, turn: &mut Turn<'_>) {
-        if !matches!(self.state, State::Waiting { .. }) {
+        if !matches!(self.state, State::Waiting { .. }) || self.phase != Some(Phase::Refused) {
             // Nobody waits for it any more.
             return;
         }
@@ -537,18 +564,31 @@ impl Probe {
                     self.begin(self.task, PhaseReason::Started, turn);
                 }
             }
-            None if self.phase == Some(Phase::Refused) => {
-                self.refuse(PhaseReason::NotDiscovered, turn);
-            }
-            None => {}
+            None => self.refuse(PhaseReason::NotDiscovered, turn),
         }
     }
 
-    fn on_credentials_failed(&mut self, turn: &mut Turn<'_>) {
-        if matches!(self.state, State::Waiting { .. } | State::Dialling) {
-            self.close(turn);
-            self.refuse(PhaseReason::Credentials, turn);
+    fn on_credentials_failed(&mut self, sentence: String, turn: &mut Turn<'_>) {
+        if !matches!(self.state, State::Waiting { .. } | State::Dialling) {
+            return;
         }
+        if matches!(self.state, State::Dialling) {
+            turn.effect(Effect::Close {
+                channel: Channel::Main,
+                connection: None,
+            });
+        }
+        let delay_ms = self.refusals.next_ms(turn.now, &mut self.rng);
+        self.why = PhaseReason::RetryDue;
+        self.rest(
+            Rest {
+                phase: Phase::Refused,
+                reason: PhaseReason::Credentials,
+                delay_ms,
+                error: Some(sentence),
+            },
+            turn,
+        );
     }
 
     fn on_stop(&mut self, turn: &mut Turn<'_>) {
@@ -567,7 +607,7 @@ impl Probe {
         }
         self.close(turn);
         self.side_cancel(turn);
-        self.set_phase(Phase::Stopped, PhaseReason::StopRequested, None, turn);
+        self.set_phase(Phase::Stopped, PhaseReason::StopRequested, turn);
         turn.emit(WatchStopped {
             watch: self.spec.name.clone(),
             reason: PhaseReason::StopRequested,
@@ -591,7 +631,7 @@ impl Probe {
         if self.link.is_some() {
             self.send(turn);
         } else {
-            self.set_phase(Phase::Connecting, why, None, turn);
+            self.set_phase(Phase::Connecting, why, turn);
             turn.effect(Effect::Connect {
                 channel: Channel::Main,
             });
@@ -609,9 +649,30 @@ impl Probe {
         turn: &mut Turn<'_>,
     ) {
         (self.task, self.why) = (task, why);
-        self.set_phase(Phase::Waiting, reason, Some(delay_ms), turn);
+        self.rest(
+            Rest {
+                phase: Phase::Waiting,
+                reason,
+                delay_ms,
+                error: None,
+            },
+            turn,
+        );
+    }
+
+    /// Does nothing for a while; then the task.
+    fn rest(&mut self, rest: Rest, turn: &mut Turn<'_>) {
+        turn.emit(WatchPhase {
+            watch: self.spec.name.clone(),
+            from: self.phase,
+            to: rest.phase,
+            reason: rest.reason,
+            delay_ms: Some(rest.delay_ms),
+            error: rest.error,
+        });
+        self.phase = Some(rest.phase);
         self.state = State::Waiting {
-            until: turn.now.plus_millis(delay_ms),
+            until: turn.now.plus_millis(rest.delay_ms),
         };
     }
 
@@ -647,10 +708,15 @@ impl Probe {
     pub(crate) fn refuse(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
         let delay_ms = self.refusals.next_ms(turn.now, &mut self.rng);
         self.why = PhaseReason::RetryDue;
-        self.set_phase(Phase::Refused, reason, Some(delay_ms), turn);
-        self.state = State::Waiting {
-            until: turn.now.plus_millis(delay_ms),
-        };
+        self.rest(
+            Rest {
+                phase: Phase::Refused,
+                reason,
+                delay_ms,
+                error: None,
+            },
+            turn,
+        );
     }
 
     /// 401: once at once with fresh credentials, then slowly (F40).
@@ -728,7 +794,7 @@ impl Probe {
             Task::List => Phase::Listing,
             Task::Watch | Task::WatchList => Phase::Connecting,
         };
-        self.set_phase(phase, self.why, None, turn);
+        self.set_phase(phase, self.why, turn);
         let verb = match self.task {
             Task::List => "list",
             Task::Watch | Task::WatchList => "watch",
@@ -804,14 +870,9 @@ impl Probe {
 
     // ---- events ----
 
-    pub(crate) fn set_phase(
-        &mut self,
-        to: Phase,
-        reason: PhaseReason,
-        delay_ms: Option<u64>,
-        turn: &mut Turn<'_>,
-    ) {
-        if self.phase == Some(to) && delay_ms.is_none() {
+    /// Goes into a phase, unless it is in it.
+    pub(crate) fn set_phase(&mut self, to: Phase, reason: PhaseReason, turn: &mut Turn<'_>) {
+        if self.phase == Some(to) {
             return;
         }
         turn.emit(WatchPhase {
@@ -819,7 +880,8 @@ impl Probe {
             from: self.phase,
             to,
             reason,
-            delay_ms,
+            delay_ms: None,
+            error: None,
         });
         self.phase = Some(to);
     }

@@ -91,10 +91,13 @@ impl Side {
 impl Probe {
     /// Opens a side watch, if one may be.
     pub(crate) fn side_open(&mut self, turn: &mut Turn<'_>) {
-        if self.side.look.is_some() || turn.now < self.side.not_before || self.progress.is_none() {
+        if self.side.look.is_some() || turn.now < self.side.not_before {
             return;
         }
         self.side.not_before = turn.now.plus_millis(SPACING_MS);
+        if self.progress.is_none() {
+            return;
+        }
         self.side.look = Some(Look {
             deadline: turn.now.plus_millis(PATIENCE_MS),
             connection: None,

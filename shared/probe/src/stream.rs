@@ -45,6 +45,8 @@ pub(crate) struct Facts {
     stream: StreamId,
     sent_at: Time,
     opened_at: Time,
+    /// When the server should have ended it.
+    overdue_at: Time,
     pub(crate) heard_at: Time,
     documents: u64,
     bytes: u64,
@@ -87,7 +89,8 @@ pub(crate) enum OwnEnd {
     Decode,
     /// An ERROR came and the server did not end the stream.
     AfterError,
-    /// A side watch showed what this stream did not.
+    /// A side watch showed what this stream did not, or (where none can be had) the server should have ended it
+    /// long ago.
     Dead,
     /// The initial events do not end, or end in the past.
     Initial,
@@ -116,7 +119,7 @@ impl Probe {
                 Phase::Listing
             }
         };
-        self.set_phase(phase, PhaseReason::Opened, None, turn);
+        self.set_phase(phase, PhaseReason::Opened, turn);
         Stream {
             lines: Lines::new(self.config.line_limit),
             facts: Facts {
@@ -124,6 +127,7 @@ impl Probe {
                 stream,
                 sent_at: asked.sent_at,
                 opened_at: turn.now,
+                overdue_at: asked.deadline,
                 heard_at: turn.now,
                 documents: 0,
                 bytes: 0,
@@ -259,7 +263,7 @@ impl Probe {
         if facts.opening == Opening::AnyState {
             // The state is over when something else than ADDED comes, but nobody said that it was whole.
             facts.opening = Opening::Resume;
-            self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, None, turn);
+            self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
         }
         let (name, version) = identity(head)?;
         let uid = head.uid.as_deref().unwrap_or("");
@@ -344,7 +348,7 @@ impl Probe {
         self.streaks.unfinished = 0;
         self.streaks.too_large = 0;
         self.complete_list(version, Some(facts.stream), turn);
-        self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, None, turn);
+        self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
         Ok(None)
     }
 
@@ -391,6 +395,10 @@ impl Probe {
             return Some(OwnEnd::Initial);
         }
         if silent_ms >= silence_ms(facts) {
+            // Without progress a side watch would prove nothing; then only its time proves a stream dead.
+            if self.progress.is_none() && facts.overdue_at <= turn.now {
+                return Some(OwnEnd::Dead);
+            }
             self.side_open(turn);
         }
         None
@@ -401,10 +409,8 @@ impl Probe {
         if let Some((_, until)) = facts.error {
             return until;
         }
-        let guard = facts
-            .heard_at
-            .plus_millis(silence_ms(facts))
-            .max(self.side.not_before());
+        let suspicious_at = facts.heard_at.plus_millis(silence_ms(facts));
+        let guard = suspicious_at.max(self.side.not_before());
         if facts.opening == Opening::WatchList {
             facts.heard_at.plus_millis(INITIAL_SILENCE_MS)
         } else if self.has_gap() && facts.opening == Opening::Resume {

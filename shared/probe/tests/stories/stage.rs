@@ -10,7 +10,7 @@
 //! status 403 Forbidden [MESSAGE]   a Status as a whole body
 //! line TEXT | raw TEXT             any line; any bytes without a line feed
 //! end | end tcp-reset | closed tcp-reset | request failed broken WHY
-//! found v1 Pod | not found | credentials failed
+//! found v1 Pod | not found | credentials failed WHY
 //! side …                           any of the above for the side watch
 //! ```
 //! An object is `NAME@VERSION` or `NAME@VERSION/UID`. Effects come out as `> …`, events in the JSON form.
@@ -81,13 +81,21 @@ pub(crate) fn story(script: &str) -> String {
 /// Plays a story.
 pub(crate) fn story_with(spec: WatchSpec, config: ProbeConfig, script: &str) -> String {
     let mut stage = Stage::new(Probe::new(spec, config, 7));
-    for line in script
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
-        stage.play(line);
-    }
+    stage.play_all(script);
+    stage.transcript
+}
+
+/// Plays a story that begins on a stream: opened from a list at 100 that held a@5 and b@7, three seconds old.
+pub(crate) fn streaming(script: &str) -> String {
+    streaming_with(ProbeConfig::default(), script)
+}
+
+/// The same with other settings.
+pub(crate) fn streaming_with(config: ProbeConfig, script: &str) -> String {
+    let mut stage = Stage::new(Probe::new(pods(), config, 7));
+    stage.play_all("start\nconnected\n200\nlist 100 a@5 b@7\n200\n+3s");
+    stage.transcript.clear();
+    stage.play_all(script);
     stage.transcript
 }
 
@@ -103,6 +111,15 @@ impl Stage {
             side: (None, None),
             output: Output::default(),
             transcript: String::new(),
+        }
+    }
+
+    /// Plays the lines of a script.
+    pub(crate) fn play_all(&mut self, script: &str) {
+        for line in script.lines().map(str::trim) {
+            if !line.is_empty() {
+                self.play(line);
+            }
         }
     }
 
@@ -180,7 +197,10 @@ impl Stage {
                 })));
             }
             "not" => self.step(Input::Discovered(None)),
-            "credentials" => self.step(Input::CredentialsFailed),
+            "credentials" => {
+                let sentence = rest.strip_prefix("failed ").unwrap().to_owned();
+                self.step(Input::CredentialsFailed { sentence });
+            }
             code => {
                 let status = code.parse().unwrap_or_else(|_| panic!("what is {line:?}?"));
                 let headers = rest

@@ -1,0 +1,641 @@
+//! A list is read, again, and compared with what is held.
+
+use insta::assert_snapshot;
+use watchscope_probe::ProbeConfig;
+
+use crate::stage::{pods, story, story_with, streaming};
+
+#[test]
+fn a_list_in_pages_is_written_page_by_page() {
+    assert_snapshot!(story("start
+        connected
+        200
+        list 100 a@5 continue=t/1
+        200
+        list 100 b@7 c@9"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5 continue=t/1
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1,"remaining":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t%2F1"}
+200
+  {"type":"request.answered","request":2,"status":200}
+list 100 b@7 c@9
+  > send request 3 on 1
+  {"type":"list.page","request":2,"resourceVersion":"100","items":2}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":78}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"c","uid":"u-c","resourceVersion":"9","bytes":78}
+  {"type":"list.complete","resourceVersion":"100","items":3,"added":3,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&resourceVersion=100"}
+"#);
+}
+
+#[test]
+fn an_expired_history_is_listed_at_progress_and_only_what_differs_is_written() {
+    assert_snapshot!(streaming("MODIFIED a@160
+        ERROR 410 Expired too old resource version: 160 (900)
+        end
+        +2s
+        200
+        list 1000 a@950 c@940
+        200"), @r#"
+MODIFIED a@160
+  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":111}
+ERROR 410 Expired too old resource version: 160 (900)
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old resource version: 160 (900)"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":2,"bytes":314}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 1000 a@950 c@940
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"1000","items":2}
+  {"type":"change","change":"MODIFIED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"950","bytes":80}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"c","uid":"u-c","resourceVersion":"940","bytes":80}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+  {"type":"list.complete","resourceVersion":"1000","items":2,"added":1,"changed":1,"removed":1}
+  {"type":"gap","since":0,"from":"160","to":"1000","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=1000"}
+200
+  {"type":"request.answered","request":4,"status":200}
+  {"type":"stream.opened","stream":2,"request":4,"resourceVersion":"1000"}
+  {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
+"#);
+}
+
+#[test]
+fn an_expired_history_under_an_http_status_is_the_same() {
+    assert_snapshot!(streaming("+400s
+        end
+        410
+        status 410 Expired The resourceVersion for the provided watch is too old.
+        +2s
+        200
+        list 1000 a@5 b@7"), @r#"
++400s
+end
+  > send request 3 on 1
+  {"type":"stream.ended","stream":1,"cause":"end","ageMs":403000,"events":0,"bytes":0}
+  {"type":"watch.phase","from":"streaming","to":"connecting","reason":"resume"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&resourceVersion=100"}
+410
+status 410 Expired The resourceVersion for the provided watch is too old.
+  {"type":"request.answered","request":3,"status":410,"error":"The resourceVersion for the provided watch is too old."}
+  {"type":"watch.phase","from":"connecting","to":"waiting","reason":"expired","delayMs":1443}
++2s
+  > send request 4 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":4,"status":200}
+list 1000 a@5 b@7
+  > send request 5 on 1
+  {"type":"list.page","request":4,"resourceVersion":"1000","items":2}
+  {"type":"list.complete","resourceVersion":"1000","items":2,"added":0,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"1000","reason":"end","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=506&resourceVersion=1000"}
+"#);
+}
+
+#[test]
+fn a_second_expiry_without_a_document_in_between_lists_the_most_recent() {
+    assert_snapshot!(streaming("ERROR 410 Expired too old
+        end
+        +2s
+        200
+        list 1000 a@5 b@7
+        200
+        ERROR 410 Gone too old
+        end
+        +5s"), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 1000 a@5 b@7
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"1000","items":2}
+  {"type":"list.complete","resourceVersion":"1000","items":2,"added":0,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"1000","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=1000"}
+200
+  {"type":"request.answered","request":4,"status":200}
+  {"type":"stream.opened","stream":2,"request":4,"resourceVersion":"1000"}
+  {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
+ERROR 410 Gone too old
+  {"type":"stream.error","stream":2,"code":410,"reason":"Gone","message":"too old"}
+end
+  {"type":"stream.ended","stream":2,"cause":"error-event","ageMs":0,"events":1,"bytes":142}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":1638}
++5s
+  > send request 5 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+"#);
+}
+
+#[test]
+fn an_internal_error_lists_the_most_recent_since_resuming_would_be_unsound() {
+    assert_snapshot!(streaming("ERROR 500 InternalError etcdserver: no leader
+        end
+        +2s
+        200
+        list 1000 a@5 b@7"), @r#"
+ERROR 500 InternalError etcdserver: no leader
+  {"type":"stream.error","stream":1,"code":500,"reason":"InternalError","message":"etcdserver: no leader"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":165}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"error-event","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"error-event"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 1000 a@5 b@7
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"1000","items":2}
+  {"type":"list.complete","resourceVersion":"1000","items":2,"added":0,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"1000","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=1000"}
+"#);
+}
+
+#[test]
+fn a_stream_that_the_server_leaves_open_after_an_error_is_ended_by_us() {
+    assert_snapshot!(streaming("ERROR 410 Expired too old
+        line {}
+        +1s"), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+line {}
++1s
+  > close main
+  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"bytes after an ERROR event"}
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":4000,"events":1,"bytes":148}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
+"#);
+}
+
+#[test]
+fn another_uid_in_a_list_is_a_deletion_and_an_addition() {
+    assert_snapshot!(streaming("ERROR 410 Expired too old
+        end
+        +2s
+        200
+        list 1000 a@5 b@900/other"), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 1000 a@5 b@900/other
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"1000","items":2}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"other","resourceVersion":"900","bytes":82}
+  {"type":"list.complete","resourceVersion":"1000","items":2,"added":1,"changed":0,"removed":1}
+  {"type":"gap","since":0,"from":"100","to":"1000","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=1000"}
+"#);
+}
+
+#[test]
+fn a_list_older_than_progress_changes_nothing_held() {
+    assert_snapshot!(streaming("MODIFIED a@160
+        ERROR 410 Expired too old
+        end
+        +2s
+        200
+        list 150 b@7
+        +6s
+        200
+        list 155 b@7
+        +12s
+        200
+        list 200 a@160 b@7"), @r#"
+MODIFIED a@160
+  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":111}
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":2,"bytes":286}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 150 b@7
+  {"type":"list.page","request":3,"resourceVersion":"150","items":1}
+  {"type":"list.complete","resourceVersion":"150","items":1,"added":0,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2440}
++6s
+  > send request 4 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":4,"status":200}
+list 155 b@7
+  {"type":"list.page","request":4,"resourceVersion":"155","items":1}
+  {"type":"list.complete","resourceVersion":"155","items":1,"added":0,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":4251}
++12s
+  > send request 5 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":5,"status":200}
+list 200 a@160 b@7
+  > send request 6 on 1
+  {"type":"list.page","request":5,"resourceVersion":"200","items":2}
+  {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"160","to":"200","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&resourceVersion=200"}
+"#);
+}
+
+#[test]
+fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
+    assert_snapshot!(streaming("ERROR 410 Expired too old
+        end
+        +2s
+        504
+        status 504 Timeout Too large resource version: 100, current: 90
+        +5s
+        504
+        status 504 Timeout Too large resource version: 100, current: 91
+        +9s"), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+504
+status 504 Timeout Too large resource version: 100, current: 90
+  {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2440}
++5s
+  > send request 4 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+504
+status 504 Timeout Too large resource version: 100, current: 91
+  {"type":"request.answered","request":4,"status":504,"error":"Too large resource version: 100, current: 91"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":4251}
++9s
+  > send request 5 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+"#);
+}
+
+#[test]
+fn a_token_that_expires_begins_the_list_again_and_the_second_time_without_pages() {
+    assert_snapshot!(story("start
+        connected
+        200
+        list 100 a@5 continue=t1
+        410
+        status 410 Expired The provided continue parameter is too old
+        +2s
+        200
+        list 110 a@5 continue=t2
+        410
+        status 410 Expired The provided continue parameter is too old
+        +5s
+        200
+        list 120 a@5 b@115"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5 continue=t1
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1,"remaining":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t1"}
+410
+status 410 Expired The provided continue parameter is too old
+  {"type":"request.answered","request":2,"status":410,"error":"The provided continue parameter is too old"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 110 a@5 continue=t2
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"110","items":1,"remaining":1}
+  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t2"}
+410
+status 410 Expired The provided continue parameter is too old
+  {"type":"request.answered","request":4,"status":410,"error":"The provided continue parameter is too old"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"expired","delayMs":1638}
++5s
+  > send request 5 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=0"}
+200
+  {"type":"request.answered","request":5,"status":200}
+list 120 a@5 b@115
+  > send request 6 on 1
+  {"type":"list.page","request":5,"resourceVersion":"120","items":2}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"115","bytes":80}
+  {"type":"list.complete","resourceVersion":"120","items":2,"added":2,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=544&resourceVersion=120"}
+"#);
+}
+
+#[test]
+fn a_page_cut_short_is_asked_for_again_by_its_token() {
+    assert_snapshot!(story(r#"start
+        connected
+        200
+        list 100 a@5 continue=t1
+        200
+        raw {"kind":"PodList","apiV
+        end eof
+        +2s
+        connected
+        200
+        list 100 b@7"#), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5 continue=t1
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1,"remaining":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t1"}
+200
+  {"type":"request.answered","request":2,"status":200}
+raw {"kind":"PodList","apiV
+end eof
+  > close main
+  {"type":"loss","where":"frame","count":1,"bytes":23,"reason":"the page was cut short (eof); its token still holds"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":945}
++2s
+  > connect main
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
+connected
+  > send request 3 on 2
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":3,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t1"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 100 b@7
+  > send request 4 on 2
+  {"type":"list.page","request":3,"resourceVersion":"100","items":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":78}
+  {"type":"list.complete","resourceVersion":"100","items":2,"added":2,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":2,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=100"}
+"#);
+}
+
+#[test]
+fn pages_of_different_resource_versions_are_no_list() {
+    assert_snapshot!(story("start
+        connected
+        200
+        list 100 a@5 continue=t1
+        200
+        list 101 b@7
+        +2s"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5 continue=t1
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1,"remaining":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t1"}
+200
+  {"type":"request.answered","request":2,"status":200}
+list 101 b@7
+  {"type":"loss","where":"frame","count":1,"bytes":162,"reason":"no equal resourceVersion on all pages"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+"#);
+}
+
+#[test]
+fn a_page_longer_than_allowed_is_asked_for_in_smaller_pages() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { page_limit: 100, ..ProbeConfig::default() }, "start
+        connected
+        200
+        list 100 a@5 b@7
+        +2s
+        connected"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5 b@7
+  > close main
+  {"type":"loss","where":"frame","count":1,"bytes":241,"reason":"a page of 500 items is longer than 100 bytes"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":1594}
++2s
+  > connect main
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
+connected
+  > send request 2 on 2
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":2,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=62"}
+"#);
+}
+
+#[test]
+fn something_else_than_a_list_is_a_loss_and_the_list_is_tried_again() {
+    assert_snapshot!(story(r#"start
+        connected
+        200
+        raw {"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[]}
+        end
+        +2s
+        200
+        raw <html>
+        end"#), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+raw {"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[]}
+end
+  {"type":"loss","where":"frame","count":1,"bytes":61,"reason":"kind Table where PodList was asked for"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":1594}
++2s
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":2,"status":200}
+raw <html>
+end
+  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"list at byte 1: not JSON, or nested too deep"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":3043}
+"#);
+}
+
+#[test]
+fn an_item_of_another_kind_or_without_a_name_is_a_loss_and_the_rest_is_taken() {
+    assert_snapshot!(story(r#"start
+        connected
+        200
+        raw {"kind":"PodList","metadata":{"resourceVersion":"5"},"items":[{"kind":"Secret","metadata":{"name":"x","resourceVersion":"1"}},{"metadata":{"resourceVersion":"1"}},{"metadata":{"name":"ok","resourceVersion":"1"}}]}
+        end"#), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+raw {"kind":"PodList","metadata":{"resourceVersion":"5"},"items":[{"kind":"Secret","metadata":{"name":"x","resourceVersion":"1"}},{"metadata":{"resourceVersion":"1"}},{"metadata":{"name":"ok","resourceVersion":"1"}}]}
+end
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"5","items":3}
+  {"type":"loss","where":"frame","count":1,"bytes":63,"reason":"an item of a list: kind Secret where Pod was asked for"}
+  {"type":"loss","where":"frame","count":1,"bytes":36,"reason":"an item of a list: no metadata.name"}
+  {"type":"change","change":"ADDED","origin":"list","name":"ok","resourceVersion":"1","bytes":48}
+  {"type":"list.complete","resourceVersion":"5","items":3,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=5"}
+"#);
+}
+
+#[test]
+fn a_list_without_a_resource_version_is_watched_from_any_state() {
+    assert_snapshot!(story(r#"start
+        connected
+        200
+        raw {"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"a","namespace":"shop","uid":"u-a","resourceVersion":"1"}}]}
+        end
+        200
+        ADDED a@1
+        ADDED b@2
+        MODIFIED a@3
+        +400s
+        end
+        200"#), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+raw {"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"a","namespace":"shop","uid":"u-a","resourceVersion":"1"}}]}
+end
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"","items":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"1","bytes":78}
+  {"type":"list.complete","resourceVersion":"","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":1,"request":2}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@1
+ADDED b@2
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"2","bytes":109}
+MODIFIED a@3
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"3","bytes":109}
++400s
+end
+  > send request 3 on 1
+  {"type":"stream.ended","stream":1,"cause":"end","ageMs":400000,"events":3,"bytes":411}
+  {"type":"watch.phase","from":"streaming","to":"connecting","reason":"resume"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&resourceVersion=3"}
+200
+  {"type":"request.answered","request":3,"status":200}
+  {"type":"stream.opened","stream":2,"request":3,"resourceVersion":"3"}
+  {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
+"#);
+}

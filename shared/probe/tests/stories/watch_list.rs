@@ -1,0 +1,380 @@
+//! Watch-list: the state as initial events, and what to do where it does not work.
+
+use insta::assert_snapshot;
+use watchscope_probe::ProbeConfig;
+
+use crate::stage::{pods, story_with};
+
+#[test]
+fn initial_events_end_with_a_bookmark_that_completes_a_list() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED b@7
+        ADDED a@5
+        BOOKMARK 100 end
+        MODIFIED a@101"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED b@7
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+BOOKMARK 100 end
+  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"100","items":2,"added":2,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+MODIFIED a@101
+  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"101","bytes":111}
+"#);
+}
+
+#[test]
+fn a_relist_by_watch_list_writes_only_what_differs() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED a@5
+        ADDED b@7
+        BOOKMARK 100 end
+        ERROR 410 Expired too old
+        end
+        +2s
+        200
+        ADDED a@5
+        ADDED c@150
+        BOOKMARK 200 end"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+ADDED b@7
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
+BOOKMARK 100 end
+  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"100","items":2,"added":2,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":4,"bytes":567}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":1594}
++2s
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"expired"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":2,"request":2,"resourceVersion":"100"}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+ADDED c@150
+  {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"c","uid":"u-c","resourceVersion":"150","bytes":111}
+BOOKMARK 200 end
+  {"type":"bookmark","stream":2,"resourceVersion":"200","initialEventsEnd":true}
+  {"type":"change","stream":2,"change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+  {"type":"list.complete","resourceVersion":"200","items":2,"added":1,"changed":0,"removed":1}
+  {"type":"gap","since":0,"from":"100","to":"200","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+"#);
+}
+
+#[test]
+fn a_server_that_refuses_watch_list_is_listed() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        422
+        status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled
+        200"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+422
+status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled
+  > send request 2 on 1
+  {"type":"request.answered","request":1,"status":422,"error":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":2,"status":200}
+"#);
+}
+
+#[test]
+fn two_streams_without_an_end_bookmark_make_it_list() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED a@5
+        end
+        +2s
+        200
+        ADDED a@5
+        ADDED b@7
+        end
+        +4s
+        200
+        list 100 b@7"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+end
+  {"type":"stream.ended","stream":1,"cause":"end","ageMs":0,"events":1,"bytes":136}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":1594}
++2s
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"resume"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":2,"request":2}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+ADDED b@7
+  {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
+end
+  {"type":"stream.ended","stream":2,"cause":"end","ageMs":406,"events":2,"bytes":272}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"watch-list-refused","delayMs":3043}
++4s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"watch-list-refused"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 100 b@7
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"100","items":1}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5"}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":2,"changed":0,"removed":1}
+  {"type":"gap","since":0,"to":"100","reason":"end","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=506&resourceVersion=100"}
+"#);
+}
+
+#[test]
+fn initial_events_that_do_not_end_make_it_list() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED a@5
+        +10s
+        connected"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
++10s
+  > close main
+  > connect main
+  {"type":"stream.ended","stream":1,"cause":"cancelled","ageMs":10000,"events":1,"bytes":136}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"watch-list-refused"}
+connected
+  > send request 2 on 2
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
+  {"type":"request.sent","request":2,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+"#);
+}
+
+#[test]
+fn initial_events_of_a_state_before_progress_infer_nothing() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED a@5
+        BOOKMARK 100 end
+        ERROR 500 InternalError no leader
+        end
+        +2s
+        200
+        BOOKMARK 90 end
+        connected"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+BOOKMARK 100 end
+  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+ERROR 500 InternalError no leader
+  {"type":"stream.error","stream":1,"code":500,"reason":"InternalError","message":"no leader"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":439}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"error-event","delayMs":1594}
++2s
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"error-event"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":2,"request":2}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+BOOKMARK 90 end
+  > close main
+  > connect main
+  {"type":"bookmark","stream":2,"resourceVersion":"90","initialEventsEnd":true}
+  {"type":"stream.ended","stream":2,"cause":"cancelled","ageMs":406,"events":1,"bytes":149}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"watch-list-refused"}
+connected
+  > send request 3 on 2
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
+  {"type":"request.sent","request":3,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+"#);
+}
+
+#[test]
+fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED a@5
+        BOOKMARK 100 end
+        ERROR 410 Expired too old
+        end
+        +2s
+        200
+        ERROR 504 Timeout Too large resource version: 100, current: 90
+        end
+        +4s
+        200
+        ERROR 504 Timeout Too large resource version: 100, current: 91
+        end
+        +8s"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+BOOKMARK 100 end
+  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":431}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":1594}
++2s
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"expired"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":2,"request":2,"resourceVersion":"100"}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ERROR 504 Timeout Too large resource version: 100, current: 90
+  {"type":"stream.error","stream":2,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 90"}
+end
+  {"type":"stream.ended","stream":2,"cause":"error-event","ageMs":406,"events":1,"bytes":182}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":3043}
++4s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+  {"type":"stream.opened","stream":3,"request":3,"resourceVersion":"100"}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ERROR 504 Timeout Too large resource version: 100, current: 91
+  {"type":"stream.error","stream":3,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 91"}
+end
+  {"type":"stream.ended","stream":3,"cause":"error-event","ageMs":957,"events":1,"bytes":182}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":3238}
++8s
+  > send request 4 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"too-large"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=480&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+"#);
+}
+
+#[test]
+fn changes_within_the_initial_events_are_live() {
+    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
+        connected
+        200
+        ADDED a@5
+        MODIFIED a@6
+        DELETED a@7
+        BOOKMARK 100 end"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+MODIFIED a@6
+  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"6","bytes":109}
+DELETED a@7
+  {"type":"change","stream":1,"change":"DELETED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"7","bytes":109}
+BOOKMARK 100 end
+  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+"#);
+}
