@@ -136,6 +136,7 @@ impl Log {
                 to,
                 reason,
                 delay_ms,
+                error: None,
             },
         )
     }
