@@ -66,25 +66,52 @@ impl Resource {
     }
 }
 
-/// A group (and version) that discovery could not read.
+/// A part of the API that discovery could not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryFailure {
-    /// API group; empty for the core group.
-    pub group: String,
-    /// Version; empty if the whole group is missing.
-    pub version: String,
+    /// Which.
+    pub part: ApiPart,
     /// Why.
     pub reason: String,
 }
 
+/// A part of the API, as discovery is asked about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApiPart {
+    /// Everything below `/api`.
+    CoreGroup,
+    /// Everything below `/apis`.
+    NamedGroups,
+    /// One version of one group.
+    Version {
+        /// API group; empty for the core group.
+        group: String,
+        /// Version in the group.
+        version: String,
+    },
+}
+
+impl ApiPart {
+    /// The resource would be found here.
+    pub(super) fn holds(&self, resource: &Resource) -> bool {
+        match self {
+            Self::CoreGroup => resource.group.is_empty(),
+            Self::NamedGroups => !resource.group.is_empty(),
+            Self::Version { group, version } => {
+                (group, version) == (&resource.group, &resource.version)
+            }
+        }
+    }
+}
+
 impl fmt::Display for DiscoveryFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match (self.group.as_str(), self.version.as_str()) {
-            ("", "") => "the core group".to_owned(),
-            (group, "") => group.to_owned(),
-            (group, version) => group_version(group, version),
-        };
-        write!(f, "{name} ({})", self.reason)
+        match &self.part {
+            ApiPart::CoreGroup => f.write_str("the core group")?,
+            ApiPart::NamedGroups => f.write_str("all groups but the core group")?,
+            ApiPart::Version { group, version } => f.write_str(&group_version(group, version))?,
+        }
+        write!(f, " ({})", self.reason)
     }
 }
 
@@ -242,15 +269,9 @@ impl Catalog {
     fn failures_that_may_hide(&self, lower: &str) -> Vec<DiscoveryFailure> {
         let readings = Wanted::readings(lower);
         let may_hide = |failure: &&DiscoveryFailure| {
-            readings.iter().any(|wanted| {
-                let in_group = wanted
-                    .group
-                    .is_none_or(|group| failure.group.starts_with(group));
-                let in_version = wanted
-                    .version
-                    .is_none_or(|version| failure.version.is_empty() || failure.version == version);
-                in_group && in_version
-            })
+            readings
+                .iter()
+                .any(|wanted| wanted.may_be_in(&failure.part))
         };
         self.failures.iter().filter(may_hide).cloned().collect()
     }
@@ -281,24 +302,40 @@ impl<'a> Wanted<'a> {
                 group: Some(group),
             });
         }
-        readings.push(Self {
-            resource,
-            version: None,
-            group: Some(rest),
-        });
+        // `pods.v1.` is complete: no group ends with a dot.
+        if !rest.ends_with('.') {
+            readings.push(Self {
+                resource,
+                version: None,
+                group: Some(rest),
+            });
+        }
         readings
     }
 
     fn has_group_version(&self, resource: &Resource) -> bool {
-        let has_group = match self.group {
-            None => true,
-            Some("") => resource.group.is_empty(),
-            Some(group) => resource.group.starts_with(group),
-        };
-        has_group
+        self.has_group(&resource.group)
             && self
                 .version
                 .is_none_or(|version| resource.version == version)
+    }
+
+    fn has_group(&self, group: &str) -> bool {
+        match self.group {
+            None => true,
+            Some("") => group.is_empty(),
+            Some(wanted) => group.starts_with(wanted),
+        }
+    }
+
+    fn may_be_in(&self, part: &ApiPart) -> bool {
+        match part {
+            ApiPart::CoreGroup => self.has_group(""),
+            ApiPart::NamedGroups => self.group != Some(""),
+            ApiPart::Version { group, version } => {
+                self.has_group(group) && self.version.is_none_or(|wanted| wanted == version)
+            }
+        }
     }
 }
 
@@ -481,10 +518,13 @@ mod tests {
     #[test]
     fn what_an_unanswered_group_may_hide_is_undecided() {
         let mut catalog = catalog();
+        let group = "custom.metrics.k8s.io".to_owned();
         catalog.failures.push(DiscoveryFailure {
-            group: "custom.metrics.k8s.io".into(),
-            version: "v1beta1".into(),
-            reason: "503 Service Unavailable".into(),
+            part: ApiPart::Version {
+                group,
+                version: "v1beta1".to_owned(),
+            },
+            reason: "503 Service Unavailable".to_owned(),
         });
         let error = catalog.resolve("gizmo").unwrap_err();
         assert!(error.is_undecided());
@@ -507,6 +547,24 @@ mod tests {
                 .is_undecided()
         );
         assert!(catalog.resolve("pods").is_ok());
+        for (part, name, is_undecided) in [
+            (ApiPart::CoreGroup, "gizmo", true),
+            (ApiPart::CoreGroup, "gizmo.v1.", true),
+            (ApiPart::CoreGroup, "gizmo.apps", false),
+            (ApiPart::NamedGroups, "gizmo", true),
+            (ApiPart::NamedGroups, "gizmo.apps", true),
+            (ApiPart::NamedGroups, "gizmo.v1.", false),
+        ] {
+            catalog.failures = vec![DiscoveryFailure {
+                part,
+                reason: "403 Forbidden".to_owned(),
+            }];
+            assert_eq!(
+                catalog.resolve(name).unwrap_err().is_undecided(),
+                is_undecided,
+                "{name}"
+            );
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::credentials::CredentialError;
 use super::session::{Cluster, Session};
-use crate::transport::{CollectError, Connection, ConnectionFacts, DialError, SendError};
+use crate::transport::{BodyEnd, CollectError, Connection, ConnectionFacts, DialError, SendError};
 
 /// Limit for a response's head, as client-go's discovery client has for a whole request.
 const HEADER_LIMIT: Duration = Duration::from_secs(32);
@@ -143,6 +143,7 @@ impl Client {
         let is_stale_session = match &answer {
             Ok(answer) => answer.status == StatusCode::UNAUTHORIZED,
             Err(ClientError::Dial(error)) => error.may_be_cured_by_new_credentials(),
+            Err(ClientError::Send { source, .. }) => source.may_be_cured_by_new_credentials(),
             Err(_) => false,
         };
         if is_stale_session {
@@ -172,7 +173,9 @@ impl Client {
             {
                 // A server may close an idle connection at any moment, also while we are writing.
                 Err(ClientError::Send {
-                    source: SendError::Stale | SendError::Ended(_),
+                    source:
+                        SendError::Stale
+                        | SendError::Ended(BodyEnd::Eof { .. } | BodyEnd::TcpReset { .. }),
                     ..
                 }) => {
                     let connection = session.connector().open().await?;

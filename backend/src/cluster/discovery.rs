@@ -4,12 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::catalog::{Catalog, DiscoveryFailure, Resource};
+use super::catalog::{ApiPart, Catalog, DiscoveryFailure, Resource};
 use super::client::{Answer, Client, ClientError};
 
 /// Newest first; servers before 1.26 ignore all but the last.
@@ -75,13 +74,13 @@ async fn ask(client: &Client) -> Result<Catalog, ClientError> {
         {
             Ok(read) => read,
             Err(error) => {
+                let part = if root == "/api" {
+                    ApiPart::CoreGroup
+                } else {
+                    ApiPart::NamedGroups
+                };
                 catalog.failures.push(DiscoveryFailure {
-                    group: if root == "/api" {
-                        String::new()
-                    } else {
-                        "the groups below /apis".to_owned()
-                    },
-                    version: String::new(),
+                    part,
                     reason: reason_of(&error),
                 });
                 refused.get_or_insert(error);
@@ -122,11 +121,12 @@ fn add_aggregated(catalog: &mut Catalog, group: AggregatedGroup) {
     } = group;
     for version in versions {
         if version.freshness.as_deref() == Some("Stale") {
-            catalog.failures.push(DiscoveryFailure {
+            let part = ApiPart::Version {
                 group: group_name.clone(),
                 version: version.version.clone(),
-                reason: "the server that serves it does not answer".to_owned(),
-            });
+            };
+            let reason = "the server that serves it does not answer".to_owned();
+            catalog.failures.push(DiscoveryFailure { part, reason });
         }
         for resource in version.resources {
             let kind = resource.response_kind.map(|of| of.kind).unwrap_or_default();
@@ -163,9 +163,12 @@ async fn add_legacy(
     let list: LegacyList = match answer.json(&path) {
         Ok(list) => list,
         Err(error) => {
-            catalog.failures.push(DiscoveryFailure {
+            let part = ApiPart::Version {
                 group: group.to_owned(),
                 version: version.to_owned(),
+            };
+            catalog.failures.push(DiscoveryFailure {
+                part,
                 reason: reason_of(&error),
             });
             return Ok(());
@@ -199,14 +202,10 @@ fn keep_unanswered(catalog: &mut Catalog, before: &Catalog) {
         })
     };
     for resource in &before.resources {
-        let is_unanswered = catalog.failures.iter().any(|failure| {
-            let is_all_groups = failure.version.is_empty()
-                && !failure.group.is_empty()
-                && !resource.group.is_empty();
-            let is_group = failure.group == resource.group;
-            is_all_groups
-                || (is_group && (failure.version.is_empty() || failure.version == resource.version))
-        });
+        let is_unanswered = catalog
+            .failures
+            .iter()
+            .any(|failure| failure.part.holds(resource));
         if is_unanswered && !is_known(catalog, resource) {
             catalog.resources.push(resource.clone());
         }
@@ -215,13 +214,9 @@ fn keep_unanswered(catalog: &mut Catalog, before: &Catalog) {
 
 fn reason_of(error: &ClientError) -> String {
     match error {
-        ClientError::Status { status, .. } => status_text(*status),
+        ClientError::Status { status, .. } => status.to_string(),
         other => other.to_string(),
     }
-}
-
-fn status_text(status: StatusCode) -> String {
-    status.to_string()
 }
 
 /// Old servers leave the singular name out.

@@ -14,7 +14,10 @@ mod discovery;
 mod environment;
 mod session;
 
-pub use catalog::{Catalog, DiscoveryFailure, ResolveError, Resource};
+#[cfg(test)]
+mod tests;
+
+pub use catalog::{ApiPart, Catalog, DiscoveryFailure, ResolveError, Resource};
 pub use client::{Answer, Client, ClientError, ServerVersion};
 pub use config::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, ContextEntry};
 pub use credentials::CredentialError;

@@ -158,25 +158,18 @@ impl Cluster {
         }
         let source = is_reload.then(|| self.source.clone());
         let config = self.config();
-        let built = tokio::task::spawn_blocking(move || {
-            let _building = building;
-            let config = match source {
-                Some(source) => {
-                    Arc::new(source.load().map_err(|error| CredentialError::Reload {
-                        detail: error.to_string(),
-                    })?)
-                }
-                None => config,
-            };
-            let credentials = Credentials::build(&config)?;
-            Ok((config, credentials))
-        });
-        let built = match timeout(PLUGIN_LIMIT, built).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(join_error)) => Err(CredentialError::Reload {
-                detail: join_error.to_string(),
-            }),
-            Err(_) => Err(self.plugin_timeout()),
+        let built = tokio::task::spawn_blocking(move || (build(source, config), building));
+        // The guard comes back with the result and is held until that is stored; after a timeout
+        // the thread still has it.
+        let (built, _building) = match timeout(PLUGIN_LIMIT, built).await {
+            Ok(Ok((result, building))) => (result, Some(building)),
+            Ok(Err(join_error)) => (
+                Err(CredentialError::Reload {
+                    detail: join_error.to_string(),
+                }),
+                None,
+            ),
+            Err(_) => (Err(self.plugin_timeout()), None),
         };
         let mut current = self.current();
         match built {
@@ -233,4 +226,19 @@ impl Cluster {
     fn current(&self) -> MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Reads the configuration again, if a source is given, and builds what comes of it.
+fn build(
+    source: Option<ConfigSource>,
+    config: Arc<ClusterConfig>,
+) -> Result<(Arc<ClusterConfig>, Credentials), CredentialError> {
+    let config = match source {
+        Some(source) => Arc::new(source.load().map_err(|error| CredentialError::Reload {
+            detail: error.to_string(),
+        })?),
+        None => config,
+    };
+    let credentials = Credentials::build(&config)?;
+    Ok((config, credentials))
 }

@@ -183,7 +183,7 @@ impl TlsFailure {
         }
     }
 
-    fn from_rustls(error: &rustls::Error) -> Self {
+    pub(super) fn from_rustls(error: &rustls::Error) -> Self {
         use rustls::Error as Tls;
         match error {
             Tls::InvalidCertificate(certificate) => match certificate {
@@ -309,11 +309,12 @@ pub enum BodyEnd {
         /// What the system said.
         detail: String,
     },
-    /// TLS failed: a fatal alert or a record that does not verify.
-    #[error("TLS failed: {detail}")]
+    /// TLS failed: a fatal alert or a record that does not verify. With TLS 1.3 a server rejects
+    /// our certificate only now, after the handshake.
+    #[error("TLS failed: {failure}")]
     Tls {
-        /// What the TLS library said.
-        detail: String,
+        /// Why.
+        failure: TlsFailure,
     },
     /// What came is not HTTP: a bad chunk size, a malformed head.
     #[error("the server sent something that is not HTTP: {detail}")]
@@ -321,6 +322,18 @@ pub enum BodyEnd {
         /// What the parser said.
         detail: String,
     },
+}
+
+impl SendError {
+    /// Whether fresh credentials and TLS settings may cure it.
+    pub fn may_be_cured_by_new_credentials(&self) -> bool {
+        matches!(
+            self,
+            Self::Ended(BodyEnd::Tls {
+                failure: TlsFailure::ClientCertificate { .. }
+            })
+        )
+    }
 }
 
 impl BodyEnd {

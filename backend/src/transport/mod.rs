@@ -24,7 +24,7 @@ mod tap;
 mod target;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use dial::{Connector, DialLimits};
 pub use error::{BodyEnd, CollectError, DialError, ProxyFailure, SendError, TlsFailure};

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::error::BodyEnd;
+use super::error::{BodyEnd, TlsFailure};
 
 /// A byte stream to a server: TCP, or TLS over it, or either through a proxy.
 pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -105,7 +105,7 @@ fn end_of(error: &io::Error) -> BodyEnd {
         .and_then(|inner| inner.downcast_ref::<rustls::Error>())
     {
         return BodyEnd::Tls {
-            detail: tls.to_string(),
+            failure: TlsFailure::from_rustls(tls),
         };
     }
     match error.kind() {

@@ -1,4 +1,9 @@
 //! Connections against local listeners that do exactly what a test says.
 
+pub(crate) mod authority;
 mod bodies;
+mod dialling;
 pub(crate) mod harness;
+mod proxies;
+mod sending;
+mod tls;

@@ -1,0 +1,7 @@
+//! Clusters made of local servers and kubeconfig files.
+
+mod configuration;
+mod credentials;
+mod discovering;
+mod harness;
+mod plugins;
