@@ -20,7 +20,7 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// Keeps the catalogue of one cluster. Bounded by what the server serves, which is bounded by
-/// [`MAX_ANSWER_BYTES`] per answer.
+/// 64 MiB per answer.
 #[derive(Debug)]
 pub struct Discovery {
     client: Arc<Client>,

@@ -3,7 +3,7 @@
 //! hyper's connection future is polled inside [`Connection::send`] and [`Body::chunk`], not in a
 //! task of its own: no chunk crosses a thread, nothing is read that nobody asked for, and no end
 //! is noticed behind the reader's back. A chunk is a slice of hyper's read buffer, which grows up
-//! to [`MAX_READ_BYTES`] while the server is ahead of us and shrinks again when it is not.
+//! to 512 KiB while the server is ahead of us and shrinks again when it is not.
 
 use std::future::poll_fn;
 use std::pin::Pin;
