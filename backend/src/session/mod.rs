@@ -381,7 +381,7 @@ mod tests {
         let grant = sessions.grant_session([token.expose()]).unwrap();
         assert!(grant.clone().revoked().now_or_never().is_none());
         sessions.revoke();
-        grant.revoked().await;
+        assert!(grant.revoked().now_or_never().is_some());
         assert!(sessions.grant_session([token.expose()]).is_none());
         assert_eq!(
             sessions.exchange(&unused).unwrap_err(),

@@ -190,6 +190,31 @@ async fn heads_over_their_bounds_are_refused() {
 }
 
 #[tokio::test]
+async fn an_answer_arrives_whole_although_the_request_was_never_read() {
+    let world = World::start().await;
+    let stream = world.connect().await;
+    let head = request(
+        "POST",
+        "/session",
+        &world.host(),
+        &[("Content-Length", "4194304")],
+    );
+    let (mut reads, mut writes) = stream.into_split();
+    let sending = tokio::spawn(async move {
+        let _ = writes.write_all(head.as_bytes()).await;
+        let _ = writes.write_all(&vec![b'x'; 4 << 20]).await;
+        writes
+    });
+    let mut answer = Vec::new();
+    timeout(PATIENCE, reads.read_to_end(&mut answer))
+        .await
+        .expect("an end")
+        .expect("an orderly one");
+    assert!(answer.starts_with(b"HTTP/1.1 403"));
+    drop(sending.await.unwrap());
+}
+
+#[tokio::test]
 async fn a_shutdown_ends_idle_connections_at_once_and_waits_for_answers_and_sockets() {
     let mut world = World::start().await;
     let mut idle = world.connect().await;

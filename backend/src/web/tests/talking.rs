@@ -83,23 +83,28 @@ async fn a_message_over_64_kib_is_answered_with_close_1009() {
 
 /// Row 17.
 #[tokio::test]
-async fn a_thousand_messages_in_a_second_are_answered_with_close_1008() {
+async fn the_thousandth_message_in_a_second_is_answered_with_close_1008_and_fewer_are_not() {
+    let world = World::start().await;
     for ping in [true, false] {
-        let world = World::start().await;
-        let mut socket = world.socket().await;
-        for _ in 0..1000 {
-            let payload = Bytes::from_static(b"x");
-            let message = if ping {
-                Message::Ping(payload)
+        for (count, closes) in [(999, true), (900, false)] {
+            let mut socket = world.socket().await;
+            echo(&mut socket, "hello").await;
+            for _ in 0..count {
+                let payload = Bytes::from_static(b"x");
+                let message = if ping {
+                    Message::Ping(payload)
+                } else {
+                    Message::Pong(payload)
+                };
+                let _ = socket.feed(message).await;
+            }
+            let _ = socket.flush().await;
+            if closes {
+                assert_eq!(close_code(&mut socket).await, Some(1008), "ping: {ping}");
             } else {
-                Message::Pong(payload)
-            };
-            if socket.feed(message).await.is_err() {
-                break;
+                echo(&mut socket, "still here").await;
             }
         }
-        let _ = socket.flush().await;
-        assert_eq!(close_code(&mut socket).await, Some(1008), "ping: {ping}");
     }
 }
 
