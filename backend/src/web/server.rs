@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!  accept ──► stranger ──first request with a session──► admitted ──► … until it closes
-//!               │ at most 256; one more makes the oldest go,            at most 2,000; one more is told 503
-//!               │ those that have not asked anything first
+//!               │ at most 256; then the oldest goes for the next,        at most 2,000; one more is told 503
+//!               │ first those that asked nothing, but none before
+//!               │ it had 100 ms to ask: so long the next one waits
 //!               └► no header within 10 s, no byte taken for 10 s: gone
 //! ```
-//! So a flood of strangers costs a fixed number of sockets and never takes the place of a viewer, and a newcomer who
-//! asks at once is served before the flood pushes it out.
+//! So a flood of strangers costs a fixed number of sockets and never takes the place of a viewer; a newcomer who asks at
+//! once is served before the flood pushes it out; and a thousand viewers who come back at once are all taken in.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -27,7 +28,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tower::ServiceExt as _;
 
 use super::stream::{self, GuardedStream};
@@ -49,6 +50,8 @@ pub struct Limits {
     pub strangers: usize,
     /// Connections that have.
     pub admitted: usize,
+    /// What each stranger has to ask something before it can be made to go.
+    pub grace: Duration,
     /// For the head of each request, waiting for it included.
     pub header_deadline: Duration,
     /// For the other side to take at least one byte of what is written.
@@ -72,6 +75,7 @@ impl Limits {
         Self {
             strangers,
             admitted: (sockets - strangers).min(2000),
+            grace: Duration::from_millis(100),
             header_deadline: Duration::from_secs(10),
             write_deadline: Duration::from_secs(10),
             drain_deadline: Duration::from_secs(10),
@@ -115,28 +119,28 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let stopping = watch::Sender::new(false);
-    let seats = Arc::new(Semaphore::new(limits.admitted));
-    let mut strangers = Strangers {
-        waiting: VecDeque::new(),
-        most: limits.strangers,
-    };
+    let seats = Arc::new(Seats::new(limits.admitted, traffic));
+    let mut strangers = Strangers::new(limits.strangers, limits.grace);
     let mut conversations = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
+        let room_at = strangers.room_at();
         tokio::select! {
             biased;
             () = &mut shutdown => break,
             Some(_) = conversations.join_next() => {}
-            accepted = listener.accept() => match accepted {
+            () = seats.taken.notified(), if room_at.is_some() => {}
+            () = sleep_until(room_at.unwrap_or_else(Instant::now)), if room_at.is_some() => {
+                strangers.evict_one(&seats.traffic);
+            }
+            accepted = listener.accept(), if room_at.is_none() => match accepted {
                 Ok((stream, _)) => {
-                    traffic.accepted.fetch_add(1, Ordering::Relaxed);
-                    let connection = Arc::new(Connection::new(Arc::clone(&seats), Arc::clone(&traffic)));
-                    if strangers.welcome(&connection) {
-                        traffic.evicted.fetch_add(1, Ordering::Relaxed);
-                    }
+                    seats.traffic.accepted.fetch_add(1, Ordering::Relaxed);
+                    let connection = Arc::new(Connection::new(Arc::clone(&seats)));
+                    strangers.welcome(&connection);
                     conversations.spawn(converse(stream, router.clone(), connection, limits, stopping.subscribe()));
                 }
-                Err(error) => recover(&error, &mut strangers).await,
+                Err(error) => recover(&error, &mut strangers, &seats.traffic).await,
             },
         }
     }
@@ -197,7 +201,7 @@ async fn converse(
 }
 
 /// After a failed accept: out of files, the oldest stranger makes room; anything else was that connection's own fault.
-async fn recover(error: &io::Error, strangers: &mut Strangers) {
+async fn recover(error: &io::Error, strangers: &mut Strangers, traffic: &Traffic) {
     let errno = error
         .raw_os_error()
         .map(rustix::io::Errno::from_raw_os_error);
@@ -206,42 +210,49 @@ async fn recover(error: &io::Error, strangers: &mut Strangers) {
         Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)
     ) {
         tracing::warn!(%error, "no room for another connection");
-        strangers.evict_one();
+        strangers.evict_one(traffic);
         sleep(NO_FILES_PAUSE).await;
+    }
+}
+
+/// The seats of those with a session.
+#[derive(Debug)]
+struct Seats {
+    free: Arc<Semaphore>,
+    /// Told whenever a stranger takes a seat, and so makes room among the strangers.
+    taken: Notify,
+    traffic: Arc<Traffic>,
+}
+
+impl Seats {
+    fn new(count: usize, traffic: Arc<Traffic>) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(count)),
+            taken: Notify::new(),
+            traffic,
+        }
     }
 }
 
 /// One connection, as the checks see it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    seats: Arc<Semaphore>,
+    since: Instant,
+    seats: Arc<Seats>,
     /// Taken with the first request that shows a session, given back when the connection ends.
-    seat: OnceLock<Seat>,
+    seat: OnceLock<OwnedSemaphorePermit>,
     has_asked: AtomicBool,
     evicted: Notify,
-    traffic: Arc<Traffic>,
-}
-
-#[derive(Debug)]
-struct Seat {
-    _permit: OwnedSemaphorePermit,
-    traffic: Arc<Traffic>,
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.traffic.admitted.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Connection {
-    fn new(seats: Arc<Semaphore>, traffic: Arc<Traffic>) -> Self {
+    fn new(seats: Arc<Seats>) -> Self {
         Self {
+            since: Instant::now(),
             seats,
             seat: OnceLock::new(),
             has_asked: AtomicBool::new(false),
             evicted: Notify::new(),
-            traffic,
         }
     }
 
@@ -249,14 +260,12 @@ impl Connection {
     pub(super) fn admit(&self) -> Result<(), NoSeat> {
         // Requests of one connection come one after the other, so the seat is taken once.
         if self.seat.get().is_none() {
-            let permit = Arc::clone(&self.seats)
+            let permit = Arc::clone(&self.seats.free)
                 .try_acquire_owned()
                 .map_err(|_| NoSeat)?;
-            self.traffic.admitted.fetch_add(1, Ordering::Relaxed);
-            let _ = self.seat.set(Seat {
-                _permit: permit,
-                traffic: Arc::clone(&self.traffic),
-            });
+            let _ = self.seat.set(permit);
+            self.seats.traffic.admitted.fetch_add(1, Ordering::Relaxed);
+            self.seats.taken.notify_one();
         }
         Ok(())
     }
@@ -266,53 +275,79 @@ impl Connection {
     }
 }
 
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.is_admitted() {
+            self.seats.traffic.admitted.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// As many connections as may be are admitted already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoSeat;
 
-/// The strangers, oldest first. At most `most`; one more makes another go.
+/// The strangers, oldest first. At most `most`; then the next one waits until one has gone.
 struct Strangers {
     waiting: VecDeque<Weak<Connection>>,
     most: usize,
+    grace: Duration,
 }
 
 impl Strangers {
-    /// Takes a stranger in; says whether another had to go.
-    fn welcome(&mut self, connection: &Arc<Connection>) -> bool {
-        let is_full = self.waiting.len() >= self.most && {
-            self.waiting.retain(|waiting| {
-                waiting
-                    .upgrade()
-                    .is_some_and(|waiting| !waiting.is_admitted())
-            });
-            self.waiting.len() >= self.most
-        };
-        if is_full {
-            self.evict_one();
+    fn new(most: usize, grace: Duration) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            most,
+            grace,
         }
-        self.waiting.push_back(Arc::downgrade(connection));
-        is_full
     }
 
-    /// The oldest that has asked nothing goes; if all have asked, the oldest.
-    fn evict_one(&mut self) {
-        let has_asked = |waiting: &Weak<Connection>| {
+    /// Takes a stranger in.
+    fn welcome(&mut self, connection: &Arc<Connection>) {
+        self.waiting.push_back(Arc::downgrade(connection));
+    }
+
+    /// When one may be made to go for the next; nothing if there is room.
+    fn room_at(&mut self) -> Option<Instant> {
+        if self.waiting.len() < self.most {
+            return None;
+        }
+        self.waiting.retain(|waiting| {
             waiting
                 .upgrade()
-                .is_some_and(|waiting| waiting.has_asked.load(Ordering::Relaxed))
-        };
-        let index = self
+                .is_some_and(|waiting| !waiting.is_admitted())
+        });
+        if self.waiting.len() < self.most {
+            return None;
+        }
+        self.next_to_go()
+            .map(|(_, connection)| connection.since + self.grace)
+    }
+
+    /// Makes one go.
+    fn evict_one(&mut self, traffic: &Traffic) {
+        if let Some((index, connection)) = self.next_to_go() {
+            self.waiting.remove(index);
+            connection.evicted.notify_one();
+            traffic.evicted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The oldest that has asked nothing; if all have asked, the oldest.
+    fn next_to_go(&self) -> Option<(usize, Arc<Connection>)> {
+        let mut strangers = self
             .waiting
             .iter()
-            .position(|waiting| !has_asked(waiting))
-            .unwrap_or(0);
-        if let Some(connection) = self
-            .waiting
-            .remove(index)
-            .and_then(|waiting| waiting.upgrade())
-        {
-            connection.evicted.notify_one();
-        }
+            .enumerate()
+            .filter_map(|(index, waiting)| Some((index, waiting.upgrade()?)));
+        let mut oldest = None;
+        strangers
+            .find(|(index, connection)| {
+                oldest.get_or_insert_with(|| (*index, Arc::clone(connection)));
+                !connection.has_asked.load(Ordering::Relaxed)
+            })
+            .or(oldest)
     }
 }
 
@@ -354,8 +389,12 @@ impl Traffic {
 mod tests {
     use super::*;
 
-    fn connection(seats: &Arc<Semaphore>) -> Arc<Connection> {
-        Arc::new(Connection::new(Arc::clone(seats), Arc::default()))
+    fn seats(count: usize) -> Arc<Seats> {
+        Arc::new(Seats::new(count, Arc::default()))
+    }
+
+    fn connection(seats: &Arc<Seats>) -> Arc<Connection> {
+        Arc::new(Connection::new(Arc::clone(seats)))
     }
 
     #[test]
@@ -375,35 +414,40 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn the_oldest_silent_stranger_goes_first_and_an_admitted_one_never() {
-        let seats = Arc::new(Semaphore::new(1));
-        let mut strangers = Strangers {
-            waiting: VecDeque::new(),
-            most: 3,
-        };
-        let [asked, viewer, silent, late, last] = std::array::from_fn(|_| connection(&seats));
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_silent_stranger_goes_first_after_its_grace_and_an_admitted_one_never() {
+        let seats = seats(1);
+        let grace = Duration::from_millis(100);
+        let mut strangers = Strangers::new(3, grace);
+        let began = Instant::now();
+        let [asked, viewer, silent] = std::array::from_fn(|_| connection(&seats));
         asked.has_asked.store(true, Ordering::Relaxed);
-        assert!(!strangers.welcome(&asked));
-        assert!(!strangers.welcome(&viewer));
-        assert!(!strangers.welcome(&silent));
+        for stranger in [&asked, &viewer, &silent] {
+            assert_eq!(strangers.room_at(), None);
+            strangers.welcome(stranger);
+        }
         viewer.admit().unwrap();
-        assert!(!strangers.welcome(&late), "the admitted one made room");
-        assert!(strangers.welcome(&last));
+        assert_eq!(strangers.room_at(), None, "the admitted one made room");
+        tokio::time::advance(Duration::from_millis(40)).await;
+        let late = connection(&seats);
+        strangers.welcome(&late);
+        assert_eq!(strangers.room_at(), Some(began + grace));
+        strangers.evict_one(&seats.traffic);
         silent.evicted.notified().await;
+        assert_eq!(strangers.room_at(), None);
         late.has_asked.store(true, Ordering::Relaxed);
-        last.has_asked.store(true, Ordering::Relaxed);
-        strangers.evict_one();
+        strangers.evict_one(&seats.traffic);
         asked.evicted.notified().await;
+        assert_eq!(seats.traffic.evicted.load(Ordering::Relaxed), 2);
     }
 
     #[test]
     fn a_seat_is_taken_once_and_given_back_at_the_end() {
-        let seats = Arc::new(Semaphore::new(1));
+        let seats = seats(1);
         let (first, second) = (connection(&seats), connection(&seats));
         assert_eq!((first.admit(), first.admit()), (Ok(()), Ok(())));
-        assert_eq!(second.admit(), Err(NoSeat));
+        assert_eq!((second.admit(), seats.traffic.admitted()), (Err(NoSeat), 1));
         drop(first);
-        assert_eq!(second.admit(), Ok(()));
+        assert_eq!((second.admit(), seats.traffic.admitted()), (Ok(()), 1));
     }
 }

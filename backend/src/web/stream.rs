@@ -165,11 +165,16 @@ mod tests {
             written.unwrap();
             received.unwrap();
         }
-        let error = loop {
-            if let Err(error) = guarded.write_all(&chunk).await {
-                break error;
+        let stuck = async {
+            loop {
+                if let Err(error) = guarded.write_all(&chunk).await {
+                    return error;
+                }
             }
         };
+        let error = timeout(Duration::from_secs(8), stuck)
+            .await
+            .expect("it is given up");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(guarded);
         assert!(back.try_recv().is_ok());

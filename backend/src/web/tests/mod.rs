@@ -130,6 +130,7 @@ fn usual_limits() -> Limits {
     Limits {
         strangers: 64,
         admitted: 512,
+        grace: Duration::from_millis(100),
         header_deadline: Duration::from_secs(60),
         write_deadline: Duration::from_secs(60),
         drain_deadline: Duration::from_secs(60),
