@@ -161,13 +161,15 @@ impl Drawer<'_> {
             look.over(Token::Ground0)
         };
         let from = x0.max(Px::ZERO) + Px::whole(19);
-        self.label_inside(
-            Layer::Divergence,
-            (from, x1),
-            mid + Px::whole(4),
-            &words,
-            look,
-        );
+        for words in [
+            verdict_words(&span.what, lasting_us),
+            verdict_short(kind, lasting_us),
+        ] {
+            let y = mid + Px::whole(4);
+            if self.label_inside(Layer::Divergence, (from, x1), y, &words, look) {
+                break;
+            }
+        }
     }
 
     /// A box with square corners and no fill.
