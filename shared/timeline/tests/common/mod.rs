@@ -1,6 +1,6 @@
 //! A log written by hand: events at times, encoded into the frames a hub would send.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use std::sync::Arc;
 
