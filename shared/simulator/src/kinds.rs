@@ -127,7 +127,8 @@ impl Kinds {
 
     /// A served type by `pods` or `deployments.apps`.
     pub(crate) fn named(&self, qualified: &str) -> Option<ResourceId> {
-        self.position(|t| t.served && t.qualified() == qualified)
+        let (plural, group) = qualified.split_once('.').unwrap_or((qualified, ""));
+        self.position(|t| t.served && t.plural == plural && t.group == group)
     }
 
     pub(crate) fn served(&self) -> impl Iterator<Item = (ResourceId, &ResourceType)> {

@@ -18,7 +18,7 @@ impl Object {
     /// Takes a whole object: `apiVersion`, `kind`, `metadata` and the rest.
     pub(crate) fn new(value: Value) -> Object {
         Object {
-            value,
+            value: in_order(value),
             json: OnceLock::new(),
             item_json: OnceLock::new(),
             metadata_json: OnceLock::new(),
@@ -144,6 +144,25 @@ pub(crate) fn partial_metadata(value: &Value) -> Value {
 /// Bytes of a JSON value.
 pub(crate) fn encode(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
+}
+
+/// The object with its parts in the order in which the apiserver writes them.
+fn in_order(value: Value) -> Value {
+    let Value::Object(mut parts) = value else {
+        return value;
+    };
+    let mut ordered = Map::new();
+    for key in ["kind", "apiVersion", "metadata"] {
+        if let Some(part) = parts.remove(key) {
+            ordered.insert(key.to_owned(), part);
+        }
+    }
+    let status = parts.remove("status");
+    ordered.extend(parts);
+    if let Some(status) = status {
+        ordered.insert("status".to_owned(), status);
+    }
+    Value::Object(ordered)
 }
 
 fn as_map(value: &mut Value) -> &mut Map<String, Value> {

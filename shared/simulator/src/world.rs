@@ -345,7 +345,7 @@ impl World {
             return self.network.hold_down(connection, arrival);
         }
         if !self.network.reaches(connection, &arrival) {
-            if matches!(arrival, Arrival::Closed(_)) {
+            if matches!(arrival, Arrival::Closed(_) | Arrival::Refused) {
                 self.forget(connection);
             }
             return;
@@ -421,9 +421,6 @@ impl World {
     fn cut(&mut self, connection: ConnectionId, cut: Cut) {
         if self.network.is_cut(connection) {
             return;
-        }
-        if cut == Cut::Eof {
-            self.release_held_down(connection);
         }
         for id in self.network.cut(connection, cut) {
             self.apiserver.drop_reply(id);
@@ -534,23 +531,16 @@ impl World {
     fn release_held(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
-            if !self.is_stalled(connection) {
-                self.release_held_down(connection);
-                let (ups, _) = self.network.take_held(connection);
-                for up in ups {
-                    self.send_up(connection, up);
-                }
+            if self.is_stalled(connection) {
+                continue;
             }
-        }
-    }
-
-    fn release_held_down(&mut self, connection: ConnectionId) {
-        let (ups, downs) = self.network.take_held(connection);
-        for up in ups {
-            self.network.hold_up(connection, up);
-        }
-        for arrival in downs {
-            self.send_down(connection, arrival);
+            let (ups, downs) = self.network.take_held(connection);
+            for up in ups {
+                self.send_up(connection, up);
+            }
+            for arrival in downs {
+                self.send_down(connection, arrival);
+            }
         }
     }
 

@@ -89,7 +89,7 @@ impl WatchCache {
             }
             self.ring.push_back(Arc::clone(change));
         } else {
-            self.list_revision = change.revision;
+            self.list_revision = self.list_revision.max(change.revision);
         }
     }
 

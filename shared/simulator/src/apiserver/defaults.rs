@@ -177,6 +177,11 @@ fn pod_spec(value: &mut Value, path: &[&str]) {
         for container in containers {
             set_default(container, &["imagePullPolicy"], json!("IfNotPresent"));
             set_default(container, &["resources"], json!({}));
+            if let Some(ports) = container.get_mut("ports").and_then(Value::as_array_mut) {
+                for port in ports {
+                    set_default(port, &["protocol"], json!("TCP"));
+                }
+            }
             set_default(
                 container,
                 &["terminationMessagePath"],

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::object::{items, set, text};
+use crate::object::{remove, set, text};
 
 /// Who writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ const SYSTEM: &[&str] = &[
     "managedFields",
 ];
 
-/// Notes in `new` that `manager` made what differs from `old`.
+/// Notes in `new`, which has the entries of `old`, that `manager` made what differs from `old`.
 ///
 /// Where status is a subresource (`has_status`), only its writers manage it.
 pub(crate) fn record(
@@ -56,13 +56,12 @@ pub(crate) fn record(
     time: &str,
 ) {
     let with_status = !has_status || manager.subresource == "status";
-    let managed = |object: &Value| managed(object, with_status);
-    let mut entries: Vec<Value> = old
-        .map_or(&[][..], |o| items(o, &["metadata", "managedFields"]))
-        .to_vec();
-    let Some(changed) = difference(old.map(managed).as_ref(), &managed(new)) else {
-        set(new, &["metadata", "managedFields"], json!(entries));
+    let Some(changed) = managed_difference(old, new, with_status) else {
         return;
+    };
+    let mut entries = match remove(new, &["metadata", "managedFields"]) {
+        Some(Value::Array(entries)) => entries,
+        _ => Vec::new(),
     };
     let api_version = text(new, &["apiVersion"]).to_owned();
     let is_ours = |entry: &Value| {
@@ -74,14 +73,14 @@ pub(crate) fn record(
         .iter()
         .position(is_ours)
         .map_or_else(|| json!({}), |i| entries.remove(i)["fieldsV1"].take());
-    let now = self::managed(new, true);
     for entry in &mut entries {
         subtract(&mut entry["fieldsV1"], &changed);
-        retain_existing(&mut entry["fieldsV1"], &now);
+        retain_existing(&mut entry["fieldsV1"], new);
     }
     entries.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|m| !m.is_empty()));
     union(&mut ours, changed);
-    retain_existing(&mut ours, &now);
+    retain_existing(&mut ours, new);
+    ours.sort_all_objects();
     let mut entry = json!({
         "manager": manager.name,
         "operation": "Update",
@@ -97,26 +96,34 @@ pub(crate) fn record(
     set(new, &["metadata", "managedFields"], json!(entries));
 }
 
-/// The object without what nobody manages.
-fn managed(object: &Value, with_status: bool) -> Value {
-    let mut map = object.as_object().cloned().unwrap_or_default();
-    map.remove("apiVersion");
-    map.remove("kind");
-    if !with_status {
-        map.remove("status");
-    }
-    if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
-        for key in SYSTEM {
-            metadata.remove(*key);
+/// The difference of two objects without what nobody manages.
+fn managed_difference(old: Option<&Value>, new: &Value, with_status: bool) -> Option<Value> {
+    let mut fields = Map::new();
+    for (key, value) in new.as_object()? {
+        let before = old.and_then(|o| o.get(key));
+        let inner = match key.as_str() {
+            "apiVersion" | "kind" => None,
+            "status" if !with_status => None,
+            "metadata" => metadata_difference(before, value),
+            _ => difference(before, value),
+        };
+        if let Some(inner) = inner {
+            fields.insert(format!("f:{key}"), inner);
         }
     }
-    if map
-        .get("metadata")
-        .is_some_and(|m| m.as_object().is_none_or(Map::is_empty))
-    {
-        map.remove("metadata");
+    (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+fn metadata_difference(old: Option<&Value>, new: &Value) -> Option<Value> {
+    let mut fields = Map::new();
+    for (key, value) in new.as_object()? {
+        if !SYSTEM.contains(&key.as_str())
+            && let Some(inner) = difference(old.and_then(|o| o.get(key)), value)
+        {
+            fields.insert(format!("f:{key}"), inner);
+        }
     }
-    Value::Object(map)
+    (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
 /// The fields of `new` that `old` has not, or has otherwise.
@@ -231,6 +238,7 @@ fn retain_existing(fields: &mut Value, object: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::items;
 
     fn told(object: &Value) -> String {
         let lines: Vec<String> = items(object, &["metadata", "managedFields"])

@@ -319,15 +319,15 @@ impl Registry<'_> {
         &mut self,
         place: Place<'_>,
         old: &Arc<Object>,
-        new: Value,
+        mut new: Value,
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let kind = self.kinds.get(place.resource);
         let before = old.value();
         let mut new = if manager.subresource == "status" {
-            with_status_of(before, &new)
+            with_status(before.clone(), remove(&mut new, &["status"]))
         } else if kind.has_status {
-            with_status_of(&new, before)
+            with_status(new, before.get("status").cloned())
         } else {
             new
         };
@@ -491,16 +491,15 @@ fn check_type(body: &mut Value, kind: &ResourceType) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// `object` with the status of `source`.
-fn with_status_of(object: &Value, source: &Value) -> Value {
-    let mut new = object.clone();
-    match source.get("status") {
-        Some(status) => set(&mut new, &["status"], status.clone()),
+/// `object` with another status.
+fn with_status(mut object: Value, status: Option<Value>) -> Value {
+    match status {
+        Some(status) => set(&mut object, &["status"], status),
         None => {
-            remove(&mut new, &["status"]);
+            remove(&mut object, &["status"]);
         }
     }
-    new
+    object
 }
 
 /// Whether anything but metadata and status differs: what `generation` counts.

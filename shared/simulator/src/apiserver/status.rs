@@ -28,7 +28,6 @@ impl ApiError {
             "metadata": metadata,
             "status": "Failure",
             "message": self.message,
-            "code": self.code,
         });
         if !self.reason.is_empty() {
             status["reason"] = json!(self.reason);
@@ -40,6 +39,7 @@ impl ApiError {
         if let Some(details) = details {
             status["details"] = details;
         }
+        status["code"] = json!(self.code);
         status
     }
 }
@@ -321,12 +321,12 @@ mod tests {
 
     #[test]
     fn a_410_of_the_watch_cache_names_both_versions() {
-        insta::assert_snapshot!(too_old(5, 10).status(), @r#"{"apiVersion":"v1","code":410,"kind":"Status","message":"too old resource version: 5 (10)","metadata":{},"reason":"Expired","status":"Failure"}"#);
+        insta::assert_snapshot!(too_old(5, 10).status(), @r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 5 (10)","reason":"Expired","code":410}"#);
     }
 
     #[test]
     fn a_read_from_the_future_says_when_to_retry_and_why() {
-        insta::assert_snapshot!(too_large(9, 7).status(), @r#"{"apiVersion":"v1","code":504,"details":{"causes":[{"message":"Too large resource version","reason":"ResourceVersionTooLarge"}],"retryAfterSeconds":1},"kind":"Status","message":"Timeout: Too large resource version: 9, current: 7","metadata":{},"reason":"Timeout","status":"Failure"}"#);
+        insta::assert_snapshot!(too_large(9, 7).status(), @r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Timeout: Too large resource version: 9, current: 7","reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1},"code":504}"#);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use watchscope_simulator::{Cut, Fault, Flow, Request, RequestId, Target, Throttle};
 
 use crate::rig::{Rig, version};
@@ -176,8 +175,8 @@ fn each_emitter_of_429_has_its_own_words() {
     PriorityAndFairness watch=1&resourceVersion=A 429 retry=3 connection=- Too many requests, please try again later.
     PriorityAndFairness a 429 retry=3 connection=- Too many requests, please try again later.
     PriorityAndFairness pods 200 retry=- connection=- 
-    CacheNotReady configmaps 429 retry=3 connection=- {"apiVersion":"v1","code":429,"details":{"retryAfterSeconds":3},"kind":"Status","message":"storage is (re)initializing","metadata":{},"reason":"TooManyRequests","status":"Failure"}
-    CacheNotReady watch=1&resourceVersion=A 429 retry=3 connection=- {"apiVersion":"v1","code":429,"details":{"retryAfterSeconds":3},"kind":"Status","message":"storage is (re)initializing","metadata":{},"reason":"TooManyRequests","status":"Failure"}
+    CacheNotReady configmaps 429 retry=3 connection=- {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"storage is (re)initializing","reason":"TooManyRequests","details":{"retryAfterSeconds":3},"code":429}
+    CacheNotReady watch=1&resourceVersion=A 429 retry=3 connection=- {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"storage is (re)initializing","reason":"TooManyRequests","details":{"retryAfterSeconds":3},"code":429}
     CacheNotReady a 200 retry=- connection=- 
     CacheNotReady pods 200 retry=- connection=- 
     Shutdown configmaps 429 retry=5 connection=close The apiserver is shutting down, please try again later.
