@@ -16,7 +16,10 @@ mod watch;
 
 use watchscope_model::Time;
 
+pub(crate) use self::findings::severity_ink;
+pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
+pub(crate) use self::watch::cause_words;
 use crate::format::text_width;
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};

@@ -13,11 +13,13 @@ pub mod format;
 pub mod glyph;
 pub mod id;
 pub mod lanes;
+pub mod picture;
 pub mod scene;
 pub mod store;
 pub mod svg;
 pub mod tokens;
 pub mod view;
+pub mod words;
 
 pub use draw::Picture;
 pub use glyph::Glyph;

@@ -4,6 +4,8 @@
 //! list is drawn on the live canvas and into a saved picture. Coordinates are CSS px in steps of 1/64, y down, from
 //! the scene's top left corner; a painter snaps the left and top edges of rectangles to whole device px.
 
+mod dump;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Add, Neg, Range, Sub};

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
-use watchscope_timeline::{Lanes, View};
+use watchscope_timeline::picture::{Caption, saved};
+use watchscope_timeline::{Lanes, Picture, Px, View};
 
 /// The stories of the look: a reset with resume, an expiry with relist and inferred deletes, a ghost, a quiet lane.
 fn demo() -> Log {
@@ -195,6 +196,27 @@ fn the_story_of_the_look_is_drawn() {
     if let Ok(path) = std::env::var("WATCHSCOPE_SVG") {
         use watchscope_timeline::{Theme, svg::svg};
         std::fs::write(format!("{path}/story-dark.svg"), svg(&scene, Theme::Dark)).unwrap();
+        let caption = Caption {
+            title: "Watches of shop",
+            filter: "kind≠lease",
+            version: "0.1.0",
+            zone_offset_min: 60,
+        };
+        let input = Picture {
+            store: &store,
+            rows: &rows,
+            view: &view,
+            now,
+            connected: true,
+            top: Px::ZERO,
+            height: rows.height,
+            selected: None,
+        };
+        std::fs::write(
+            format!("{path}/saved.svg"),
+            svg(&saved(&input, &caption), Theme::Light),
+        )
+        .unwrap();
         std::fs::write(format!("{path}/story-light.svg"), svg(&scene, Theme::Light)).unwrap();
     }
     assert_eq!(rows.rows.len(), 19);

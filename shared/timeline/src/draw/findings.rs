@@ -1,6 +1,5 @@
 //! The findings lane: a chip where each finding was raised, a line for as long as it stands.
 
-use watchscope_model::Time;
 use watchscope_model::vocabulary::Severity;
 
 use super::{Drawer, EpochView, HAIR, LEAST, Layer, TextLook, record};

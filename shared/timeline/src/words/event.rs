@@ -1,0 +1,312 @@
+//! Each kind of event as a sentence and as named particulars.
+
+use watchscope_model::event::{Change, Event};
+use watchscope_model::vocabulary::{ChangeType, Origin, Standing};
+
+use super::phase_sentence;
+use crate::draw::cause_words;
+use crate::format::{count, duration, number, version};
+
+/// An event in words.
+#[must_use]
+pub fn event_words(event: &Event) -> String {
+    match event {
+        Event::ClusterConnected(event) => {
+            format!(
+                "Cluster {} answered at {}; it runs {}.",
+                event.cluster, event.server, event.version
+            )
+        }
+        Event::ConnectionOpened(event) => format!(
+            "Connection {} to {} opened.",
+            event.connection, event.remote
+        ),
+        Event::ConnectionGoaway(event) => {
+            format!(
+                "The server takes no new streams on connection {} (GOAWAY, code {}).",
+                event.connection, event.code
+            )
+        }
+        Event::ConnectionClosed(event) => {
+            format!(
+                "Connection {} is gone: {}.",
+                event.connection,
+                cause_words(event.cause)
+            )
+        }
+        Event::WatchStarted(event) => format!("Watch {} started.", event.watch),
+        Event::WatchPhase(event) => phase_sentence(event.to, event.reason, event.delay_ms),
+        Event::WatchStopped(event) => format!("Watch {} stopped.", event.watch),
+        Event::RequestSent(event) => {
+            format!(
+                "Request {}: {} {} on connection {}.",
+                event.request, event.verb, event.path, event.connection
+            )
+        }
+        Event::RequestAnswered(event) => match (event.status, &event.error) {
+            (Some(status), None) => format!("Request {} was answered {status}.", event.request),
+            (Some(status), Some(error)) => {
+                format!("Request {} was answered {status}: {error}", event.request)
+            }
+            (None, Some(error)) => format!("Request {} got no answer: {error}", event.request),
+            (None, None) => format!("Request {} got no answer.", event.request),
+        },
+        Event::ListPage(event) => {
+            let rest = event
+                .remaining
+                .map_or(String::new(), |rest| format!(", {} remain", number(rest)));
+            let at = version(&event.resource_version);
+            format!(
+                "A page of {} arrived, at resourceVersion {at}{rest}.",
+                count(event.items, "item")
+            )
+        }
+        Event::ListComplete(event) => format!(
+            "The list is complete: {} at resourceVersion {}. Against what was held: {} new, {} changed, {} gone.",
+            count(event.items, "item"),
+            version(&event.resource_version),
+            number(event.added),
+            number(event.changed),
+            number(event.removed)
+        ),
+        Event::StreamOpened(event) => match &event.resource_version {
+            Some(from) => format!(
+                "Stream {} opened from resourceVersion {}.",
+                event.stream,
+                version(from)
+            ),
+            None => format!("Stream {} opened.", event.stream),
+        },
+        Event::StreamEnded(event) => format!(
+            "Stream {} {} after {} and {}.",
+            event.stream,
+            ended(cause_words(event.cause)),
+            duration(
+                i64::try_from(event.age_ms)
+                    .unwrap_or(0)
+                    .saturating_mul(1_000)
+            ),
+            count(event.events, "event")
+        ),
+        Event::Attribution(event) => match &*event.code {
+            "normal" => format!(
+                "Stream {} ended as it should ({}).",
+                event.stream, event.certainty
+            ),
+            "ours" => format!("Stream {} was ended by us.", event.stream),
+            "unknown" => format!("Why stream {} ended is unknown.", event.stream),
+            code => format!(
+                "Stream {} ended by {code} ({}).",
+                event.stream, event.certainty
+            ),
+        },
+        Event::Change(event) => change(event),
+        Event::Bookmark(event) => {
+            let end = if event.initial_events_end == Some(true) {
+                "; the initial events are complete"
+            } else {
+                ""
+            };
+            format!(
+                "BOOKMARK: nothing up to resourceVersion {} is missing{end}.",
+                version(&event.resource_version)
+            )
+        }
+        Event::StreamError(event) => {
+            let reason = event.reason.as_deref().unwrap_or("no reason given");
+            let message = event
+                .message
+                .as_deref()
+                .map_or(String::new(), |message| format!(" {message}"));
+            format!(
+                "ERROR {} ({reason}) ended stream {}.{message}",
+                event.code, event.stream
+            )
+        }
+        Event::Gap(event) => match (event.resumed, event.lost) {
+            (true, _) => {
+                "The gap closed: resumed from where it stopped, nothing is lost.".to_string()
+            }
+            (false, Some(lost)) => format!(
+                "The gap closed without a resume: {} missed.",
+                count(lost, "event")
+            ),
+            (false, None) => {
+                "The gap closed without a resume: how many events were missed is unknown."
+                    .to_string()
+            }
+        },
+        Event::Audit(event) => {
+            format!(
+                "An audit read of {} ({}): {}.",
+                count(event.compared, "object"),
+                event.method,
+                event.outcome
+            )
+        }
+        Event::Verdict(event) => {
+            let state = if event.state == Standing::Cleared {
+                "no longer"
+            } else {
+                "now"
+            };
+            format!(
+                "{} is {state} {} ({}).",
+                event.object.name, event.kind, event.certainty
+            )
+        }
+        Event::Finding(event) => format!(
+            "{} {} {}: {}",
+            event.code, event.name, event.state, event.summary
+        ),
+        Event::Loss(event) => {
+            let reason = event
+                .reason
+                .as_deref()
+                .map_or(String::new(), |reason| format!(" {reason}"));
+            format!("Lost ({}): {}.{reason}", event.place, number(event.count))
+        }
+        Event::Clock(event) => format!("The wall clock is {} ms off the log's.", event.off_ms),
+        Event::ClientStarted(event) => {
+            format!("Client {} ({}) started.", event.client, event.program)
+        }
+        Event::ClientRequest(event) => format!("Client {} asked {}.", event.client, event.request),
+        Event::ClientReport(event) => {
+            format!(
+                "Client {} is {}; it handled {}.",
+                event.client,
+                event.phase,
+                count(event.handled, "event")
+            )
+        }
+        Event::Note(event) => event.text.clone(),
+    }
+}
+
+/// "was reset by peer" for causes that are done to a stream, "ended" as it is.
+fn ended(cause: &str) -> String {
+    if cause.starts_with("ended") {
+        cause.to_string()
+    } else {
+        format!("ended ({cause})")
+    }
+}
+
+fn change(change: &Change) -> String {
+    let name = &change.object.name;
+    let at = version(&change.resource_version);
+    let status = change
+        .subresource
+        .as_deref()
+        .map_or(String::new(), |sub| format!(" ({sub})"));
+    match (change.change, change.origin) {
+        (ChangeType::Deleted, Origin::Inferred) => {
+            format!(
+                "{name} was held and is not in the list: deleted while away, last seen at resourceVersion {at}."
+            )
+        }
+        (kind, Origin::List) => {
+            format!("{kind} {name} at resourceVersion {at}, learned from a list.")
+        }
+        (kind, Origin::Initial) => {
+            format!("{kind} {name} at resourceVersion {at}, one of the initial events.")
+        }
+        (kind, _) => match &change.manager {
+            Some(manager) => format!("{kind} {name} at resourceVersion {at} by {manager}{status}."),
+            None => format!("{kind} {name} at resourceVersion {at}."),
+        },
+    }
+}
+
+/// The particulars of an event, by name.
+pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
+    if let Some(watch) = event.watch() {
+        fields.push(("watch", watch.to_string()));
+    }
+    match event {
+        Event::Change(event) => {
+            let object = &event.object;
+            fields.extend(
+                object
+                    .namespace
+                    .as_ref()
+                    .map(|namespace| ("namespace", namespace.to_string())),
+            );
+            fields.push(("name", object.name.to_string()));
+            fields.push(("uid", object.uid.to_string()));
+            fields.push(("resourceVersion", version(&event.resource_version)));
+            fields.extend(
+                event
+                    .generation
+                    .map(|generation| ("generation", number(generation))),
+            );
+            fields.extend(
+                event
+                    .manager
+                    .as_ref()
+                    .map(|manager| ("manager", manager.to_string())),
+            );
+            fields.extend(
+                event
+                    .subresource
+                    .as_ref()
+                    .map(|sub| ("subresource", sub.to_string())),
+            );
+            fields.push(("origin", event.origin.to_string()));
+            fields.extend(event.stream.map(|stream| ("stream", stream.to_string())));
+            fields.extend(event.bytes.map(|bytes| ("bytes", number(bytes))));
+        }
+        Event::RequestAnswered(event) => {
+            fields.extend(event.status.map(|status| ("status", status.to_string())));
+            fields.extend(
+                event
+                    .retry_after_ms
+                    .map(|wait| ("Retry-After", format!("{} s", wait / 1_000))),
+            );
+        }
+        Event::StreamEnded(event) => {
+            fields.push(("stream", event.stream.to_string()));
+            fields.push(("cause", event.cause.to_string()));
+            fields.push(("events", number(event.events)));
+            fields.push(("bytes", number(event.bytes)));
+        }
+        Event::Gap(event) => {
+            fields.extend(
+                event
+                    .from
+                    .as_ref()
+                    .map(|from| ("from resourceVersion", version(from))),
+            );
+            fields.extend(
+                event
+                    .to
+                    .as_ref()
+                    .map(|to| ("to resourceVersion", version(to))),
+            );
+            fields.push(("reason", event.reason.to_string()));
+        }
+        Event::Finding(event) => {
+            fields.push(("severity", event.severity.to_string()));
+            fields.push(("certainty", event.certainty.to_string()));
+            let evidence = event
+                .evidence
+                .iter()
+                .map(|seq| number(seq.0))
+                .collect::<Vec<_>>()
+                .join(" ");
+            fields.push(("evidence", evidence));
+        }
+        Event::Verdict(event) => {
+            fields.extend(event.held.as_ref().map(|held| ("held at", version(held))));
+            fields.extend(
+                event
+                    .listed
+                    .as_ref()
+                    .map(|listed| ("listed at", version(listed))),
+            );
+        }
+        _ => {}
+    }
+    fields
+}

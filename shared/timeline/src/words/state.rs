@@ -1,0 +1,261 @@
+//! What is wrong now, and why there may be nothing to see.
+
+use watchscope_model::vocabulary::{Phase, PhaseReason, Severity};
+use watchscope_model::{Time, WatchName};
+
+use crate::format::{clock, count, duration};
+use crate::lanes::{Lanes, RowKind, Rows};
+use crate::store::{Coverage, Store};
+use crate::tokens::Token;
+use crate::view::View;
+
+/// Something that is wrong now, for the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// In a few words: `1 ghost`, `1 gap lost`, `4 watches waiting`.
+    pub words: String,
+    /// Its colour.
+    pub ink: Token,
+    /// The first watch it concerns.
+    pub watch: Option<WatchName>,
+}
+
+/// What is wrong now, worst first; nothing if nothing is.
+#[must_use]
+pub fn problems(store: &Store) -> Vec<Problem> {
+    let Some(state) = store.state() else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    for &kind in watchscope_model::vocabulary::Divergence::ALL {
+        let watches = || state.watches.iter();
+        let of_kind = |watch: &watchscope_model::fold::Watch| {
+            watch
+                .verdicts
+                .values()
+                .filter(|open| open.verdict.kind == kind)
+                .count() as u64
+        };
+        let total: u64 = watches().map(|(_, watch)| of_kind(watch)).sum();
+        if total > 0 {
+            let words = match kind.word() {
+                "ghost" => count(total, "ghost"),
+                word => format!("{total} {word}"),
+            };
+            let watch = watches()
+                .find(|(_, watch)| of_kind(watch) > 0)
+                .map(|(name, _)| name.clone());
+            problems.push(Problem {
+                words,
+                ink: Token::Divergence,
+                watch,
+            });
+        }
+    }
+    let errors: Vec<_> = state
+        .findings
+        .values()
+        .filter(|open| open.finding.severity == Severity::Error)
+        .collect();
+    for open in errors.iter().take(3) {
+        let words = format!("{} {}", open.finding.code, open.finding.name);
+        problems.push(Problem {
+            words,
+            ink: Token::Error,
+            watch: open.finding.watch.clone(),
+        });
+    }
+    for (phase, verb) in [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")] {
+        let mut found = state
+            .watches
+            .iter()
+            .filter(|(_, watch)| watch.phase.as_ref().is_some_and(|open| open.phase == phase));
+        if let Some((first, _)) = found.next() {
+            let total = found.count() as u64 + 1;
+            let words = if total == 1 {
+                format!("1 watch {verb}")
+            } else {
+                format!("{total} watches {verb}")
+            };
+            problems.push(Problem {
+                words,
+                ink: Token::Error,
+                watch: Some(first.clone()),
+            });
+        }
+    }
+    problems
+}
+
+/// Why there is nothing to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// There is no cluster.
+    NoCluster {
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// All watches are refused, or this one is.
+    NoAccess {
+        /// The watch.
+        watch: WatchName,
+        /// Whether the account is not known at all (401).
+        unknown: bool,
+    },
+    /// Watches are open and no event came.
+    NothingYet {
+        /// How many.
+        watches: u64,
+        /// Since when.
+        since: Time,
+    },
+    /// The filter hides all lanes.
+    FilteredOut {
+        /// How many.
+        lanes: u64,
+        /// The filter.
+        filter: String,
+    },
+    /// The view shows only what is no longer held.
+    Expired {
+        /// The time in the middle of the view.
+        at: Time,
+        /// The oldest time held.
+        oldest: Time,
+        /// How much is held, in microseconds.
+        kept_us: i64,
+    },
+}
+
+impl Empty {
+    /// One sentence, and one line of what to do.
+    #[must_use]
+    pub fn words(&self) -> (String, String) {
+        match self {
+            Self::NoCluster { reason } => (
+                "No cluster.".into(),
+                format!("{reason} Choose one, or try the demo."),
+            ),
+            Self::NoAccess {
+                watch,
+                unknown: true,
+            } => (
+                format!("401: the server does not know the account that watches {watch}."),
+                "It needs credentials that are still good. Nothing else is affected.".into(),
+            ),
+            Self::NoAccess {
+                watch,
+                unknown: false,
+            } => {
+                let place = match watch.namespace() {
+                    "*" => "in all namespaces".to_string(),
+                    "-" => "in the cluster".to_string(),
+                    namespace => format!("in {namespace}"),
+                };
+                (
+                    format!(
+                        "403: this account may not list or watch {} {place}.",
+                        watch.resource()
+                    ),
+                    "It needs the verbs list and watch. Nothing else is affected.".into(),
+                )
+            }
+            Self::NothingYet { watches, since } => {
+                let open = if *watches == 1 {
+                    "1 watch".to_string()
+                } else {
+                    format!("{watches} watches")
+                };
+                (
+                    format!("{open} open, no event since {}.", clock(*since)),
+                    "Quiet is data: the plateaus are drawn, the pen moves.".into(),
+                )
+            }
+            Self::FilteredOut { lanes, filter } => (
+                format!("{}, all hidden by {filter}.", count(*lanes, "lane")),
+                "Clear the filter.".into(),
+            ),
+            Self::Expired {
+                at,
+                oldest,
+                kept_us,
+            } => (
+                format!("{} is no longer in the buffer.", clock(*at)),
+                format!(
+                    "{} are kept, from {}. Go to the oldest.",
+                    duration(*kept_us),
+                    clock(*oldest)
+                ),
+            ),
+        }
+    }
+}
+
+/// Why there is little or nothing to see in a view, if so. No cluster is for the page to know.
+#[must_use]
+pub fn emptiness(
+    store: &Store,
+    lanes: &Lanes,
+    rows: &Rows,
+    view: &View,
+    now: Time,
+) -> Option<Empty> {
+    let lane_rows = || rows.rows.iter().filter(|row| row.kind != RowKind::Findings);
+    if lane_rows().next().is_none() && rows.hidden > 0 {
+        return Some(Empty::FilteredOut {
+            lanes: rows.hidden as u64,
+            filter: lanes.filter().to_string(),
+        });
+    }
+    let (left, right) = (view.left(), view.right().min(now));
+    let stretches = store.coverage(now);
+    let gone = |coverage| matches!(coverage, Coverage::Expired | Coverage::Dropped);
+    if let Some(stretch) = stretches.iter().find(|stretch| gone(stretch.coverage))
+        && stretch.from <= left
+        && stretch.to >= right
+    {
+        let at = view.time_from_x(view.width_px / 2.0);
+        return Some(Empty::Expired {
+            at,
+            oldest: stretch.to,
+            kept_us: now.micros_since(stretch.to),
+        });
+    }
+    let state = store.state()?;
+    let refused = |watch: &&watchscope_model::fold::Watch| {
+        let no = [PhaseReason::Forbidden, PhaseReason::Unauthorized];
+        watch
+            .phase
+            .as_ref()
+            .is_some_and(|open| open.phase == Phase::Refused && no.contains(&open.reason))
+    };
+    if let Some((name, watch)) = state.watches.iter().find(|(_, watch)| refused(watch))
+        && state.watches.values().all(|watch| watch.objects.is_empty())
+    {
+        let unknown = watch
+            .phase
+            .as_ref()
+            .is_some_and(|open| open.reason == PhaseReason::Unauthorized);
+        return Some(Empty::NoAccess {
+            watch: name.clone(),
+            unknown,
+        });
+    }
+    let streaming = state
+        .watches
+        .values()
+        .filter(|watch| watch.stream.is_some())
+        .count() as u64;
+    let quiet = state
+        .watches
+        .values()
+        .all(|watch| watch.added + watch.modified + watch.deleted == 0);
+    if streaming > 0 && quiet {
+        let since = state.watches.values().map(|watch| watch.since.at).min()?;
+        return Some(Empty::NothingYet {
+            watches: streaming,
+            since,
+        });
+    }
+    None
+}
