@@ -13,5 +13,7 @@ mod ring;
 mod sealer;
 
 pub use reader::{BEHIND_BYTES, BEHIND_US, MAX_BACKFILLS, Parting, Reader, Refusal, Step};
-pub use ring::{Chapter, HeadSnapshot, Ring, SNAPSHOT_AGE_US, SealedSegment};
+pub use ring::{
+    Chapter, HeadSnapshot, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES, SealedSegment,
+};
 pub use sealer::{CHAPTER_BYTES, NextChapter, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealed, Sealer};

@@ -7,9 +7,11 @@ use watchscope_model::{EpochId, LogId, Seq, Time};
 
 use crate::sealer::{NextChapter, Sealed};
 
-/// A head snapshot is handed to readers who join within so many microseconds, so that a hundred who come at once cost
-/// one; the segments since bring them to the head.
+/// A head snapshot is handed to readers who join within so many microseconds…
 pub const SNAPSHOT_AGE_US: i64 = 250_000;
+/// …while no more than so many bytes were sealed since: a hundred who come at once cost one snapshot, and the segments
+/// since bring them to the head.
+pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
 /// What a segment costs beside its bytes: its entry here and its allocation.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
@@ -116,6 +118,8 @@ pub struct Ring {
     head: Seq,
     bytes: u64,
     snapshot: Option<HeadSnapshot>,
+    /// Bytes sealed when the snapshot was made.
+    snapshot_bytes: u64,
 }
 
 impl Ring {
@@ -133,6 +137,7 @@ impl Ring {
             head,
             bytes: 0,
             snapshot: None,
+            snapshot_bytes: 0,
         }
     }
 
@@ -167,6 +172,7 @@ impl Ring {
 
     /// Puts a head snapshot where joining readers find it.
     pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
+        self.snapshot_bytes = self.bytes;
         self.snapshot = Some(snapshot);
     }
 
@@ -174,7 +180,9 @@ impl Ring {
     #[must_use]
     pub fn snapshot(&self, now: Time) -> Option<&HeadSnapshot> {
         self.snapshot.as_ref().filter(|snapshot| {
-            snapshot.seq == self.head || now.micros_since(snapshot.taken_at) <= SNAPSHOT_AGE_US
+            snapshot.seq == self.head
+                || (now.micros_since(snapshot.taken_at) <= SNAPSHOT_AGE_US
+                    && self.bytes - self.snapshot_bytes <= SNAPSHOT_BEHIND_BYTES)
         })
     }
 
@@ -341,5 +349,20 @@ mod tests {
         let (mut reader, _) = ChapterReader::open(found.frame()).unwrap();
         let since = ring.segment(found.seq.next()).unwrap();
         assert_eq!(reader.segment(since.frame()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_snapshot_far_behind_serves_nobody_however_new() {
+        let (mut sealer, mut ring) = filled(64 << 20, 10);
+        let (sealed, snapshot) = sealer.snapshot(START);
+        ring.push(sealed.unwrap());
+        ring.set_snapshot(snapshot);
+        for _ in 0..100 {
+            sealer.push(note(), START);
+            if let Some(sealed) = sealer.seal(START) {
+                ring.push(sealed);
+            }
+        }
+        assert!(ring.snapshot(START).is_none());
     }
 }

@@ -1,0 +1,100 @@
+//! Over random schedules of appends, acknowledgements, pauses and broken connections, a viewer that applies what it
+//! gets has exactly the log's fold, and no hole that was not announced.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod world;
+
+use proptest::prelude::*;
+use watchscope_model::Seq;
+
+use world::{Viewer, World};
+
+#[derive(Clone, Debug)]
+enum Act {
+    Changes(u64),
+    Notes(u64),
+    Pass(u64),
+    Fill,
+    Deliver(usize),
+    Acknowledge,
+    Pause(bool),
+    Backfill,
+    Reconnect,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => (1u64..400).prop_map(Act::Changes),
+        2 => (1u64..3_000_000).prop_map(Act::Notes),
+        5 => prop_oneof![3 => 1u64..300, 1 => 300u64..9_000].prop_map(Act::Pass),
+        6 => Just(Act::Fill),
+        6 => prop_oneof![2 => 1usize..6, 1 => Just(usize::MAX)].prop_map(Act::Deliver),
+        5 => Just(Act::Acknowledge),
+        1 => any::<bool>().prop_map(Act::Pause),
+        2 => Just(Act::Backfill),
+        1 => Just(Act::Reconnect),
+    ]
+}
+
+/// What the viewer holds must be a stretch of the log, and what it lacks must have been told.
+fn check(world: &World, viewer: &Viewer) {
+    let page = &viewer.page;
+    if page.live_seq().is_some() {
+        assert_eq!(page.state, world.folded(page.state.seq));
+    }
+    for pair in page.records.windows(2) {
+        let (mut from, to) = (pair[0].seq.next(), pair[1].seq);
+        // Absences were told in order, one may begin where the one before ended.
+        for &(first, last) in &page.absences {
+            if first <= from && from <= last {
+                from = last.next();
+            }
+        }
+        assert!(from >= to, "{from} up to before {to} is missing untold");
+    }
+    for record in &page.records {
+        assert_eq!(*record, world.written(record.seq, record.seq.next())[0]);
+    }
+    for chapter in &page.chapters {
+        assert_eq!(chapter.state, world.folded(Seq(chapter.first.0 - 1)));
+        assert_eq!(
+            chapter.records,
+            world.written(chapter.first, chapter.before)
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_viewer_that_applies_what_it_gets_has_the_logs_fold_and_no_untold_hole(
+        acts in prop::collection::vec(act(), 1..120), ring_bytes in prop::sample::select(vec![2u64 << 20, 5 << 20, 64 << 20]),
+    ) {
+        let mut world = World::new(ring_bytes);
+        let mut viewer = Viewer::connect(&world);
+        for act in acts {
+            match act {
+                Act::Changes(count) => world.changes(count),
+                Act::Notes(bytes) => world.notes(bytes),
+                Act::Pass(millis) => world.pass_ms(millis),
+                Act::Fill => drop(viewer.fill(&mut world)),
+                Act::Deliver(count) => viewer.deliver(count),
+                Act::Acknowledge => viewer.acknowledge(&world),
+                Act::Pause(paused) => viewer.pause(&world, paused),
+                Act::Backfill => {
+                    if let Some(before) = viewer.page.live_seq() && viewer.backfills < 10 {
+                        viewer.backfill(&world, before);
+                    }
+                }
+                Act::Reconnect => viewer.reconnect(&world),
+            }
+        }
+        check(&world, &viewer);
+        viewer.pause(&world, false);
+        viewer.settle(&mut world);
+        check(&world, &viewer);
+        prop_assert_eq!(viewer.page.state.seq, world.head());
+    }
+}

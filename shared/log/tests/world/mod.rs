@@ -1,0 +1,449 @@
+//! A log and its viewers without a clock or a socket: what the tests of readers drive.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(unreachable_pub, reason = "shared by test files")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use watchscope_log::{Ring, Sealer, Step};
+use watchscope_model::codec::{ChapterReader, decode_chapter};
+use watchscope_model::event::{Change, Note, WatchStarted};
+use watchscope_model::vocabulary::{Author, ChangeType, Origin};
+use watchscope_model::wire::{
+    Acknowledge, Backfill, ClientMessage, Expired, Hello, Joiner, MAX_MESSAGE_BYTES, Moved,
+    PROTOCOL_VERSION, Pause, ServerMessage, Welcome, decode_server, encode_client,
+};
+use watchscope_model::{EpochId, Event, Object, Record, Seq, State, Time, Uid};
+
+/// When every test's log begins.
+pub const START: Time = Time(1_763_715_600_000_000);
+
+/// A log and its clock, with every record ever written.
+pub struct World {
+    pub sealer: Sealer,
+    pub ring: Ring,
+    pub now: Time,
+    pub written: Vec<Record>,
+    objects: u64,
+}
+
+impl World {
+    pub fn new(ring_bytes: u64) -> Self {
+        Self::of_epoch("e1", ring_bytes)
+    }
+
+    pub fn of_epoch(epoch: &str, ring_bytes: u64) -> Self {
+        let (sealer, first) = Sealer::new("demo".into(), epoch.into(), START);
+        let ring = Ring::new("demo".into(), epoch.into(), ring_bytes, first);
+        let mut world = Self {
+            sealer,
+            ring,
+            now: START,
+            written: Vec::new(),
+            objects: 0,
+        };
+        world.push(
+            WatchStarted {
+                watch: "shop/pods".into(),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: Some("shop".into()),
+                label_selector: None,
+                field_selector: None,
+            }
+            .into(),
+        );
+        world.seal();
+        world
+    }
+
+    pub fn push(&mut self, event: Event) {
+        let (seq, sealed) = self.sealer.push(event.clone(), self.now);
+        self.written.push(Record {
+            seq,
+            at: self.now,
+            event,
+        });
+        if let Some(sealed) = sealed {
+            self.ring.push(sealed);
+        }
+    }
+
+    pub fn seal(&mut self) {
+        if let Some(sealed) = self.sealer.seal(self.now) {
+            self.ring.push(sealed);
+        }
+    }
+
+    /// Writes a segment of `count` changes of as many new objects.
+    pub fn changes(&mut self, count: u64) {
+        for _ in 0..count {
+            self.objects += 1;
+            let number = self.objects;
+            self.push(change(number));
+        }
+        self.seal();
+    }
+
+    /// Writes segments of together at least `bytes`, in notes of 1 kB.
+    pub fn notes(&mut self, bytes: u64) {
+        let until = self.ring.total_bytes() + bytes;
+        while self.ring.total_bytes() < until {
+            self.push(note(1_000));
+            self.seal();
+        }
+    }
+
+    pub fn pass_ms(&mut self, millis: u64) {
+        self.now = self.now.plus_millis(millis);
+    }
+
+    pub fn head(&self) -> Seq {
+        self.ring.head()
+    }
+
+    /// The fold of all records up to `seq`.
+    pub fn folded(&self, seq: Seq) -> State {
+        let mut state = State {
+            at: START,
+            ..State::default()
+        };
+        self.written
+            .iter()
+            .take_while(|record| record.seq <= seq)
+            .for_each(|record| state.apply(record));
+        state
+    }
+
+    /// The records written from `first` up to before `end`.
+    pub fn written(&self, first: Seq, end: Seq) -> &[Record] {
+        &self.written[first.0 as usize - 1..end.0 as usize - 1]
+    }
+}
+
+pub fn change(number: u64) -> Event {
+    Change {
+        watch: "shop/pods".into(),
+        stream: None,
+        change: ChangeType::Added,
+        origin: Origin::Live,
+        object: Arc::new(Object {
+            namespace: Some("shop".into()),
+            name: format!("web-{number}").into(),
+            uid: Uid::Uuid(u128::from(number).to_be_bytes()),
+        }),
+        resource_version: (1_000 + number).into(),
+        generation: Some(1),
+        manager: None,
+        subresource: None,
+        bytes: Some(5_900),
+    }
+    .into()
+}
+
+pub fn note(bytes: usize) -> Event {
+    Note {
+        author: Author::Story,
+        text: "n".repeat(bytes),
+        watch: None,
+    }
+    .into()
+}
+
+/// A viewer: the machine at the server, what is on its way, and the page.
+pub struct Viewer {
+    pub reader: watchscope_log::Reader,
+    pub wire: VecDeque<Bytes>,
+    pub page: Page,
+    pub end: Option<String>,
+    /// Chapters asked for on this connection.
+    pub backfills: usize,
+}
+
+impl Viewer {
+    /// Has connected and says nothing yet.
+    pub fn silent() -> Self {
+        Self {
+            reader: watchscope_log::Reader::new("0.1.0".into()),
+            wire: VecDeque::new(),
+            page: Page::default(),
+            end: None,
+            backfills: 0,
+        }
+    }
+
+    /// Connects and says hello, for the first time.
+    pub fn connect(world: &World) -> Self {
+        let mut viewer = Self::silent();
+        viewer.hello(world);
+        viewer
+    }
+
+    /// Connects anew with what the page has; what was on its way is lost.
+    pub fn reconnect(&mut self, world: &World) {
+        self.reader = watchscope_log::Reader::new("0.1.0".into());
+        self.wire.clear();
+        self.backfills = 0;
+        self.page.reconnected();
+        self.hello(world);
+    }
+
+    fn hello(&mut self, world: &World) {
+        let hello = self.page.hello();
+        self.say(world, hello);
+    }
+
+    pub fn say(&mut self, world: &World, message: impl Into<ClientMessage>) {
+        self.try_say(world, message).expect("the reader takes it");
+    }
+
+    pub fn try_say(
+        &mut self,
+        world: &World,
+        message: impl Into<ClientMessage>,
+    ) -> Result<(), watchscope_log::Refusal> {
+        let bytes = encode_client(&message.into());
+        self.reader
+            .receive(&bytes, &world.ring, world.now)
+            .map(|_| ())
+    }
+
+    pub fn pause(&mut self, world: &World, paused: bool) {
+        self.say(world, Pause { paused });
+    }
+
+    pub fn backfill(&mut self, world: &World, before: Seq) {
+        let backfill = Backfill {
+            log: "demo".into(),
+            epoch: world.ring.epoch().clone(),
+            before,
+        };
+        self.backfills += 1;
+        self.say(world, backfill);
+    }
+
+    /// Acknowledges all the page has taken in.
+    pub fn acknowledge(&mut self, world: &World) {
+        let bytes = self.page.bytes;
+        self.say(world, Acknowledge { bytes });
+    }
+
+    /// Puts all the machine has to say on the wire, making snapshots as it asks; returns how many bytes.
+    pub fn fill(&mut self, world: &mut World) -> u64 {
+        let mut bytes = 0;
+        loop {
+            match self.reader.next(&world.ring, world.now) {
+                Step::Send(message) => {
+                    assert!(message.len() <= MAX_MESSAGE_BYTES);
+                    bytes += message.len() as u64;
+                    self.wire.push_back(message);
+                }
+                Step::Wait {
+                    needs_snapshot: true,
+                    ..
+                } => {
+                    let (sealed, snapshot) = world.sealer.snapshot(world.now);
+                    if let Some(sealed) = sealed {
+                        world.ring.push(sealed);
+                    }
+                    world.ring.set_snapshot(snapshot);
+                }
+                Step::Wait { .. } => return bytes,
+                Step::End(parting) => {
+                    self.end = Some(parting.reason.to_string());
+                    return bytes;
+                }
+            }
+        }
+    }
+
+    /// Delivers up to `count` messages to the page.
+    pub fn deliver(&mut self, count: usize) {
+        for message in self.wire.drain(..count.min(self.wire.len())) {
+            self.page.take(&message);
+        }
+    }
+
+    /// Fills, delivers and acknowledges until nothing more comes.
+    pub fn settle(&mut self, world: &mut World) {
+        loop {
+            self.deliver(usize::MAX);
+            self.acknowledge(world);
+            self.fill(world);
+            if self.wire.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+/// What a page makes of the messages it gets; panics at any hole that was not announced.
+#[derive(Default)]
+pub struct Page {
+    /// Bytes taken in on this connection.
+    pub bytes: u64,
+    /// What came, in short.
+    pub story: Vec<String>,
+    pub welcome: Option<Welcome>,
+    pub epoch: Option<EpochId>,
+    pub state: State,
+    live: Option<ChapterReader>,
+    joiner: Option<Joiner>,
+    pub moved: Vec<Moved>,
+    /// Stretches that were told not to come live.
+    pub absences: Vec<(Seq, Seq)>,
+    pub expired: Vec<Expired>,
+    pub records: Vec<Record>,
+    pub chapters: Vec<Loaded>,
+    pub heartbeats: usize,
+    pub live_during_past: usize,
+    is_past_coming: bool,
+    /// Whether a welcome said that a snapshot comes.
+    joins: bool,
+}
+
+/// A chapter of the past.
+pub struct Loaded {
+    pub state: State,
+    pub first: Seq,
+    pub before: Seq,
+    pub records: Vec<Record>,
+}
+
+impl Page {
+    pub fn hello(&self) -> Hello {
+        let last = self
+            .live
+            .as_ref()
+            .map(|live| Seq(live.next_seq().0.saturating_sub(1)));
+        Hello {
+            protocol: PROTOCOL_VERSION,
+            log: None,
+            epoch: last.and(self.epoch.clone()),
+            last,
+        }
+    }
+
+    /// The record that comes next live, once a snapshot has come.
+    pub fn live_seq(&self) -> Option<Seq> {
+        self.live.as_ref().map(ChapterReader::next_seq)
+    }
+
+    fn reconnected(&mut self) {
+        self.bytes = 0;
+        self.joiner = None;
+        self.is_past_coming = false;
+    }
+
+    pub fn take(&mut self, message: &[u8]) {
+        self.bytes += message.len() as u64;
+        self.read(message);
+    }
+
+    /// The story since it was last told, in one line; a repeated word once with its count.
+    pub fn tell(&mut self) -> String {
+        let mut told: Vec<(String, usize)> = Vec::new();
+        for word in self.story.drain(..) {
+            match told.last_mut() {
+                Some((last, count)) if *last == word => *count += 1,
+                _ => told.push((word, 1)),
+            }
+        }
+        told.iter()
+            .map(|(word, count)| match count {
+                1 => word.clone(),
+                _ => format!("{word}*{count}"),
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    fn read(&mut self, message: &[u8]) {
+        let (message, data) = decode_server(message).unwrap().unwrap();
+        match message {
+            ServerMessage::Welcome(welcome) => {
+                self.story.push(if welcome.resumed {
+                    "resumed".into()
+                } else {
+                    "welcome".into()
+                });
+                self.joins = !welcome.resumed;
+                if self.joins {
+                    self.live = None;
+                }
+                self.epoch = Some(welcome.epoch.clone());
+                self.welcome = Some(welcome);
+            }
+            ServerMessage::Snapshot(snapshot) => {
+                self.story.push("snapshot".into());
+                let (reader, opening) = ChapterReader::open(data).unwrap();
+                assert_eq!(opening.state.seq, snapshot.seq);
+                if self.joins {
+                    let from = self.state.seq.next();
+                    self.absences.push((from, snapshot.seq));
+                } else {
+                    let moved = self.moved.last().expect("a snapshot is announced");
+                    assert_eq!(
+                        (moved.from, moved.to),
+                        (self.state.seq.next(), snapshot.seq)
+                    );
+                    self.absences.push((moved.from, moved.to));
+                }
+                self.joins = false;
+                self.live = Some(reader);
+                self.state = opening.state;
+            }
+            ServerMessage::Segment(_) => {
+                self.story.push("segment".into());
+                self.live_during_past += usize::from(self.is_past_coming);
+                let live = self.live.as_mut().expect("a snapshot came before");
+                for record in live.segment(data).unwrap() {
+                    let record = record.unwrap();
+                    self.state.apply(&record);
+                    self.records.push(record);
+                }
+            }
+            ServerMessage::Moved(moved) => {
+                self.story.push("moved".into());
+                self.moved.push(moved);
+            }
+            ServerMessage::Expired(expired) => {
+                self.story
+                    .push(format!("expired:{}-{}", expired.first, expired.last));
+                self.expired.push(expired);
+            }
+            ServerMessage::Chapter(chapter) => {
+                self.story.push("chapter".into());
+                self.is_past_coming = false;
+                let (opening, mut records) = decode_chapter(data).unwrap();
+                records.retain(|record| record.seq < chapter.before);
+                self.chapters.push(Loaded {
+                    state: opening.state,
+                    first: chapter.first,
+                    before: chapter.before,
+                    records,
+                });
+            }
+            ServerMessage::Heartbeat(_) => {
+                self.story.push("heartbeat".into());
+                self.heartbeats += 1;
+            }
+            ServerMessage::Bye(bye) => self.story.push(format!("bye:{}", bye.reason)),
+            ServerMessage::Piece(piece) => {
+                self.story.push("piece".into());
+                self.is_past_coming = true;
+                let joiner = self.joiner.get_or_insert_with(|| Joiner::new(64 << 20));
+                if let Some(whole) = joiner.push(&piece, data).unwrap() {
+                    self.is_past_coming = false;
+                    self.read(&whole);
+                }
+            }
+            ServerMessage::Contexts(_) => self.story.push("contexts".into()),
+            ServerMessage::CommandDone(done) => self.story.push(format!("done:{}", done.command)),
+        }
+    }
+}
