@@ -1,0 +1,184 @@
+//! The page's life: listen, print the link, open the browser, serve until told to stop.
+
+use std::future::Future;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::args::ListenArgs;
+use super::exit::Failure;
+use crate::control::{ControlSocket, Folders};
+use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
+use crate::web::hosts::AllowedHosts;
+use crate::web::listen::{Listen, link_base};
+use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health, hub_border};
+
+/// A page that listens and has not been announced yet.
+pub struct Page {
+    listener: TcpListener,
+    health: Option<TcpListener>,
+    hosts: AllowedHosts,
+    sessions: Sessions,
+    token_file: Option<TokenFile>,
+    base: Base,
+    control: Option<ControlSocket>,
+    args: ListenArgs,
+}
+
+impl Page {
+    /// Takes the port, the token file and the token socket.
+    ///
+    /// # Errors
+    /// With the exit code that fits: 2 for what was asked wrongly, 1 for what failed.
+    pub async fn open(args: &ListenArgs) -> Result<Self, Failure> {
+        let hosts = AllowedHosts::new(&args.allow_host).map_err(Failure::usage)?;
+        let token_file = match &args.token_file {
+            None => None,
+            Some(path) => Some(TokenFile::open(path).map_err(Failure::failed)?),
+        };
+        let listen = args.listen.map_or(Listen::Default, Listen::At);
+        let listener =
+            listen.bind(&hosts).await.map_err(|error| Failure::new(error.exit_code(), error))?;
+        let address = listener.local_addr().map_err(Failure::failed)?;
+        let health = match args.health_listen {
+            None => None,
+            Some(address) => Some(TcpListener::bind(address).await.map_err(|error| {
+                Failure::failed(format!("--health-listen {address}: cannot listen there: {error}"))
+            })?),
+        };
+        let control = ControlSocket::bind(&Folders::of_this_user(), address.port())
+            .map_err(|error| tracing::warn!("`watchscope token` will not find this instance: {error}"))
+            .ok();
+        let base = link_base(address, &hosts);
+        Ok(Self {
+            listener,
+            health,
+            sessions: Sessions::new(),
+            token_file,
+            base,
+            control,
+            hosts,
+            args: args.clone(),
+        })
+    }
+
+    /// Prints the link, opens the browser if there is a terminal, and serves until `stop` turns true.
+    ///
+    /// With in-cluster configuration the link carries no secret: what is printed there is shipped elsewhere, and
+    /// `watchscope token` makes the first link.
+    pub async fn run<H: hub_border::Hub>(
+        self,
+        hub: H,
+        is_in_cluster: bool,
+        metrics: impl Fn() -> String + Send + Sync + 'static,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<(), Failure> {
+        self.announce(is_in_cluster)?;
+        let refusals = Arc::new(Refusals::default());
+        let traffic = Arc::new(Traffic::default());
+        let router = web::router(
+            hub,
+            WebConfig {
+                policy: Policy {
+                    hosts: self.hosts.clone(),
+                    sessions: self.sessions.clone(),
+                    token_file: self.token_file.clone(),
+                },
+                ui_dir: self.args.ui_dir.clone(),
+                protocol: watchscope_model::wire::PROTOCOL_VERSION,
+                refusals: Arc::clone(&refusals),
+            },
+        );
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let health = self.health.map(|listener| {
+            let (stopping, traffic, refusals) = (Arc::clone(&is_stopping), Arc::clone(&traffic), refusals);
+            let ready = move || {
+                let is_stopping = stopping.load(Ordering::Relaxed);
+                if is_stopping { Err("shutting down".to_owned()) } else { Ok(()) }
+            };
+            let text = move || metrics() + &traffic.metrics() + &refusals.metrics();
+            let stopped = until_true(stop.clone());
+            web::serve(listener, health::router(ready, text), Limits::few(), Arc::default(), stopped)
+        });
+        let serving = web::serve(
+            self.listener,
+            router,
+            Limits::of_this_process(),
+            traffic,
+            until_true(stop.clone()),
+        );
+        let (sessions, base, hosts, control) = (self.sessions, self.base, self.hosts, self.control);
+        let answering_tokens = async {
+            match &control {
+                Some(control) => control.serve(&sessions, &base, &hosts).await,
+                None => std::future::pending().await,
+            }
+        };
+        let beside = async {
+            tokio::select! {
+                () = answering_tokens => {}
+                () = links_on_enter(&sessions, &base, is_in_cluster) => {}
+                () = async { if let Some(health) = health { health.await } else { std::future::pending().await } } => {}
+            }
+        };
+        tokio::pin!(serving, beside);
+        let mut beside_runs = true;
+        loop {
+            tokio::select! {
+                () = &mut serving => return Ok(()),
+                () = &mut beside, if beside_runs => beside_runs = false,
+                _ = stop.changed() => is_stopping.store(true, Ordering::Relaxed),
+            }
+        }
+    }
+
+    fn announce(&self, is_in_cluster: bool) -> Result<(), Failure> {
+        let link = if is_in_cluster {
+            Link { base: self.base.clone(), secret: None }
+        } else {
+            self.sessions.new_link(self.base.clone(), LINK_LIFETIME)
+        };
+        let mut out = std::io::stdout().lock();
+        // A reader that has gone away needs no link; the page is served all the same.
+        let _ = writeln!(out, "{link}").and_then(|()| out.flush());
+        if !self.args.no_open && !is_in_cluster && std::io::stdout().is_terminal() {
+            let link = self.sessions.new_link(self.base.clone(), BROWSER_LINK_LIFETIME).to_string();
+            if let Err(error) = open::that_detached(link) {
+                tracing::info!("no browser was opened ({error}); open the link above");
+            }
+        }
+        if web::IS_STUB {
+            tracing::warn!("this binary was built without the page; `cargo xtask build --release` builds it whole");
+        }
+        Ok(())
+    }
+}
+
+/// Enter in the terminal prints another link, on standard error: standard output has its one line already.
+async fn links_on_enter(sessions: &Sessions, base: &Base, is_in_cluster: bool) {
+    if is_in_cluster || !std::io::stdin().is_terminal() {
+        return std::future::pending().await;
+    }
+    eprint_line("Press Enter for another link, Ctrl-C to stop.");
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Ok(Some(_)) = lines.next_line().await {
+        eprint_line(&sessions.new_link(base.clone(), LINK_LIFETIME).to_string());
+    }
+    std::future::pending().await
+}
+
+fn eprint_line(line: &str) {
+    // Nobody to read it is no failure.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn until_true(mut flag: watch::Receiver<bool>) -> impl Future<Output = ()> {
+    async move {
+        // A sender that is gone means that everything is being stopped.
+        let _ = flag.wait_for(|&stop| stop).await;
+    }
+}

@@ -1,0 +1,26 @@
+//! Ctrl-C and SIGTERM: the first stops in order, the second at once.
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// A flag that turns true at the first SIGINT or SIGTERM; at the second the process exits with 130 or 143.
+///
+/// # Errors
+/// If the handlers cannot be installed.
+pub fn stop_flag() -> std::io::Result<watch::Receiver<bool>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let (sender, receiver) = watch::channel(false);
+    tokio::spawn(async move {
+        loop {
+            let code = tokio::select! {
+                _ = interrupt.recv() => 130,
+                _ = terminate.recv() => 143,
+            };
+            if sender.send_replace(true) {
+                std::process::exit(code);
+            }
+        }
+    });
+    Ok(receiver)
+}

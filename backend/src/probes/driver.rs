@@ -1,0 +1,449 @@
+//! One watch's task: carries out what the probe decides and tells it what happened.
+//!
+//! ```text
+//!   transport ──facts, bytes──► driver ──inputs──► Probe::step ──events, bodies──► log
+//!       ▲                          │  ◄──effects──┘
+//!       └──────dial, send, close───┘
+//! ```
+//!
+//! The driver owns connections and the clock and decides nothing. Everything that happens to a connection is told to
+//! the log by it (`connection.opened`, `connection.closed`); everything about the watch is told by the probe.
+
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http::header::ACCEPT;
+use http::{HeaderMap, Request};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep};
+use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Event};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::{ConnectionId, RequestId};
+use watchscope_probe::{
+    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Input, Output, Probe, Served,
+};
+
+use crate::cluster::{Catalog, Cluster, Discovery, Session};
+use crate::log::LogHandle;
+use crate::transport::{
+    Body, BodyEnd, Connection, ConnectionFacts, DialError, ProxyFailure, Response, SendError,
+};
+
+/// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
+const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
+
+/// How long a watch may take to answer: longer than any watch asks for, since some proxies and aggregated servers hold
+/// the head back until the first event (kubernetes#75837).
+const WATCH_HEADER_LIMIT: Duration = Duration::from_secs(660);
+
+/// Bytes taken in before the log and the timers get their turn.
+const TURN_BYTES: usize = 256 << 10;
+
+/// A discovery answer younger than this is good enough for a watch that asks.
+const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);
+
+/// One watch's task. Holds at most two connections (one for a moment), one body piece and the probe's state.
+pub struct Driver {
+    probe: Option<Probe>,
+    output: Output,
+    log: LogHandle,
+    cluster: Arc<Cluster>,
+    discovery: Arc<Discovery>,
+    resource: (String, String),
+    main: Wire,
+    side: Wire,
+    timer: Pin<Box<Sleep>>,
+    is_timer_set: bool,
+    asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
+    session: Option<Arc<Session>>,
+    reload: bool,
+}
+
+/// What one of the probe's channels is doing.
+enum Wire {
+    Closed,
+    Dialling(BoxFuture<'static, Dialled>),
+    Idle(ConnectionId, Connection),
+    Sending(ConnectionId, RequestId, BoxFuture<'static, Result<Response, SendError>>),
+    Reading(ConnectionId, RequestId, Body),
+}
+
+enum Dialled {
+    Connected(Arc<Session>, Connection),
+    Failed(Arc<Session>, DialError),
+    NoCredentials(String),
+}
+
+/// What a channel's wait ended with.
+enum Happening {
+    Dialled(Dialled),
+    Answered(Result<Response, SendError>),
+    Piece(Bytes),
+    Ended(Result<(), BodyEnd>),
+    IdleEnded(BodyEnd),
+}
+
+impl Driver {
+    /// The task of a probe that has not been started. `resource` is (group, plural), for discovery.
+    pub fn new(
+        probe: Probe,
+        resource: (String, String),
+        log: LogHandle,
+        cluster: Arc<Cluster>,
+        discovery: Arc<Discovery>,
+    ) -> Self {
+        Self {
+            probe: Some(probe),
+            output: Output::default(),
+            log,
+            cluster,
+            discovery,
+            resource,
+            main: Wire::Closed,
+            side: Wire::Closed,
+            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            is_timer_set: false,
+            asking: None,
+            session: None,
+            reload: false,
+        }
+    }
+
+    /// Watches until `stop` turns true, and then says so in the log.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        self.step(Input::Start);
+        self.settle().await;
+        loop {
+            let turn = tokio::select! {
+                _ = stop.wait_for(|&stop| stop) => ControlFlow::Break(()),
+                happening = self.main.next() => ControlFlow::Continue(Some((Channel::Main, happening))),
+                happening = self.side.next() => ControlFlow::Continue(Some((Channel::Side, happening))),
+                () = &mut self.timer, if self.is_timer_set => {
+                    self.is_timer_set = false;
+                    ControlFlow::Continue(None)
+                }
+                catalog = async { self.asking.as_mut().expect("asked only while it is set").await },
+                    if self.asking.is_some() => {
+                    self.asking = None;
+                    self.discovered(catalog);
+                    self.settle().await;
+                    continue;
+                }
+            };
+            match turn {
+                ControlFlow::Break(()) => break,
+                ControlFlow::Continue(None) => self.step(Input::Timer),
+                ControlFlow::Continue(Some((channel, happening))) => self.take(channel, happening).await,
+            }
+            self.settle().await;
+        }
+        self.step(Input::Stop);
+        self.settle().await;
+    }
+
+    fn step(&mut self, input: Input<'_>) {
+        let probe = self.probe.take().expect("a probe is given back by every step");
+        let mut ids = self.log.ids();
+        let mut context = Context { now: self.log.now(), ids: &mut ids };
+        self.probe = Some(probe.step(input, &mut context, &mut self.output));
+    }
+
+    fn emit(&mut self, event: impl Into<Event>) {
+        self.output.events.push(Emitted { event: event.into(), body: None });
+    }
+
+    /// Gives the log what has come up, then carries out the effects, until there are none.
+    async fn settle(&mut self) {
+        loop {
+            if !self.output.events.is_empty() {
+                self.log.append(&mut self.output.events, &mut self.output.bodies).await;
+            }
+            let effects = std::mem::take(&mut self.output.effects);
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.carry_out(effect).await;
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Connect { channel } => {
+                let (cluster, used) = (Arc::clone(&self.cluster), self.session.clone());
+                let reload = std::mem::take(&mut self.reload);
+                *self.wire(channel) = Wire::Dialling(dial(cluster, used, reload).boxed());
+            }
+            Effect::Send { connection, request, get } => self.send(connection, request, get).await,
+            Effect::Close { channel, connection: _ } => self.close(channel),
+            Effect::SetTimer(at) => {
+                let wait = at.micros_since(self.log.now()).max(0);
+                let wait = Duration::from_micros(u64::try_from(wait).unwrap_or(0));
+                self.timer.as_mut().reset(Instant::now() + wait);
+                self.is_timer_set = true;
+            }
+            Effect::ReloadCredentials => self.reload = true,
+            Effect::Discover => {
+                let discovery = Arc::clone(&self.discovery);
+                self.asking = Some(async move { discovery.refresh(DISCOVERY_MAX_AGE).await.ok() }.boxed());
+            }
+        }
+    }
+
+    async fn send(&mut self, connection: ConnectionId, request: RequestId, get: Get) {
+        let channel = match (&self.main, &self.side) {
+            (Wire::Idle(id, _), _) if *id == connection => Channel::Main,
+            (_, Wire::Idle(id, _)) if *id == connection => Channel::Side,
+            // It ended in the meantime, and the probe has been or is being told.
+            _ => return,
+        };
+        let Wire::Idle(_, idle) = std::mem::replace(self.wire(channel), Wire::Closed) else {
+            return;
+        };
+        let limit = if get.query.starts_with("watch=") { WATCH_HEADER_LIMIT } else { LIST_HEADER_LIMIT };
+        match self.request(&get).await {
+            Ok(message) => {
+                let sending = idle.send(message, limit).boxed();
+                *self.wire(channel) = Wire::Sending(connection, request, sending);
+            }
+            Err(sentence) => {
+                drop(idle);
+                self.closed(connection, Cause::Cancelled);
+                self.step(Input::CredentialsFailed { sentence });
+            }
+        }
+    }
+
+    async fn request(&self, get: &Get) -> Result<Request<Bytes>, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, http::HeaderValue::from_static(get.accept));
+        if let Some(session) = &self.session {
+            session.authorize(&mut headers).await.map_err(|error| error.to_string())?;
+        }
+        let target = format!("{}?{}", get.path, get.query);
+        let mut request = Request::get(target).body(Bytes::new()).map_err(|error| error.to_string())?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    fn close(&mut self, channel: Channel) {
+        let wire = std::mem::replace(self.wire(channel), Wire::Closed);
+        if let Some(connection) = wire.connection() {
+            drop(wire);
+            self.emit(ConnectionClosed { connection, cause: Cause::Cancelled });
+        }
+    }
+
+    /// A connection went away by itself.
+    fn closed(&mut self, connection: ConnectionId, cause: Cause) {
+        self.emit(ConnectionClosed { connection, cause });
+        self.step(Input::Closed { connection, cause });
+    }
+
+    async fn take(&mut self, channel: Channel, happening: Happening) {
+        match happening {
+            Happening::Dialled(dialled) => self.dialled(channel, dialled),
+            Happening::Answered(answer) => self.answered(channel, answer),
+            Happening::Piece(first) => self.read(channel, first).await,
+            Happening::Ended(end) => self.body_ended(channel, end).await,
+            Happening::IdleEnded(end) => {
+                if let Some(connection) = std::mem::replace(self.wire(channel), Wire::Closed).connection() {
+                    self.closed(connection, cause_of(&end));
+                }
+            }
+        }
+    }
+
+    fn dialled(&mut self, channel: Channel, dialled: Dialled) {
+        *self.wire(channel) = Wire::Closed;
+        match dialled {
+            Dialled::Connected(session, connection) => {
+                self.session = Some(session);
+                let id = self.log.ids().connection();
+                let event = opened(id, connection.facts());
+                *self.wire(channel) = Wire::Idle(id, connection);
+                self.emit(event);
+                self.step(Input::Connected { channel, connection: id });
+            }
+            Dialled::Failed(session, error) => {
+                self.reload |= error.may_be_cured_by_new_credentials();
+                self.session = Some(session);
+                let failure = Failure { kind: dial_kind(&error), sentence: error.to_string() };
+                self.step(Input::ConnectFailed { channel, failure });
+            }
+            Dialled::NoCredentials(sentence) => self.step(Input::CredentialsFailed { sentence }),
+        }
+    }
+
+    fn answered(&mut self, channel: Channel, answer: Result<Response, SendError>) {
+        let Wire::Sending(connection, request, _) = std::mem::replace(self.wire(channel), Wire::Closed) else {
+            return;
+        };
+        match answer {
+            Ok(response) => {
+                let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
+                *self.wire(channel) = Wire::Reading(connection, request, response.body);
+                self.step(Input::Head { request, status, headers });
+            }
+            Err(error) => {
+                let (kind, cause) = send_kind(&error);
+                let failure = Failure { kind, sentence: error.to_string() };
+                self.step(Input::RequestFailed { request, failure });
+                self.closed(connection, cause);
+            }
+        }
+    }
+
+    /// Takes in what has arrived, up to a turn's worth, before anything else is looked at.
+    async fn read(&mut self, channel: Channel, first: Bytes) {
+        let mut taken = 0;
+        let mut piece = first;
+        loop {
+            let Wire::Reading(_, request, _) = self.wire(channel) else { return };
+            let request = *request;
+            taken += piece.len();
+            self.step(Input::Body { request, bytes: &piece });
+            if taken >= TURN_BYTES || !self.output.effects.is_empty() {
+                return;
+            }
+            let Wire::Reading(_, _, body) = self.wire(channel) else { return };
+            match body.chunk().now_or_never() {
+                None => return,
+                Some(Ok(Some(next))) => piece = next,
+                Some(Ok(None)) => return self.body_ended(channel, Ok(())).await,
+                Some(Err(end)) => return self.body_ended(channel, Err(end)).await,
+            }
+        }
+    }
+
+    async fn body_ended(&mut self, channel: Channel, end: Result<(), BodyEnd>) {
+        let Wire::Reading(connection, request, body) = std::mem::replace(self.wire(channel), Wire::Closed) else {
+            return;
+        };
+        let cause = end.as_ref().map_or_else(cause_of, |()| Cause::End);
+        let kept = if end.is_ok() { body.into_connection().await } else { None };
+        match kept {
+            Some(kept) => {
+                *self.wire(channel) = Wire::Idle(connection, kept);
+                self.step(Input::BodyEnd { request, cause });
+            }
+            None => {
+                self.step(Input::BodyEnd { request, cause });
+                self.closed(connection, cause);
+            }
+        }
+    }
+
+    fn discovered(&mut self, catalog: Option<Arc<Catalog>>) {
+        // No answer is no news: the probe's own timer asks again.
+        let Some(catalog) = catalog else { return };
+        let (group, plural) = &self.resource;
+        let found = catalog
+            .watchable()
+            .find(|resource| resource.group == *group && resource.plural == *plural)
+            .map(|resource| Served {
+                version: resource.version.as_str().into(),
+                kind: resource.kind.as_str().into(),
+            });
+        self.step(Input::Discovered(found));
+    }
+
+    fn wire(&mut self, channel: Channel) -> &mut Wire {
+        match channel {
+            Channel::Main => &mut self.main,
+            Channel::Side => &mut self.side,
+        }
+    }
+}
+
+impl Wire {
+    /// Waits for what comes next; losing the wait loses nothing.
+    async fn next(&mut self) -> Happening {
+        match self {
+            Self::Closed => std::future::pending().await,
+            Self::Dialling(dialling) => Happening::Dialled(dialling.await),
+            Self::Idle(_, connection) => Happening::IdleEnded(connection.ended().await),
+            Self::Sending(_, _, sending) => Happening::Answered(sending.await),
+            Self::Reading(_, _, body) => match body.chunk().await {
+                Ok(Some(piece)) => Happening::Piece(piece),
+                Ok(None) => Happening::Ended(Ok(())),
+                Err(end) => Happening::Ended(Err(end)),
+            },
+        }
+    }
+
+    fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Self::Closed | Self::Dialling(_) => None,
+            Self::Idle(connection, _) | Self::Sending(connection, ..) | Self::Reading(connection, ..) => {
+                Some(*connection)
+            }
+        }
+    }
+}
+
+async fn dial(cluster: Arc<Cluster>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
+    let session = match used {
+        Some(used) if reload => cluster.renew(&used).await,
+        _ => cluster.session().await,
+    };
+    match session {
+        Err(error) => Dialled::NoCredentials(error.to_string()),
+        Ok(session) => match session.connector().open().await {
+            Ok(connection) => Dialled::Connected(session, connection),
+            Err(error) => Dialled::Failed(session, error),
+        },
+    }
+}
+
+fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened {
+    ConnectionOpened {
+        connection,
+        server: facts.server.as_str().into(),
+        remote: facts.remote.to_string().into(),
+        alpn: facts.alpn.as_deref().map(Into::into),
+        tls: facts.tls.as_ref().map(|tls| format!("{} {}", tls.version, tls.cipher).into()),
+    }
+}
+
+fn headers_of(headers: &HeaderMap) -> Headers {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
+    Headers(headers.iter().map(|(name, value)| (name.as_str().into(), text(value))).collect())
+}
+
+fn cause_of(end: &BodyEnd) -> Cause {
+    match end {
+        BodyEnd::Eof { .. } => Cause::Eof,
+        BodyEnd::TcpReset { .. } => Cause::TcpReset,
+        BodyEnd::Tls { .. } => Cause::Tls,
+        BodyEnd::Malformed { .. } => Cause::Decode,
+    }
+}
+
+fn dial_kind(error: &DialError) -> FailureKind {
+    match error {
+        DialError::Tls { .. } => FailureKind::Tls,
+        DialError::Timeout { .. } => FailureKind::Timeout,
+        DialError::Proxy { failure: ProxyFailure::Closed | ProxyFailure::Io(_), .. } => FailureKind::Broken,
+        DialError::Resolve { .. }
+        | DialError::Refused { .. }
+        | DialError::Unreachable { .. }
+        | DialError::Proxy { .. } => FailureKind::Unreachable,
+    }
+}
+
+fn send_kind(error: &SendError) -> (FailureKind, Cause) {
+    match error {
+        SendError::HeaderTimeout { .. } => (FailureKind::Timeout, Cause::Cancelled),
+        SendError::Ended(end) => (FailureKind::Broken, cause_of(end)),
+        SendError::Stale => (FailureKind::Broken, Cause::Eof),
+        SendError::BadHead { .. } | SendError::BadRequest { .. } => (FailureKind::Broken, Cause::Decode),
+    }
+}
