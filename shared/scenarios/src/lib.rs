@@ -1,1 +1,21 @@
-//! (being written)
+//! Scripted stories, and the virtual driver that joins simulator and probes.
+//!
+//! A [`Story`] says what happens in a simulated cluster; whoever owns the [`World`](watchscope_simulator::World)
+//! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
+
+pub mod demo;
+pub mod story;
+
+pub use story::{Act, Deed, Line, Story, Telling};
+
+/// All stories, the demo's first.
+#[must_use]
+pub fn stories() -> Vec<Story> {
+    vec![demo::story()]
+}
+
+/// The story of a name.
+#[must_use]
+pub fn story(name: &str) -> Option<Story> {
+    stories().into_iter().find(|story| story.name == name)
+}

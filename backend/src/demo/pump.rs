@@ -1,0 +1,202 @@
+//! The one task that owns a simulated world: lets it live in real time and passes messages between it and sockets.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use watchscope_scenarios::{Line, Telling};
+use watchscope_simulator::{
+    Arrival, ConnectionId, Cut, Flow, Head, Request, RequestId, Time, World,
+};
+
+/// Asks and deliveries that may wait between a socket and the world; a socket that does not take its deliveries fills
+/// the stream's window in the world long before.
+const QUEUE: usize = 1024;
+
+/// Longest time the world lives in one go before messages are looked at again.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// What a socket asks of the world.
+#[derive(Debug)]
+pub enum Ask {
+    /// A client connected.
+    Connect(oneshot::Sender<Wire>),
+    /// It sent a request; the answer comes over the connection's wire.
+    Send(ConnectionId, Request, oneshot::Sender<RequestId>),
+    /// It took bytes of a response.
+    Consume(RequestId, usize),
+    /// It closed the connection.
+    Close(ConnectionId),
+}
+
+/// One connection's side of the world.
+#[derive(Debug)]
+pub struct Wire {
+    /// Its id in the world.
+    pub connection: ConnectionId,
+    /// What comes for it.
+    pub deliveries: mpsc::Receiver<Parcel>,
+}
+
+/// What comes for a connection.
+#[derive(Debug)]
+pub enum Parcel {
+    /// The connection is refused.
+    Refused,
+    /// A response begins.
+    Head(RequestId, Head),
+    /// Bytes of a response.
+    Chunk(RequestId, Bytes),
+    /// A response is over.
+    End(RequestId),
+    /// The connection is cut.
+    Closed(Cut),
+}
+
+/// A handle to the world's task.
+#[derive(Clone, Debug)]
+pub struct Pump {
+    asks: mpsc::Sender<Ask>,
+}
+
+impl Pump {
+    /// Starts the task that owns `world` and tells `telling`; the narrator's lines go to `lines`, and are dropped
+    /// when nobody takes them. It ends when all handles are gone.
+    pub fn start(world: World, telling: Option<Telling>, lines: mpsc::Sender<Line>) -> Self {
+        let (asks, receiver) = mpsc::channel(QUEUE);
+        let pump = Running {
+            began: Instant::now(),
+            began_at: world.now(),
+            world,
+            telling,
+            lines,
+            wires: BTreeMap::new(),
+        };
+        tokio::spawn(pump.run(receiver));
+        Self { asks }
+    }
+
+    /// Asks something of the world; `false` once it has ended.
+    pub async fn ask(&self, ask: Ask) -> bool {
+        self.asks.send(ask).await.is_ok()
+    }
+
+    /// Asks without waiting, from places that cannot; what finds the queue full is dropped, which only a world that is
+    /// far behind does.
+    pub fn ask_now(&self, ask: Ask) {
+        let _ = self.asks.try_send(ask);
+    }
+}
+
+struct Running {
+    world: World,
+    telling: Option<Telling>,
+    lines: mpsc::Sender<Line>,
+    wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
+    began: Instant,
+    began_at: Time,
+}
+
+impl Running {
+    async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
+        loop {
+            self.live();
+            let wait = self.next_wait();
+            tokio::select! {
+                ask = asks.recv() => match ask {
+                    None => return,
+                    Some(ask) => {
+                        self.take(ask);
+                        while let Ok(ask) = asks.try_recv() {
+                            self.take(ask);
+                        }
+                    }
+                },
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Virtual time is real time since the start.
+    fn due(&self) -> Time {
+        self.began_at + self.began.elapsed()
+    }
+
+    fn next_wait(&self) -> Duration {
+        let next = [self.world.next_event_at(), self.telling.as_ref().and_then(Telling::next_at)];
+        let next = next.into_iter().flatten().min();
+        next.map_or(SLICE, |at| at.since(self.due())).clamp(Duration::from_micros(200), SLICE)
+    }
+
+    /// Lets the world live up to now, act by act.
+    fn live(&mut self) {
+        loop {
+            let due = self.due();
+            let act_at = self.telling.as_ref().and_then(Telling::next_at);
+            let until = act_at.map_or(due, |at| at.min(due));
+            self.world.run_until(until);
+            let had_deliveries = self.deliver();
+            let lines = match &mut self.telling {
+                Some(telling) if act_at.is_some_and(|at| at <= self.world.now()) => {
+                    telling.perform(&mut self.world)
+                }
+                _ => Vec::new(),
+            };
+            for line in lines {
+                let _ = self.lines.try_send(line);
+            }
+            if !had_deliveries && self.world.now() >= due {
+                return;
+            }
+        }
+    }
+
+    fn deliver(&mut self) -> bool {
+        let mut had_any = false;
+        while let Some(delivery) = self.world.next_delivery() {
+            had_any = true;
+            let parcel = match delivery.arrival {
+                Arrival::Connected => continue,
+                Arrival::Refused => Parcel::Refused,
+                Arrival::Head { request, head } => Parcel::Head(request, head),
+                Arrival::Chunk { request, bytes } => Parcel::Chunk(request, bytes),
+                Arrival::End { request } => Parcel::End(request),
+                Arrival::Closed(cut) => Parcel::Closed(cut),
+            };
+            let is_last = matches!(parcel, Parcel::Refused | Parcel::Closed(_));
+            let Some(wire) = self.wires.get(&delivery.connection) else { continue };
+            // A full wire means a socket that takes nothing although its window should have stopped the world: it is
+            // dropped, and with it the connection.
+            if wire.try_send(parcel).is_err() || is_last {
+                self.wires.remove(&delivery.connection);
+                self.world.close(delivery.connection);
+            }
+        }
+        had_any
+    }
+
+    fn take(&mut self, ask: Ask) {
+        match ask {
+            Ask::Connect(reply) => {
+                let connection = self.world.connect(Flow::Credit);
+                let (sender, deliveries) = mpsc::channel(QUEUE);
+                self.wires.insert(connection, sender);
+                if reply.send(Wire { connection, deliveries }).is_err() {
+                    self.wires.remove(&connection);
+                    self.world.close(connection);
+                }
+            }
+            Ask::Send(connection, request, reply) => {
+                let request = self.world.send(connection, request);
+                let _ = reply.send(request);
+            }
+            Ask::Consume(request, bytes) => self.world.consume(request, bytes),
+            Ask::Close(connection) => {
+                self.wires.remove(&connection);
+                self.world.close(connection);
+            }
+        }
+    }
+}

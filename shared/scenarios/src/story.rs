@@ -1,0 +1,112 @@
+//! A story: a cluster, and what happens in it when, with a sentence for each.
+
+use std::time::Duration;
+
+use watchscope_model::WatchName;
+use watchscope_simulator::{Config, Fault, Request, Time, World};
+
+/// A scripted run of a simulated cluster.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// The name one asks for it by.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub title: &'static str,
+    /// The cluster.
+    pub config: Config,
+    /// The namespace its clients look at.
+    pub namespace: &'static str,
+    /// Resources worth watching in it.
+    pub resources: &'static [&'static str],
+    /// What happens, in order of time.
+    pub acts: Vec<Act>,
+    /// After this long the acts begin again; absent: once.
+    pub period: Option<Duration>,
+}
+
+/// Something that happens at one moment of a story.
+#[derive(Clone, Debug)]
+pub struct Act {
+    /// When, since the story (or its current round) began.
+    pub at: Duration,
+    /// What is done to the cluster.
+    pub deeds: Vec<Deed>,
+    /// What the narrator says about it.
+    pub says: Option<Line>,
+}
+
+/// A narrator's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The sentence.
+    pub text: String,
+    /// The watch it is about.
+    pub watch: Option<WatchName>,
+}
+
+/// One thing done to the cluster.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// A fault is switched on, or happens.
+    Inject(Fault),
+    /// A fault is switched off.
+    Lift(Fault),
+    /// Somebody with every right does a request, past network and faults.
+    Call(Request),
+}
+
+/// A story being told: which act is next. Owned by whoever owns the world.
+#[derive(Clone, Debug)]
+pub struct Telling {
+    story: Story,
+    began: Time,
+    round: u32,
+    next: usize,
+}
+
+impl Telling {
+    /// Begins the story at the world's present moment.
+    #[must_use]
+    pub fn begin(story: Story, now: Time) -> Self {
+        Self { story, began: now, round: 0, next: 0 }
+    }
+
+    /// The story.
+    #[must_use]
+    pub fn story(&self) -> &Story {
+        &self.story
+    }
+
+    /// When the next act is due; `None` once the story is over.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Time> {
+        let act = self.story.acts.get(self.next)?;
+        let rounds = self.story.period.unwrap_or_default().saturating_mul(self.round);
+        Some(self.began + rounds + act.at)
+    }
+
+    /// Does all acts that are due in the world; returns what the narrator says.
+    pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
+        let mut lines = Vec::new();
+        while self.next_at().is_some_and(|at| at <= world.now()) {
+            let act = &self.story.acts[self.next];
+            for deed in &act.deeds {
+                match deed {
+                    Deed::Inject(fault) => world.inject(fault.clone()),
+                    Deed::Lift(fault) => world.lift(fault),
+                    Deed::Call(request) => {
+                        // What the cluster says to it is part of the story; a 404 of a later round is no failure.
+                        world.call(request);
+                    }
+                }
+            }
+            lines.extend(act.says.clone());
+            self.next += 1;
+            if self.next == self.story.acts.len() && self.story.period.is_some() {
+                self.next = 0;
+                self.round += 1;
+            }
+        }
+        lines
+    }
+}
