@@ -65,6 +65,22 @@ impl Wishes {
         plan
     }
 
+    /// The watch of a name that discovery does not know (yet): `widgets` or `widgets.example.com`.
+    pub fn not_found_yet(&self, name: &str, context_namespace: &str) -> Planned {
+        let (plural, group) = name.split_once('.').unwrap_or((name, ""));
+        let resource = Resource {
+            group: group.to_ascii_lowercase(),
+            version: String::new(),
+            plural: plural.to_ascii_lowercase(),
+            singular: String::new(),
+            kind: String::new(),
+            short_names: Vec::new(),
+            is_namespaced: true,
+            verbs: Vec::new(),
+        };
+        self.planned(&resource, context_namespace)
+    }
+
     fn planned(&self, resource: &Resource, context_namespace: &str) -> Planned {
         let (namespace, namespace_name) = if !resource.is_namespaced {
             (None, "-".to_owned())
