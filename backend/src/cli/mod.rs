@@ -1,0 +1,76 @@
+//! The commands: what each puts together, and how it ends.
+
+mod args;
+mod exit;
+mod page;
+mod serve;
+mod signals;
+mod simulate;
+mod terminal;
+mod watch;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+use tracing_subscriber::EnvFilter;
+
+use self::args::{Cli, Command, TokenArgs};
+use self::exit::Failure;
+use crate::control::{Folders, TokenRequest, token};
+
+/// Runs the command line of this process. Must be called inside a tokio runtime.
+pub async fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output and are no failure; a reader that has gone is none either.
+            let _ = error.print();
+            let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if is_asked_for { ExitCode::SUCCESS } else { ExitCode::from(2) };
+        }
+    };
+    log_to_stderr();
+    let ended = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
+        Command::Serve(args) => serve::serve(args).await,
+        Command::Demo(args) => serve::demo(args).await,
+        Command::Watch(args) => watch::watch(args).await,
+        Command::Simulate(args) => simulate::simulate(args).await,
+        Command::Token(args) => print_token(args).await,
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { code, message }) => {
+            let _ = writeln!(std::io::stderr(), "watchscope: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// What goes wrong in watchscope itself, on standard error; `RUST_LOG` says how much of it.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("watchscope=info"));
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let has_colours = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(has_colours);
+    // A second initialisation in one process (tests) keeps the first.
+    let _ = if is_terminal { builder.without_time().try_init() } else { builder.try_init() };
+}
+
+async fn print_token(args: TokenArgs) -> Result<(), Failure> {
+    let base = match &args.url {
+        None => None,
+        Some(url) => Some(url.parse().map_err(Failure::usage)?),
+    };
+    let request = TokenRequest { revokes: args.revoke, port: args.listen, base };
+    let link = token(&Folders::of_this_user(), &request)
+        .await
+        .map_err(|error| Failure::new(error.exit_code(), error))?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{link}").and_then(|()| out.flush()).map_err(Failure::failed)
+}

@@ -1,0 +1,72 @@
+//! `watchscope simulate`: only the simulated apiserver, for kubectl and any other client.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use tokio::net::TcpListener;
+use watchscope_scenarios::Story;
+
+use super::args::SimulateArgs;
+use super::exit::Failure;
+use super::signals::stop_flag;
+use crate::demo::Demo;
+
+/// Serves the simulated apiserver until told to stop. Prints its address once it serves.
+pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
+    let story = find_story(args.story.as_deref())?;
+    let namespace = story.namespace;
+    if !args.listen.ip().is_loopback() {
+        return Err(Failure::usage(format!(
+            "--listen {}: the simulated apiserver asks nobody who they are; listen on 127.0.0.1",
+            args.listen
+        )));
+    }
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .map_err(|error| Failure::failed(format!("--listen {}: cannot listen there: {error}", args.listen)))?;
+    let mut stop = stop_flag().map_err(Failure::failed)?;
+    let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
+    let url = format!("http://{}", demo.address);
+    if let Some(path) = &args.kubeconfig_out {
+        write_kubeconfig(path, &url, namespace)?;
+    }
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{url}").and_then(|()| out.flush());
+    drop(out);
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|&stop| stop) => return Ok(()),
+            line = demo.lines.recv() => match line {
+                Some(line) => {
+                    let _ = writeln!(std::io::stderr(), "{}", line.text);
+                }
+                None => return Err(Failure::failed("the simulated cluster ended")),
+            }
+        }
+    }
+}
+
+/// The story of a name, or the demo's.
+pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
+    let mut stories = watchscope_scenarios::stories();
+    let Some(name) = name else {
+        return Ok(stories.swap_remove(0));
+    };
+    watchscope_scenarios::story(name).ok_or_else(|| {
+        let names: Vec<&str> = stories.iter().map(|story| story.name).collect();
+        Failure::usage(format!("there is no story {name:?}; there are: {}", names.join(", ")))
+    })
+}
+
+fn write_kubeconfig(path: &Path, url: &str, namespace: &str) -> Result<(), Failure> {
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: watchscope-simulated\n\
+         clusters:\n- name: watchscope-simulated\n  cluster:\n    server: {url}\n\
+         contexts:\n- name: watchscope-simulated\n  context:\n    cluster: watchscope-simulated\n    \
+         namespace: {namespace}\n    user: anyone\n\
+         users:\n- name: anyone\n  user: {{}}\n"
+    );
+    std::fs::write(path, text).map_err(|error| {
+        Failure::failed(format!("--kubeconfig-out {}: cannot write it: {error}", path.display()))
+    })
+}
