@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use watchscope_model::WatchName;
 use watchscope_simulator::{Config, Fault, Request, Time, World};
 
@@ -53,6 +54,13 @@ pub enum Deed {
     Lift(Fault),
     /// Somebody with every right does a request, past network and faults.
     Call(Request),
+    /// `kubectl rollout restart`: the pod template gets the time as an annotation.
+    Restart {
+        /// The deployment's namespace.
+        namespace: &'static str,
+        /// Its name.
+        deployment: &'static str,
+    },
 }
 
 /// A story being told: which act is next. Owned by whoever owns the world.
@@ -98,6 +106,10 @@ impl Telling {
                         // What the cluster says to it is part of the story; a 404 of a later round is no failure.
                         world.call(request);
                     }
+                    Deed::Restart { namespace, deployment } => {
+                        let now = watchscope_model::Time(world.wall_us(world.now())).to_string();
+                        world.call(&restart(namespace, deployment, &now));
+                    }
                 }
             }
             lines.extend(act.says.clone());
@@ -109,4 +121,16 @@ impl Telling {
         }
         lines
     }
+}
+
+fn restart(namespace: &str, deployment: &str, now: &str) -> Request {
+    let patch = json!({"spec": {"template": {"metadata": {"annotations": {
+        "kubectl.kubernetes.io/restartedAt": now,
+    }}}}});
+    let path = format!(
+        "/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}?fieldManager=kubectl-rollout"
+    );
+    let mut request = Request::new("PATCH", &path).header("content-type", "application/merge-patch+json");
+    request.body = patch.to_string().into();
+    request
 }
