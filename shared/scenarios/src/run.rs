@@ -1,0 +1,345 @@
+//! The virtual driver: a simulated cluster, a story, and our probes as its clients, in virtual time.
+//!
+//! It is to the simulator's structured messages what `backend/src/probes` is to sockets: it carries out the probe's
+//! effects, tells it what happened, and decides nothing. A day takes seconds.
+
+use std::time::Duration;
+
+use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Note};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::{Author, Cause};
+use watchscope_model::{ConnectionId, Event, Record, RequestId, Seq, State, StreamId, Time};
+use watchscope_probe::{
+    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Probe,
+    ProbeConfig, Served, WatchSpec,
+};
+use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
+
+use crate::story::{Story, Telling};
+
+/// A story with our probes in it.
+pub struct Run {
+    /// The cluster; tests may act on it between two stretches of time.
+    pub world: World,
+    telling: Option<Telling>,
+    clients: Vec<Client>,
+    recorder: Recorder,
+}
+
+/// Stamps and folds what happens, as the log's writer does.
+#[derive(Debug, Default)]
+struct Recorder {
+    ids: Counters,
+    state: State,
+    records: Vec<Record>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    request: u64,
+    stream: u64,
+    connection: u64,
+}
+
+impl Ids for Counters {
+    fn request(&mut self) -> RequestId {
+        self.request += 1;
+        RequestId(self.request)
+    }
+
+    fn stream(&mut self) -> StreamId {
+        self.stream += 1;
+        StreamId(self.stream)
+    }
+}
+
+/// One probe and its connections.
+struct Client {
+    probe: Option<Probe>,
+    resource: (String, String),
+    output: Output,
+    main: Option<Wire>,
+    side: Option<Wire>,
+    timer: Option<Time>,
+}
+
+/// A connection in the world and in the log, and the request on it.
+#[derive(Debug)]
+struct Wire {
+    world: sim::ConnectionId,
+    log: Option<ConnectionId>,
+    request: Option<(sim::RequestId, RequestId)>,
+}
+
+impl Run {
+    /// A story's cluster, without clients.
+    #[must_use]
+    pub fn of_story(story: Story, seed: u64) -> Self {
+        let world = World::new(story.config.clone(), seed);
+        let telling = Some(Telling::begin(story, world.now()));
+        Self { world, telling, clients: Vec::new(), recorder: Recorder::default() }
+    }
+
+    /// A cluster without story and clients.
+    #[must_use]
+    pub fn of_world(world: World) -> Self {
+        Self { world, telling: None, clients: Vec::new(), recorder: Recorder::default() }
+    }
+
+    /// Adds a probe and starts it.
+    pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
+        let resource = (spec.group.to_string(), spec.resource.to_string());
+        self.clients.push(Client {
+            probe: Some(Probe::new(spec, config, seed)),
+            resource,
+            output: Output::default(),
+            main: None,
+            side: None,
+            timer: None,
+        });
+        self.step(self.clients.len() - 1, Input::Start);
+    }
+
+    /// Lets time pass.
+    pub fn run_for(&mut self, span: Duration) {
+        let until = self.world.now() + span;
+        loop {
+            let act_at = self.telling.as_ref().and_then(Telling::next_at);
+            let target = [self.timer_at(), act_at].into_iter().flatten().fold(until, sim::Time::min);
+            if self.world.run_until(target.max(self.world.now())) == Pause::Deliveries {
+                while let Some(delivery) = self.world.next_delivery() {
+                    self.take(delivery);
+                }
+                continue;
+            }
+            let now = self.now();
+            for client in 0..self.clients.len() {
+                if self.clients[client].timer.is_some_and(|at| at <= now) {
+                    self.clients[client].timer = None;
+                    self.step(client, Input::Timer);
+                }
+            }
+            if let Some(telling) = &mut self.telling
+                && act_at.is_some_and(|at| at <= self.world.now())
+            {
+                for line in telling.perform(&mut self.world) {
+                    let note = Note { author: Author::Story, text: line.text, watch: line.watch };
+                    self.recorder.record(note.into(), now);
+                }
+            }
+            if self.world.now() >= until {
+                return;
+            }
+        }
+    }
+
+    /// Stops all probes.
+    pub fn stop(&mut self) {
+        for client in 0..self.clients.len() {
+            self.step(client, Input::Stop);
+        }
+    }
+
+    /// What has been recorded.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.recorder.records
+    }
+
+    /// The fold of what has been recorded.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.recorder.state
+    }
+
+    /// The present moment on the cluster's wall clock, which is the log's too.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        Time(self.world.wall_us(self.world.now()))
+    }
+
+    /// When the next timer of a probe is due, in the world's time.
+    fn timer_at(&self) -> Option<sim::Time> {
+        let at = self.clients.iter().filter_map(|client| client.timer).min()?;
+        let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
+        Some(self.world.now() + Duration::from_micros(wait))
+    }
+
+    fn step(&mut self, index: usize, input: Input<'_>) {
+        let now = self.now();
+        let client = &mut self.clients[index];
+        let probe = client.probe.take().expect("a probe is given back by every step");
+        let mut context = Context { now, ids: &mut self.recorder.ids };
+        client.probe = Some(probe.step(input, &mut context, &mut client.output));
+        self.settle(index);
+    }
+
+    /// Records what has come up, then carries out the effects.
+    fn settle(&mut self, index: usize) {
+        let now = self.now();
+        let output = std::mem::take(&mut self.clients[index].output);
+        for Emitted { event, body: _ } in output.events {
+            self.recorder.record(event, now);
+        }
+        for effect in output.effects {
+            self.carry_out(index, effect);
+        }
+    }
+
+    fn carry_out(&mut self, index: usize, effect: Effect) {
+        match effect {
+            Effect::Connect { channel } => {
+                let world = self.world.connect(Flow::Immediate);
+                *self.wire(index, channel) = Some(Wire { world, log: None, request: None });
+            }
+            Effect::Send { connection, request, get } => self.send(index, connection, request, &get),
+            Effect::Close { channel, connection: _ } => {
+                if let Some(wire) = self.wire(index, channel).take() {
+                    self.world.close(wire.world);
+                    if let Some(connection) = wire.log {
+                        let event = ConnectionClosed { connection, cause: Cause::Cancelled };
+                        self.recorder.record(event.into(), self.now());
+                    }
+                }
+            }
+            Effect::SetTimer(at) => self.clients[index].timer = Some(at),
+            Effect::ReloadCredentials => {}
+            Effect::Discover => {
+                let served = self.discover(index);
+                self.step(index, Input::Discovered(served));
+            }
+        }
+    }
+
+    fn send(&mut self, index: usize, connection: ConnectionId, request: RequestId, get: &Get) {
+        let message = Request::get(&format!("{}?{}", get.path, get.query))
+            .header("accept", get.accept)
+            .header("user-agent", "watchscope");
+        for channel in [Channel::Main, Channel::Side] {
+            let found = self.wire(index, channel).as_ref().filter(|wire| wire.log == Some(connection));
+            if let Some(world) = found.map(|wire| wire.world) {
+                let id = self.world.send(world, message);
+                if let Some(wire) = self.wire(index, channel) {
+                    wire.request = Some((id, request));
+                }
+                return;
+            }
+        }
+    }
+
+    /// Asks the group's own discovery, as a client without aggregated discovery would.
+    fn discover(&mut self, index: usize) -> Option<Served> {
+        let (group, plural) = self.clients[index].resource.clone();
+        let versions = if group.is_empty() {
+            vec!["/api/v1".to_owned()]
+        } else {
+            let answer = self.world.call(&Request::get(&format!("/apis/{group}"))).json();
+            let versions = answer["versions"].as_array().cloned().unwrap_or_default();
+            let path = |version: &serde_json::Value| Some(format!("/apis/{}", version["groupVersion"].as_str()?));
+            versions.iter().filter_map(path).collect()
+        };
+        for path in versions {
+            let answer = self.world.call(&Request::get(&path)).json();
+            let resources = answer["resources"].as_array().cloned().unwrap_or_default();
+            if let Some(found) = resources.iter().find(|resource| resource["name"] == *plural) {
+                let version = path.rsplit('/').next().unwrap_or_default();
+                let kind = found["kind"].as_str().unwrap_or_default();
+                return Some(Served { version: version.into(), kind: kind.into() });
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, delivery: Delivery) {
+        let found = (0..self.clients.len()).find_map(|index| {
+            [Channel::Main, Channel::Side].into_iter().find_map(|channel| {
+                let wire = self.wire(index, channel).as_ref()?;
+                (wire.world == delivery.connection).then_some((index, channel))
+            })
+        });
+        let Some((index, channel)) = found else { return };
+        match delivery.arrival {
+            Arrival::Connected => {
+                self.recorder.ids.connection += 1;
+                let connection = ConnectionId(self.recorder.ids.connection);
+                if let Some(wire) = self.wire(index, channel) {
+                    wire.log = Some(connection);
+                }
+                let event = ConnectionOpened {
+                    connection,
+                    server: "simulated:6443".into(),
+                    remote: "10.0.0.1:6443".into(),
+                    alpn: None,
+                    tls: None,
+                };
+                self.recorder.record(event.into(), self.now());
+                self.step(index, Input::Connected { channel, connection });
+            }
+            Arrival::Refused => {
+                *self.wire(index, channel) = None;
+                let sentence = "simulated:6443 refused the connection".to_owned();
+                let failure = Failure { kind: FailureKind::Unreachable, sentence };
+                self.step(index, Input::ConnectFailed { channel, failure });
+            }
+            Arrival::Head { request, head } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    let headers = head.headers.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into()));
+                    let headers = Headers(headers.collect());
+                    self.step(index, Input::Head { request, status: head.status, headers });
+                }
+            }
+            Arrival::Chunk { request, bytes } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    self.step(index, Input::Body { request, bytes: &bytes });
+                }
+            }
+            Arrival::End { request } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    if let Some(wire) = self.wire(index, channel) {
+                        wire.request = None;
+                    }
+                    self.step(index, Input::BodyEnd { request, cause: Cause::End });
+                }
+            }
+            Arrival::Closed(cut) => self.cut(index, channel, cut),
+        }
+    }
+
+    fn cut(&mut self, index: usize, channel: Channel, cut: Cut) {
+        let Some(wire) = self.wire(index, channel).take() else { return };
+        let cause = match cut {
+            Cut::Reset => Cause::TcpReset,
+            Cut::Eof => Cause::Eof,
+        };
+        if let Some((_, request)) = wire.request {
+            self.step(index, Input::BodyEnd { request, cause });
+        }
+        if let Some(connection) = wire.log {
+            self.recorder.record(ConnectionClosed { connection, cause }.into(), self.now());
+            self.step(index, Input::Closed { connection, cause });
+        }
+    }
+
+    /// The log's id of the request that is under way on a channel, if it is this one.
+    fn request(&mut self, index: usize, channel: Channel, of: sim::RequestId) -> Option<RequestId> {
+        let (id, request) = self.wire(index, channel).as_ref()?.request?;
+        (id == of).then_some(request)
+    }
+
+    fn wire(&mut self, index: usize, channel: Channel) -> &mut Option<Wire> {
+        let client = &mut self.clients[index];
+        match channel {
+            Channel::Main => &mut client.main,
+            Channel::Side => &mut client.side,
+        }
+    }
+}
+
+impl Recorder {
+    fn record(&mut self, mut event: Event, at: Time) {
+        self.state.complete(&mut event);
+        let record = Record { seq: Seq(self.records.len() as u64 + 1), at, event };
+        self.state.apply(&record);
+        self.records.push(record);
+    }
+}
