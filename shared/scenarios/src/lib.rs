@@ -4,8 +4,10 @@
 //! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
 
 pub mod demo;
+pub mod run;
 pub mod story;
 
+pub use run::Run;
 pub use story::{Act, Deed, Line, Story, Telling};
 
 /// All stories, the demo's first.

@@ -1,0 +1,100 @@
+//! The demo's story shows what it promises, within its first minute and again in its second.
+
+use std::time::Duration;
+
+use watchscope_model::event::Event;
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase};
+use watchscope_model::{Record, WatchName};
+use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_scenarios::{Run, demo};
+
+fn spec(group: &str, resource: &str, kind: &str) -> WatchSpec {
+    WatchSpec {
+        name: WatchName::new("shop", resource, group, None, None, 1),
+        group: group.into(),
+        resource: resource.into(),
+        served: Some(Served { version: "v1".into(), kind: kind.into() }),
+        namespace: Some("shop".into()),
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+fn told(seed: u64, for_s: u64) -> Run {
+    let mut run = Run::of_story(demo::story(), seed);
+    for (index, (group, resource, kind)) in [
+        ("", "pods", "Pod"),
+        ("", "configmaps", "ConfigMap"),
+        ("", "services", "Service"),
+        ("apps", "deployments", "Deployment"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        run.watch(spec(group, resource, kind), ProbeConfig::default(), seed + index as u64);
+    }
+    run.run_for(Duration::from_secs(for_s));
+    run
+}
+
+fn of<'a>(run: &'a Run, watch: &str) -> Vec<&'a Record> {
+    let of_watch = |record: &&Record| record.event.watch().is_some_and(|name| name.as_str() == watch);
+    run.records().iter().filter(of_watch).collect()
+}
+
+fn count(records: &[&Record], is: impl Fn(&Event) -> bool) -> usize {
+    records.iter().filter(|record| is(&record.event)).count()
+}
+
+#[test]
+fn each_minute_shows_a_rollout_a_reset_an_expiry_and_a_quiet_lane() {
+    for (minutes, at_least) in [(1, 1), (2, 2)] {
+        let run = told(7, minutes * 60);
+        let pods = of(&run, "shop/pods");
+        let live = |change| move |event: &Event| matches!(event, Event::Change(c) if c.change == change && c.origin == Origin::Live);
+        assert!(count(&pods, live(ChangeType::Added)) >= 4 * at_least, "pods come");
+        assert!(count(&pods, live(ChangeType::Deleted)) >= 4 * at_least, "pods go");
+        let reset = |event: &Event| matches!(event, Event::StreamEnded(end) if end.cause == Cause::TcpReset);
+        assert!(count(&pods, reset) >= at_least, "a reset");
+        let resumed = |event: &Event| matches!(event, Event::Gap(gap) if gap.resumed && gap.lost == Some(0));
+        assert!(count(&pods, resumed) >= at_least, "resumed without loss");
+        assert_eq!(count(&pods, |event| matches!(event, Event::ListComplete(_))), 1, "pods are never relisted");
+
+        let configmaps = of(&run, "shop/configmaps");
+        let throttled = |event: &Event| matches!(event, Event::RequestAnswered(answer) if answer.status == Some(429));
+        assert!(count(&configmaps, throttled) >= at_least, "429");
+        let expired = |event: &Event| matches!(event, Event::StreamError(error) if error.code == 410);
+        assert!(count(&configmaps, expired) >= at_least, "410");
+        let inferred = |event: &Event| matches!(event, Event::Change(c) if c.change == ChangeType::Deleted && c.origin == Origin::Inferred);
+        assert!(count(&configmaps, inferred) >= 2 * at_least, "inferred deletes");
+        let lost = |event: &Event| matches!(event, Event::Gap(gap) if !gap.resumed);
+        assert!(count(&configmaps, lost) >= at_least, "a gap that may have lost events");
+
+        let services = of(&run, "shop/services");
+        assert_eq!(count(&services, live(ChangeType::Modified)), 0, "services are quiet");
+        let phase = run.state().watches[&WatchName::from("shop/services")].phase.as_ref().map(|phase| phase.phase);
+        assert_eq!(phase, Some(Phase::Streaming));
+    }
+}
+
+#[test]
+fn the_same_seed_tells_the_same_story() {
+    assert_eq!(told(3, 60).records(), told(3, 60).records());
+}
+
+#[test]
+fn after_any_minute_each_watch_holds_exactly_what_the_cluster_has() {
+    for seed in 0..6 {
+        let mut run = told(seed, 0);
+        for _ in 0..5 {
+            run.run_for(Duration::from_secs(57));
+            // Far from the story's faults and with nothing under way, belief and truth must be one.
+            for (watch, qualified) in [("shop/services", "services"), ("shop/deployments.apps", "deployments.apps")] {
+                let held = &run.state().watches[&WatchName::from(watch)];
+                let names: Vec<String> = held.objects.sorted().iter().map(|held| held.object.name.to_string()).collect();
+                let truth: Vec<String> = run.world.truth().objects(qualified, "shop").iter().map(|o| o.name().to_owned()).collect();
+                assert_eq!(names, truth, "seed {seed}: {watch}");
+            }
+        }
+    }
+}
