@@ -1,9 +1,13 @@
 //! The backend library.
 
+pub mod cli;
 pub mod cluster;
 pub mod control;
+pub mod demo;
 pub mod hub;
 pub mod log;
+pub mod probes;
 pub mod session;
+mod stop;
 pub mod transport;
 pub mod web;

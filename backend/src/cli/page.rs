@@ -1,6 +1,5 @@
 //! The page's life: listen, print the link, open the browser, serve until told to stop.
 
-use std::future::Future;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +11,7 @@ use tokio::sync::watch;
 use super::args::ListenArgs;
 use super::exit::Failure;
 use crate::control::{ControlSocket, Folders};
+use crate::stop::stopped;
 use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
 use crate::web::hosts::AllowedHosts;
 use crate::web::listen::{Listen, link_base};
@@ -89,7 +89,6 @@ impl Page {
                     token_file: self.token_file.clone(),
                 },
                 ui_dir: self.args.ui_dir.clone(),
-                protocol: watchscope_model::wire::PROTOCOL_VERSION,
                 refusals: Arc::clone(&refusals),
             },
         );
@@ -101,15 +100,19 @@ impl Page {
                 if is_stopping { Err("shutting down".to_owned()) } else { Ok(()) }
             };
             let text = move || metrics() + &traffic.metrics() + &refusals.metrics();
-            let stopped = until_true(stop.clone());
-            web::serve(listener, health::router(ready, text), Limits::few(), Arc::default(), stopped)
+            let mut stop = stop.clone();
+            let stopping = async move { stopped(&mut stop).await };
+            web::serve(listener, health::router(ready, text), Limits::few(), Arc::default(), stopping)
         });
         let serving = web::serve(
             self.listener,
             router,
             Limits::of_this_process(),
             traffic,
-            until_true(stop.clone()),
+            {
+                let mut stop = stop.clone();
+                async move { stopped(&mut stop).await }
+            },
         );
         let (sessions, base, hosts, control) = (self.sessions, self.base, self.hosts, self.control);
         let answering_tokens = async {
@@ -174,11 +177,4 @@ async fn links_on_enter(sessions: &Sessions, base: &Base, is_in_cluster: bool) {
 fn eprint_line(line: &str) {
     // Nobody to read it is no failure.
     let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn until_true(mut flag: watch::Receiver<bool>) -> impl Future<Output = ()> {
-    async move {
-        // A sender that is gone means that everything is being stopped.
-        let _ = flag.wait_for(|&stop| stop).await;
-    }
 }

@@ -10,6 +10,7 @@ use super::args::SimulateArgs;
 use super::exit::Failure;
 use super::signals::stop_flag;
 use crate::demo::Demo;
+use crate::stop::stopped;
 
 /// Serves the simulated apiserver until told to stop. Prints its address once it serves.
 pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
@@ -35,7 +36,7 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     drop(out);
     loop {
         tokio::select! {
-            _ = stop.wait_for(|&stop| stop) => return Ok(()),
+            () = stopped(&mut stop) => return Ok(()),
             line = demo.lines.recv() => match line {
                 Some(line) => {
                     let _ = writeln!(std::io::stderr(), "{}", line.text);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde::Deserialize;
@@ -137,7 +138,23 @@ impl Client {
     }
 
     /// Gets a path, whatever the status, reading at most `limit` bytes of body.
-    pub async fn get(&self, path: &str, accept: &str, limit: usize) -> Result<Answer, ClientError> {
+    ///
+    /// Boxed, since the compiler does not see through as many nested futures that it is `Send`.
+    pub fn get<'a>(
+        &'a self,
+        path: &'a str,
+        accept: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Answer, ClientError>> {
+        Box::pin(self.get_in_session(path, accept, limit))
+    }
+
+    async fn get_in_session(
+        &self,
+        path: &str,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Answer, ClientError> {
         let session = self.cluster.session().await?;
         let answer = self.get_in(&session, path, accept, limit).await;
         let is_stale_session = match &answer {
@@ -206,28 +223,18 @@ impl Client {
         accept: &str,
         limit: usize,
     ) -> Result<(Answer, Option<Connection>), ClientError> {
-        let send_failed = |source| ClientError::Send {
-            path: path.to_owned(),
-            source,
-        };
-        let bad = |detail: String| {
-            send_failed(SendError::BadRequest {
-                path: path.to_owned(),
-                detail,
-            })
-        };
-        let accept = HeaderValue::try_from(accept).map_err(|error| bad(error.to_string()))?;
+        let accept = HeaderValue::try_from(accept).map_err(|error| bad_request(path, error.to_string()))?;
         let mut request = Request::builder()
             .method(Method::GET)
             .uri(path)
             .header(ACCEPT, accept)
             .body(Bytes::new())
-            .map_err(|error| bad(error.to_string()))?;
+            .map_err(|error| bad_request(path, error.to_string()))?;
         session.authorize(request.headers_mut()).await?;
         let response = connection
             .send(request, HEADER_LIMIT)
             .await
-            .map_err(send_failed)?;
+            .map_err(|source| send_failed(path, source))?;
         let (status, headers) = (response.status, response.headers);
         let facts = Arc::clone(response.body.facts());
         let (body, connection) =
@@ -253,6 +260,21 @@ impl Client {
     fn idle(&self) -> std::sync::MutexGuard<'_, Option<Idle>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn send_failed(path: &str, source: SendError) -> ClientError {
+    ClientError::Send {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn bad_request(path: &str, detail: String) -> ClientError {
+    let source = SendError::BadRequest {
+        path: path.to_owned(),
+        detail,
+    };
+    send_failed(path, source)
 }
 
 impl fmt::Debug for Client {

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::Empty;
 use kube::client::middleware::{AuthLayer, ExtraHeadersLayer};
 use kube::client::{AuthError, ConfigExt as _};
 use rustls::ClientConfig;
-use tower::{BoxError, Layer as _, ServiceExt as _, service_fn};
+use tower::{BoxError, Layer as _, Service, ServiceExt as _, service_fn};
 
 use super::config::ClusterConfig;
 use crate::transport::ProxyScheme;
@@ -166,6 +167,19 @@ impl Credentials {
     }
 }
 
+/// Calls a service of layers. Boxed outside of any async function: inside one, the compiler does not see that the
+/// layers' future is `Send`.
+fn boxed_call<S>(
+    service: S,
+    request: Request<Empty<Bytes>>,
+) -> BoxFuture<'static, Result<Response<()>, BoxError>>
+where
+    S: Service<Request<Empty<Bytes>>, Response = Response<()>, Error = BoxError> + Send + 'static,
+    S::Future: Send + 'static,
+{
+    Box::pin(service.oneshot(request))
+}
+
 impl Authorizer {
     /// Adds the headers; a plugin's expiring token is renewed on the way.
     pub(super) async fn authorize(&self, headers: &mut HeaderMap) -> Result<(), CredentialError> {
@@ -186,7 +200,7 @@ impl Authorizer {
                 service.oneshot(request).await
             }
             Method::Layer(layer) => {
-                match tokio::time::timeout(PLUGIN_LIMIT, layer.layer(service).oneshot(request))
+                match tokio::time::timeout(PLUGIN_LIMIT, boxed_call(layer.layer(service), request))
                     .await
                 {
                     Ok(result) => result,

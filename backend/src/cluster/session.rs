@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use rustls::pki_types::UnixTime;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
@@ -40,8 +41,13 @@ impl Session {
 
     /// Adds the credentials' headers to a request's. A token file is read again, a plugin's token
     /// that is about to expire is renewed.
-    pub async fn authorize(&self, headers: &mut HeaderMap) -> Result<(), CredentialError> {
-        self.authorizer.authorize(headers).await
+    ///
+    /// Boxed, since the compiler does not see through the layers below that it is `Send`.
+    pub fn authorize<'a>(
+        &'a self,
+        headers: &'a mut HeaderMap,
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
+        Box::pin(self.authorizer.authorize(headers))
     }
 
     fn is_expiring(&self) -> bool {

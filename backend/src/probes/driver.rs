@@ -24,16 +24,17 @@ use tokio::time::{Instant, Sleep};
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Event};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, RequestId};
+use watchscope_model::{ConnectionId, RequestId, StreamId};
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Input, Output, Probe, Served,
 };
 
 use crate::cluster::{Catalog, Cluster, Discovery, Session};
-use crate::log::LogHandle;
+use crate::log::{Batch, Ids, LogHandle};
 use crate::transport::{
     Body, BodyEnd, Connection, ConnectionFacts, DialError, ProxyFailure, Response, SendError,
 };
+use crate::stop::stopped;
 
 /// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
 const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
@@ -63,6 +64,19 @@ pub struct Driver {
     asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
     session: Option<Arc<Session>>,
     reload: bool,
+}
+
+/// Ids of the log for the probe.
+struct FreshIds<'a>(&'a Ids);
+
+impl watchscope_probe::Ids for FreshIds<'_> {
+    fn request(&mut self) -> RequestId {
+        self.0.request()
+    }
+
+    fn stream(&mut self) -> StreamId {
+        self.0.stream()
+    }
 }
 
 /// What one of the probe's channels is doing.
@@ -121,7 +135,7 @@ impl Driver {
         self.settle().await;
         loop {
             let turn = tokio::select! {
-                _ = stop.wait_for(|&stop| stop) => ControlFlow::Break(()),
+                () = stopped(&mut stop) => ControlFlow::Break(()),
                 happening = self.main.next() => ControlFlow::Continue(Some((Channel::Main, happening))),
                 happening = self.side.next() => ControlFlow::Continue(Some((Channel::Side, happening))),
                 () = &mut self.timer, if self.is_timer_set => {
@@ -149,7 +163,7 @@ impl Driver {
 
     fn step(&mut self, input: Input<'_>) {
         let probe = self.probe.take().expect("a probe is given back by every step");
-        let mut ids = self.log.ids();
+        let mut ids = FreshIds(self.log.ids());
         let mut context = Context { now: self.log.now(), ids: &mut ids };
         self.probe = Some(probe.step(input, &mut context, &mut self.output));
     }
@@ -162,7 +176,9 @@ impl Driver {
     async fn settle(&mut self) {
         loop {
             if !self.output.events.is_empty() {
-                self.log.append(&mut self.output.events, &mut self.output.bodies).await;
+                let batch = self.take_batch();
+                // A log that is closed ends the process; the watch is stopped with it.
+                let _ = self.log.append(batch).await;
             }
             let effects = std::mem::take(&mut self.output.effects);
             if effects.is_empty() {
@@ -172,6 +188,14 @@ impl Driver {
                 self.carry_out(effect).await;
             }
         }
+    }
+
+    fn take_batch(&mut self) -> Batch {
+        let bodies = std::mem::take(&mut self.output.bodies);
+        // The next turn's bodies are about as many, and growing step by step would copy them several times.
+        self.output.bodies.reserve(bodies.len());
+        let events = self.output.events.drain(..).map(|Emitted { event, body }| (event, body)).collect();
+        Batch { events, bodies: Bytes::from(bodies.into_boxed_slice()) }
     }
 
     async fn carry_out(&mut self, effect: Effect) {
@@ -208,7 +232,7 @@ impl Driver {
             return;
         };
         let limit = if get.query.starts_with("watch=") { WATCH_HEADER_LIMIT } else { LIST_HEADER_LIMIT };
-        match self.request(&get).await {
+        match request_of(&get, self.session.clone()).await {
             Ok(message) => {
                 let sending = idle.send(message, limit).boxed();
                 *self.wire(channel) = Wire::Sending(connection, request, sending);
@@ -216,21 +240,14 @@ impl Driver {
             Err(sentence) => {
                 drop(idle);
                 self.closed(connection, Cause::Cancelled);
-                self.step(Input::CredentialsFailed { sentence });
+                self.no_credentials(&sentence);
             }
         }
     }
 
-    async fn request(&self, get: &Get) -> Result<Request<Bytes>, String> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, http::HeaderValue::from_static(get.accept));
-        if let Some(session) = &self.session {
-            session.authorize(&mut headers).await.map_err(|error| error.to_string())?;
-        }
-        let target = format!("{}?{}", get.path, get.query);
-        let mut request = Request::get(target).body(Bytes::new()).map_err(|error| error.to_string())?;
-        *request.headers_mut() = headers;
-        Ok(request)
+    fn no_credentials(&mut self, sentence: &str) {
+        tracing::warn!("{sentence}");
+        self.step(Input::CredentialsFailed);
     }
 
     fn close(&mut self, channel: Channel) {
@@ -278,7 +295,7 @@ impl Driver {
                 let failure = Failure { kind: dial_kind(&error), sentence: error.to_string() };
                 self.step(Input::ConnectFailed { channel, failure });
             }
-            Dialled::NoCredentials(sentence) => self.step(Input::CredentialsFailed { sentence }),
+            Dialled::NoCredentials(sentence) => self.no_credentials(&sentence),
         }
     }
 
@@ -387,6 +404,19 @@ impl Wire {
             }
         }
     }
+}
+
+/// The HTTP request, with credentials; a sentence if there are none.
+async fn request_of(get: &Get, session: Option<Arc<Session>>) -> Result<Request<Bytes>, String> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, http::HeaderValue::from_static(get.accept));
+    if let Some(session) = session {
+        session.authorize(&mut headers).await.map_err(|error| error.to_string())?;
+    }
+    let target = format!("{}?{}", get.path, get.query);
+    let mut request = Request::get(target).body(Bytes::new()).map_err(|error| error.to_string())?;
+    *request.headers_mut() = headers;
+    Ok(request)
 }
 
 async fn dial(cluster: Arc<Cluster>, used: Option<Arc<Session>>, reload: bool) -> Dialled {

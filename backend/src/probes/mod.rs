@@ -27,6 +27,7 @@ use self::plan::builtin_catalog;
 use crate::cluster::{Catalog, Client, Cluster, ConfigSource, ClusterConfig, Discovery, ResolveError};
 use crate::log::LogHandle;
 use crate::transport::DialLimits;
+use crate::stop::stopped;
 
 /// How long the first discovery may hold up the page. A cluster that does not answer by then is watched all the same.
 const FIRST_DISCOVERY: Duration = Duration::from_secs(3);
@@ -140,12 +141,12 @@ impl Minder {
     /// Looks again for what is not known, until stopped.
     async fn mind(mut self) -> Self {
         let mut wait = *MIND_EVERY.start();
-        let mut stopped = self.stopped.clone();
+        let mut stop = self.stopped.clone();
         loop {
             let is_known = self.version.is_some() && self.is_discovered;
             let next = if is_known { MIND_KNOWN_EVERY } else { wait };
             tokio::select! {
-                _ = stopped.wait_for(|&stop| stop) => return self,
+                () = stopped(&mut stop) => return self,
                 () = tokio::time::sleep(next) => {}
             }
             wait = (wait * 2).min(*MIND_EVERY.end());
@@ -170,7 +171,7 @@ impl Minder {
                     version: version.git_version.as_str().into(),
                 };
                 self.version = Some(version.git_version);
-                self.log.append_event(Event::from(event)).await;
+                let _ = self.log.append(Event::from(event)).await;
             }
             Ok(_) => {}
             Err(error) => tracing::info!("the cluster does not say its version: {error}"),
@@ -246,7 +247,7 @@ impl Minder {
         };
         let mut config = settings.probe.clone();
         config.metadata_only = settings.is_metadata_only(&planned.resource);
-        let probe = Probe::new(spec, config, crate::log::random_seed());
+        let probe = Probe::new(spec, config, random_seed());
         let resource = (planned.resource.group.clone(), planned.resource.plural.clone());
         let driver = Driver::new(
             probe,
@@ -258,6 +259,14 @@ impl Minder {
         self.started.insert(name);
         self.running.spawn(driver.run(self.stopped.clone()));
     }
+}
+
+/// A seed for a probe's jitter: watchscopes that start together must not retry together.
+fn random_seed() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness the seed is 0: the jitter then only spreads the tries of one watch.
+    let _ = getrandom::fill(&mut bytes);
+    u64::from_le_bytes(bytes)
 }
 
 impl Settings {

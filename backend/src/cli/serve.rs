@@ -1,0 +1,264 @@
+//! `watchscope serve` and `watchscope demo`: a cluster into the log, the log onto the page.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::Uri;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use watchscope_model::Text;
+use watchscope_model::event::Note;
+use watchscope_model::vocabulary::Author;
+use watchscope_model::wire::Contexts;
+use watchscope_probe::ProbeConfig;
+use watchscope_scenarios::Line;
+
+use super::args::{ClusterArgs, DemoArgs, ListenArgs, Redact, ServeArgs, WhatArgs};
+use super::exit::Failure;
+use super::page::Page;
+use super::signals::stop_flag;
+use super::simulate::find_story;
+use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
+use crate::demo::Demo;
+use crate::hub::{CommandRequest, LogHub};
+use crate::log::{LogConfig, LogHandle};
+use crate::probes::{Settings, StartError, Watches, Wishes};
+use crate::stop::stopped;
+
+/// How long watches and viewers may take to end in order.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// Watches a cluster and serves the page.
+pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
+    let source = lookup(&args.cluster);
+    let settings = settings(&args.what, args.resources.clone(), args.all_resources);
+    match source.load() {
+        Ok(config) => {
+            let (log, is_in_cluster) = (open_log(&name_of(&config), args.what.memory)?, config.is_in_cluster);
+            let watches = start(&source, config, settings.clone(), &log).await?;
+            run(log, Choice::Made(watches), source, settings, &args.listen, is_in_cluster, None).await
+        }
+        Err(ConfigError::NotFound { looked }) => Err(Failure::failed(ConfigError::NotFound { looked })),
+        Err(error) => match choices(&error) {
+            Some(contexts) => {
+                let log = open_log("kubeconfig", args.what.memory)?;
+                run(log, Choice::Open(contexts), source, settings, &args.listen, false, None).await
+            }
+            None => Err(Failure::failed(error)),
+        },
+    }
+}
+
+/// The same on a simulated cluster.
+pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
+    let story = find_story(args.story.as_deref())?;
+    let settings = Settings {
+        wishes: Wishes {
+            resources: story.resources.iter().map(|&name| name.to_owned()).collect(),
+            namespace: Some(story.namespace.to_owned()),
+            ..Wishes::default()
+        },
+        label_selector: None,
+        field_selector: None,
+        metadata_only: Vec::new(),
+        probe: ProbeConfig::default(),
+    };
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::failed)?;
+    let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
+    let url: Uri = format!("http://{}", demo.address).parse().map_err(Failure::failed)?;
+    let source = ConfigSource::Url(url);
+    let mut config = source.load().map_err(Failure::failed)?;
+    "simulated".clone_into(&mut config.cluster);
+    let log = open_log("demo", DEMO_MEMORY_BYTES)?;
+    let watches = start(&source, config, settings.clone(), &log).await?;
+    let lines = std::mem::replace(&mut demo.lines, mpsc::channel(1).1);
+    run(log, Choice::Made(watches), source, settings, &args.listen, false, Some(lines)).await
+}
+
+/// The default of `--memory`; the demo has no such flag.
+const DEMO_MEMORY_BYTES: u64 = 224 << 20;
+
+/// Whether there is a cluster to watch yet.
+enum Choice {
+    Made(Watches),
+    Open(Contexts),
+}
+
+async fn run(
+    log: LogHandle,
+    choice: Choice,
+    source: ConfigSource,
+    settings: Settings,
+    listen: &ListenArgs,
+    is_in_cluster: bool,
+    lines: Option<mpsc::Receiver<Line>>,
+) -> Result<(), Failure> {
+    let stop = stop_flag().map_err(Failure::failed)?;
+    let page = Page::open(listen).await?;
+    let (hub, commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
+    let watches = match choice {
+        Choice::Made(watches) => Some(watches),
+        Choice::Open(contexts) => {
+            hub.set_contexts(Some(contexts));
+            None
+        }
+    };
+    let keeper = Keeper { log: log.clone(), hub: hub.clone(), source, settings, watches };
+    let (end, ending) = watch::channel(false);
+    let keeping = tokio::spawn(keeper.keep(commands, stop.clone(), end));
+    if let Some(lines) = lines {
+        tokio::spawn(narrate(lines, log.clone()));
+    }
+    let metrics = metrics(log.clone());
+    let served = page.run(hub, is_in_cluster, metrics, ending).await;
+    keeping.abort();
+    served
+}
+
+/// Keeps the watches: starts them when a context is chosen, and ends everything in order.
+struct Keeper {
+    log: LogHandle,
+    hub: LogHub,
+    source: ConfigSource,
+    settings: Settings,
+    watches: Option<Watches>,
+}
+
+impl Keeper {
+    async fn keep(
+        mut self,
+        mut commands: mpsc::Receiver<CommandRequest>,
+        mut stop: watch::Receiver<bool>,
+        end: watch::Sender<bool>,
+    ) {
+        loop {
+            tokio::select! {
+                () = stopped(&mut stop) => break,
+                Some(command) = commands.recv() => {
+                    let done = self.carry_out(&command.verb, &command.argument).await;
+                    // A viewer that has gone needs no answer.
+                    let _ = command.reply.send(done);
+                }
+            }
+        }
+        // The watches' last records first, so that viewers get them before the goodbye.
+        if let Some(watches) = self.watches.take() {
+            let _ = tokio::time::timeout(GOODBYE, watches.stop()).await;
+        }
+        self.log.close().await;
+        self.hub.go_away();
+        end.send_replace(true);
+    }
+
+    async fn carry_out(&mut self, verb: &str, argument: &str) -> Result<(), String> {
+        match verb {
+            "use-context" if self.watches.is_none() => {
+                let mut source = self.source.clone();
+                if let ConfigSource::Lookup(lookup) = &mut source {
+                    lookup.context = Some(argument.to_owned());
+                }
+                let config = source.load().map_err(|error| error.to_string())?;
+                let started = Watches::start(&source, config, self.settings.clone(), self.log.clone()).await;
+                self.watches = Some(started.map_err(|error| error.to_string())?);
+                self.hub.set_contexts(None);
+                Ok(())
+            }
+            "use-context" => Err("a context is in use already; start watchscope again for another".to_owned()),
+            _ => Err(format!("this watchscope does not know the command {verb:?}")),
+        }
+    }
+}
+
+/// A story's narrator: into the log, and on standard error.
+async fn narrate(mut lines: mpsc::Receiver<Line>, log: LogHandle) {
+    while let Some(Line { text, watch }) = lines.recv().await {
+        tracing::info!("{text}");
+        let note = Note { author: Author::Story, text, watch };
+        if log.append(watchscope_model::Event::from(note)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Where the configuration comes from.
+pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
+    ConfigSource::Lookup(ConfigLookup {
+        kubeconfig: args.kubeconfig.clone().map(PathBuf::from),
+        context: args.context.clone(),
+        environment: Environment::from_process(),
+    })
+}
+
+/// What all watches have in common.
+pub(super) fn settings(what: &WhatArgs, resources: Vec<String>, is_everything: bool) -> Settings {
+    let mut probe = ProbeConfig {
+        watch_list: what.watch_list,
+        redact_configmaps: what.redact.contains(&Redact::Configmaps),
+        ..ProbeConfig::default()
+    };
+    if let Some(timeout) = what.watch_timeout {
+        let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX).max(1);
+        probe.watch_timeout_s = seconds..=seconds;
+    }
+    Settings {
+        wishes: Wishes {
+            resources,
+            is_everything,
+            namespace: what.namespace.clone(),
+            is_all_namespaces: what.all_namespaces,
+        },
+        label_selector: what.selector.clone(),
+        field_selector: what.field_selector.clone(),
+        metadata_only: what.metadata_only.clone(),
+        probe,
+    }
+}
+
+/// Opens the log of a cluster with `memory` bytes: two sevenths for records, five for bodies.
+pub(super) fn open_log(cluster: &str, memory: u64) -> Result<LogHandle, Failure> {
+    let name: String = cluster.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let mut config = LogConfig::new(name.as_str().into());
+    config.ring_bytes = memory / 7 * 2;
+    config.body_bytes = memory / 7 * 5;
+    LogHandle::open(config).map_err(Failure::failed)
+}
+
+/// Starts the watches; a resource that does not exist is wrong usage.
+pub(super) async fn start(
+    source: &ConfigSource,
+    config: ClusterConfig,
+    settings: Settings,
+    log: &LogHandle,
+) -> Result<Watches, Failure> {
+    let started = Watches::start(source, config, settings, log.clone()).await;
+    started.map_err(|StartError::Resource(error)| Failure::usage(error))
+}
+
+/// The name of a cluster's log.
+pub(super) fn name_of(config: &ClusterConfig) -> String {
+    config.context.clone().unwrap_or_else(|| config.cluster.clone())
+}
+
+/// The contexts to choose from, where that is what is missing.
+fn choices(error: &ConfigError) -> Option<Contexts> {
+    let contexts = error.contexts();
+    (!contexts.is_empty()).then(|| Contexts {
+        names: contexts.iter().map(|context| Text::from(context.name.as_str())).collect(),
+        reason: error.to_string(),
+    })
+}
+
+fn metrics(log: LogHandle) -> impl Fn() -> String + Send + Sync + 'static {
+    move || {
+        let (first, head) = log.with_ring(|ring| (ring.first(), ring.head()));
+        format!(
+            "# HELP watchscope_log_records_total Records written to the log.\n\
+             # TYPE watchscope_log_records_total counter\n\
+             watchscope_log_records_total {head}\n\
+             # HELP watchscope_log_records_dropped_total Records the ring has dropped to stay within its budget.\n\
+             # TYPE watchscope_log_records_dropped_total counter\n\
+             watchscope_log_records_dropped_total {}\n",
+            first.0.saturating_sub(1)
+        )
+    }
+}

@@ -1,0 +1,89 @@
+//! `watchscope watch`: the log on standard output, nothing else there.
+
+use std::io::Write as _;
+
+use futures_util::StreamExt as _;
+use tokio::time::Instant;
+
+use super::args::{Output, WatchArgs};
+use super::exit::Failure;
+use super::serve::{lookup, name_of, open_log, settings, start};
+use super::signals::stop_flag;
+use super::terminal;
+use crate::hub::LogHub;
+use crate::log::{LogHandle, Read, Since};
+use crate::web::hub_border::Hub as _;
+use crate::stop::stopped;
+
+/// Writes the log until `--for` is over, Ctrl-C, or nobody reads it any more.
+///
+/// # Errors
+/// Exit code 1 if nothing could be listed by then, 2 for a resource that does not exist.
+pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
+    let began = Instant::now();
+    let source = lookup(&args.cluster);
+    let config = source.load().map_err(Failure::failed)?;
+    let log = open_log(&name_of(&config), args.what.memory)?;
+    let settings = settings(&args.what, args.resources.clone(), false);
+    let mut stop = stop_flag().map_err(Failure::failed)?;
+    let writing = match args.output {
+        Output::Text => tokio::spawn(write_text(log.clone())),
+        Output::Jsonl => tokio::spawn(write_jsonl(log.clone())),
+    };
+    let watches = start(&source, config, settings, &log).await?;
+    let over = async {
+        match args.for_duration {
+            Some(span) => tokio::time::sleep_until(began + span).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(writing);
+    tokio::select! {
+        () = stopped(&mut stop) => {}
+        () = over => {}
+        // The pipe is closed: whoever read has what they wanted.
+        _ = &mut writing => return Ok(()),
+    }
+    let (state, _) = log.head().await;
+    let has_listed = state.watches.values().any(|watch| watch.list.as_ref().is_some_and(|list| list.complete.is_some()));
+    watches.stop().await;
+    log.close().await;
+    let _ = writing.await;
+    if has_listed {
+        Ok(())
+    } else {
+        let why = state.watches.iter().map(|(name, watch)| {
+            let phase = watch.phase.as_ref().map_or("not begun".to_owned(), |phase| format!("{} ({})", phase.phase, phase.reason));
+            format!("{name} {phase}")
+        });
+        Err(Failure::failed(format!("nothing could be listed: {}", why.collect::<Vec<_>>().join(", "))))
+    }
+}
+
+/// Ends when the log does, or the pipe is closed.
+async fn write_text(log: LogHandle) {
+    let mut reader = log.reader(Since::First);
+    let mut out = anstream::stdout();
+    while let Some(read) = reader.next().await {
+        let text = match read {
+            Read::Records(records) => {
+                records.iter().map(|record| terminal::line(record) + "\n").collect::<String>()
+            }
+            Read::Loss { from, to } => terminal::loss_line(from.0, to.0) + "\n",
+        };
+        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+async fn write_jsonl(log: LogHandle) {
+    let (hub, _commands) = LogHub::new(log, env!("CARGO_PKG_VERSION"));
+    let Ok(mut lines) = hub.records(None) else { return };
+    let mut out = std::io::stdout();
+    while let Some(chunk) = lines.next().await {
+        if out.write_all(&chunk).and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
