@@ -240,14 +240,9 @@ impl Driver {
             Err(sentence) => {
                 drop(idle);
                 self.closed(connection, Cause::Cancelled);
-                self.no_credentials(&sentence);
+                self.step(Input::CredentialsFailed { sentence });
             }
         }
-    }
-
-    fn no_credentials(&mut self, sentence: &str) {
-        tracing::warn!("{sentence}");
-        self.step(Input::CredentialsFailed);
     }
 
     fn close(&mut self, channel: Channel) {
@@ -295,7 +290,7 @@ impl Driver {
                 let failure = Failure { kind: dial_kind(&error), sentence: error.to_string() };
                 self.step(Input::ConnectFailed { channel, failure });
             }
-            Dialled::NoCredentials(sentence) => self.no_credentials(&sentence),
+            Dialled::NoCredentials(sentence) => self.step(Input::CredentialsFailed { sentence }),
         }
     }
 
