@@ -56,10 +56,20 @@ pub struct WhatArgs {
     #[arg(short, long, env = "WATCHSCOPE_NAMESPACE", value_name = "NAME")]
     pub namespace: Option<String>,
     /// Watch all namespaces
-    #[arg(short = 'A', long, env = "WATCHSCOPE_ALL_NAMESPACES", conflicts_with = "namespace")]
+    #[arg(
+        short = 'A',
+        long,
+        env = "WATCHSCOPE_ALL_NAMESPACES",
+        conflicts_with = "namespace"
+    )]
     pub all_namespaces: bool,
     /// Label selector, as in kubectl
-    #[arg(short = 'l', long, env = "WATCHSCOPE_SELECTOR", value_name = "SELECTOR")]
+    #[arg(
+        short = 'l',
+        long,
+        env = "WATCHSCOPE_SELECTOR",
+        value_name = "SELECTOR"
+    )]
     pub selector: Option<String>,
     /// Field selector, as in kubectl
     #[arg(long, env = "WATCHSCOPE_FIELD_SELECTOR", value_name = "SELECTOR")]
@@ -82,7 +92,12 @@ pub struct WhatArgs {
     #[arg(long, env = "WATCHSCOPE_WATCH_TIMEOUT", value_name = "DURATION", value_parser = duration)]
     pub watch_timeout: Option<Duration>,
     /// Withhold more than Secrets, env values and last-applied annotations
-    #[arg(long, env = "WATCHSCOPE_REDACT", value_name = "WHAT", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_REDACT",
+        value_name = "WHAT",
+        value_delimiter = ','
+    )]
     pub redact: Vec<Redact>,
     /// Memory for the log and the objects: 2/7 ring, 5/7 bodies
     #[arg(long, env = "WATCHSCOPE_MEMORY", value_name = "SIZE", value_parser = bytes, default_value = "224MiB")]
@@ -103,7 +118,12 @@ pub struct ListenArgs {
     #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
     /// Another host name the page may be opened under
-    #[arg(long, env = "WATCHSCOPE_ALLOW_HOST", value_name = "NAME", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_ALLOW_HOST",
+        value_name = "NAME",
+        value_delimiter = ','
+    )]
     pub allow_host: Vec<String>,
     /// Do not open the browser
     #[arg(long, env = "WATCHSCOPE_NO_OPEN")]
@@ -124,7 +144,11 @@ pub struct ListenArgs {
 pub struct ServeArgs {
     /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps; default: pods,
     /// deployments, replicasets, jobs, services, configmaps, nodes, events
-    #[arg(value_name = "RESOURCE", env = "WATCHSCOPE_RESOURCES", value_delimiter = ',')]
+    #[arg(
+        value_name = "RESOURCE",
+        env = "WATCHSCOPE_RESOURCES",
+        value_delimiter = ','
+    )]
     pub resources: Vec<String>,
     /// Watch every resource the cluster serves, except Secrets
     #[arg(long, env = "WATCHSCOPE_ALL_RESOURCES", conflicts_with = "resources")]
@@ -190,7 +214,12 @@ pub struct SimulateArgs {
     #[arg(value_name = "STORY")]
     pub story: Option<String>,
     /// Address of the simulated apiserver
-    #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_LISTEN",
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:0"
+    )]
     pub listen: SocketAddr,
     /// Write a kubeconfig for it
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG_OUT", value_name = "FILE")]
@@ -219,8 +248,9 @@ fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
     }
-    let parsed: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("{text:?} is no duration; write 30s, 5m or 1h30m"))?;
+    let parsed: jiff::SignedDuration = text
+        .parse()
+        .map_err(|_| format!("{text:?} is no duration; write 30s, 5m or 1h30m"))?;
     Duration::try_from(parsed).map_err(|_| format!("{text:?} is negative; a duration goes forward"))
 }
 
@@ -232,10 +262,18 @@ fn bytes(text: &str) -> Result<u64, String> {
         "Ki" | "KiB" => 1 << 10,
         "M" | "Mi" | "MiB" => 1 << 20,
         "G" | "Gi" | "GiB" => 1_u64 << 30,
-        unit => return Err(format!("{unit:?} is no unit of memory; write 224MiB or 1GiB")),
+        unit => {
+            return Err(format!(
+                "{unit:?} is no unit of memory; write 224MiB or 1GiB"
+            ));
+        }
     };
-    let number: u64 = digits.parse().map_err(|_| format!("{text:?} is no size; write 224MiB or 1GiB"))?;
-    let size = number.checked_mul(factor).ok_or("that is more than any machine has")?;
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| format!("{text:?} is no size; write 224MiB or 1GiB"))?;
+    let size = number
+        .checked_mul(factor)
+        .ok_or("that is more than any machine has")?;
     if size < MEMORY_MIN_BYTES {
         return Err("watchscope needs at least 16MiB for its log".to_owned());
     }
@@ -248,7 +286,9 @@ const MEMORY_MIN_BYTES: u64 = 16 << 20;
 /// Reads a port, alone or behind an address.
 fn port(text: &str) -> Result<u16, String> {
     let digits = text.rsplit(':').next().unwrap_or(text);
-    digits.parse().map_err(|_| format!("{text:?} names no port"))
+    digits
+        .parse()
+        .map_err(|_| format!("{text:?} names no port"))
 }
 
 #[cfg(test)]
@@ -279,7 +319,10 @@ mod tests {
             }
         };
         assert_eq!(metadata_only(&["--metadata-only"]), ["*"]);
-        assert_eq!(metadata_only(&["--metadata-only=pods,nodes"]), ["pods", "nodes"]);
+        assert_eq!(
+            metadata_only(&["--metadata-only=pods,nodes"]),
+            ["pods", "nodes"]
+        );
         assert!(metadata_only(&[]).is_empty());
     }
 

@@ -14,7 +14,10 @@ pub struct Failure {
 impl Failure {
     /// A failure with its exit code.
     pub fn new(code: u8, message: impl fmt::Display) -> Self {
-        Self { code, message: message.to_string() }
+        Self {
+            code,
+            message: message.to_string(),
+        }
     }
 
     /// Something failed.

@@ -27,8 +27,15 @@ pub async fn run() -> ExitCode {
         Err(error) => {
             // Help and version go to standard output and are no failure; a reader that has gone is none either.
             let _ = error.print();
-            let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if is_asked_for { ExitCode::SUCCESS } else { ExitCode::from(2) };
+            let is_asked_for = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            return if is_asked_for {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(2)
+            };
         }
     };
     log_to_stderr();
@@ -50,16 +57,22 @@ pub async fn run() -> ExitCode {
 
 /// What goes wrong in watchscope itself, on standard error; `RUST_LOG` says how much of it.
 fn log_to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("watchscope=info"));
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("watchscope=info"));
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let has_colours = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let has_colours =
+        is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_target(false)
         .with_ansi(has_colours);
     // A second initialisation in one process (tests) keeps the first.
-    let _ = if is_terminal { builder.without_time().try_init() } else { builder.try_init() };
+    let _ = if is_terminal {
+        builder.without_time().try_init()
+    } else {
+        builder.try_init()
+    };
 }
 
 async fn print_token(args: TokenArgs) -> Result<(), Failure> {
@@ -67,10 +80,16 @@ async fn print_token(args: TokenArgs) -> Result<(), Failure> {
         None => None,
         Some(url) => Some(url.parse().map_err(Failure::usage)?),
     };
-    let request = TokenRequest { revokes: args.revoke, port: args.listen, base };
+    let request = TokenRequest {
+        revokes: args.revoke,
+        port: args.listen,
+        base,
+    };
     let link = token(&Folders::of_this_user(), &request)
         .await
         .map_err(|error| Failure::new(error.exit_code(), error))?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{link}").and_then(|()| out.flush()).map_err(Failure::failed)
+    writeln!(out, "{link}")
+        .and_then(|()| out.flush())
+        .map_err(Failure::failed)
 }

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use super::args::ListenArgs;
 use super::exit::Failure;
 use crate::control::{ControlSocket, Folders};
-use crate::stop::stopped;
 use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
+use crate::stop::stopped;
 use crate::web::hosts::AllowedHosts;
 use crate::web::listen::{Listen, link_base};
 use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health, hub_border};
@@ -41,17 +41,23 @@ impl Page {
             Some(path) => Some(TokenFile::open(path).map_err(Failure::failed)?),
         };
         let listen = args.listen.map_or(Listen::Default, Listen::At);
-        let listener =
-            listen.bind(&hosts).await.map_err(|error| Failure::new(error.exit_code(), error))?;
+        let listener = listen
+            .bind(&hosts)
+            .await
+            .map_err(|error| Failure::new(error.exit_code(), error))?;
         let address = listener.local_addr().map_err(Failure::failed)?;
         let health = match args.health_listen {
             None => None,
             Some(address) => Some(TcpListener::bind(address).await.map_err(|error| {
-                Failure::failed(format!("--health-listen {address}: cannot listen there: {error}"))
+                Failure::failed(format!(
+                    "--health-listen {address}: cannot listen there: {error}"
+                ))
             })?),
         };
         let control = ControlSocket::bind(&Folders::of_this_user(), address.port())
-            .map_err(|error| tracing::warn!("`watchscope token` will not find this instance: {error}"))
+            .map_err(|error| {
+                tracing::warn!("`watchscope token` will not find this instance: {error}")
+            })
             .ok();
         let base = link_base(address, &hosts);
         Ok(Self {
@@ -94,26 +100,31 @@ impl Page {
         );
         let is_stopping = Arc::new(AtomicBool::new(false));
         let health = self.health.map(|listener| {
-            let (stopping, traffic, refusals) = (Arc::clone(&is_stopping), Arc::clone(&traffic), refusals);
+            let (stopping, traffic, refusals) =
+                (Arc::clone(&is_stopping), Arc::clone(&traffic), refusals);
             let ready = move || {
                 let is_stopping = stopping.load(Ordering::Relaxed);
-                if is_stopping { Err("shutting down".to_owned()) } else { Ok(()) }
+                if is_stopping {
+                    Err("shutting down".to_owned())
+                } else {
+                    Ok(())
+                }
             };
             let text = move || metrics() + &traffic.metrics() + &refusals.metrics();
             let mut stop = stop.clone();
             let stopping = async move { stopped(&mut stop).await };
-            web::serve(listener, health::router(ready, text), Limits::few(), Arc::default(), stopping)
+            web::serve(
+                listener,
+                health::router(ready, text),
+                Limits::few(),
+                Arc::default(),
+                stopping,
+            )
         });
-        let serving = web::serve(
-            self.listener,
-            router,
-            Limits::of_this_process(),
-            traffic,
-            {
-                let mut stop = stop.clone();
-                async move { stopped(&mut stop).await }
-            },
-        );
+        let serving = web::serve(self.listener, router, Limits::of_this_process(), traffic, {
+            let mut stop = stop.clone();
+            async move { stopped(&mut stop).await }
+        });
         let (sessions, base, hosts, control) = (self.sessions, self.base, self.hosts, self.control);
         let answering_tokens = async {
             match &control {
@@ -141,7 +152,10 @@ impl Page {
 
     fn announce(&self, is_in_cluster: bool) -> Result<(), Failure> {
         let link = if is_in_cluster {
-            Link { base: self.base.clone(), secret: None }
+            Link {
+                base: self.base.clone(),
+                secret: None,
+            }
         } else {
             self.sessions.new_link(self.base.clone(), LINK_LIFETIME)
         };
@@ -149,13 +163,18 @@ impl Page {
         // A reader that has gone away needs no link; the page is served all the same.
         let _ = writeln!(out, "{link}").and_then(|()| out.flush());
         if !self.args.no_open && !is_in_cluster && std::io::stdout().is_terminal() {
-            let link = self.sessions.new_link(self.base.clone(), BROWSER_LINK_LIFETIME).to_string();
+            let link = self
+                .sessions
+                .new_link(self.base.clone(), BROWSER_LINK_LIFETIME)
+                .to_string();
             if let Err(error) = open::that_detached(link) {
                 tracing::info!("no browser was opened ({error}); open the link above");
             }
         }
         if web::IS_STUB {
-            tracing::warn!("this binary was built without the page; `cargo xtask build --release` builds it whole");
+            tracing::warn!(
+                "this binary was built without the page; `cargo xtask build --release` builds it whole"
+            );
         }
         Ok(())
     }

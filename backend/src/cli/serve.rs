@@ -34,15 +34,38 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let settings = settings(&args.what, args.resources.clone(), args.all_resources);
     match source.load() {
         Ok(config) => {
-            let (log, is_in_cluster) = (open_log(&name_of(&config), args.what.memory)?, config.is_in_cluster);
+            let (log, is_in_cluster) = (
+                open_log(&name_of(&config), args.what.memory)?,
+                config.is_in_cluster,
+            );
             let watches = start(&source, config, settings.clone(), &log).await?;
-            run(log, Choice::Made(watches), source, settings, &args.listen, is_in_cluster, None).await
+            run(
+                log,
+                Choice::Made(watches),
+                source,
+                settings,
+                &args.listen,
+                is_in_cluster,
+                None,
+            )
+            .await
         }
-        Err(ConfigError::NotFound { looked }) => Err(Failure::failed(ConfigError::NotFound { looked })),
+        Err(ConfigError::NotFound { looked }) => {
+            Err(Failure::failed(ConfigError::NotFound { looked }))
+        }
         Err(error) => match choices(&error) {
             Some(contexts) => {
                 let log = open_log("kubeconfig", args.what.memory)?;
-                run(log, Choice::Open(contexts), source, settings, &args.listen, false, None).await
+                run(
+                    log,
+                    Choice::Open(contexts),
+                    source,
+                    settings,
+                    &args.listen,
+                    false,
+                    None,
+                )
+                .await
             }
             None => Err(Failure::failed(error)),
         },
@@ -54,7 +77,11 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let story = find_story(args.story.as_deref())?;
     let settings = Settings {
         wishes: Wishes {
-            resources: story.resources.iter().map(|&name| name.to_owned()).collect(),
+            resources: story
+                .resources
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect(),
             namespace: Some(story.namespace.to_owned()),
             ..Wishes::default()
         },
@@ -63,16 +90,29 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         metadata_only: Vec::new(),
         probe: ProbeConfig::default(),
     };
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::failed)?;
+    let listener = TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .map_err(Failure::failed)?;
     let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
-    let url: Uri = format!("http://{}", demo.address).parse().map_err(Failure::failed)?;
+    let url: Uri = format!("http://{}", demo.address)
+        .parse()
+        .map_err(Failure::failed)?;
     let source = ConfigSource::Url(url);
     let mut config = source.load().map_err(Failure::failed)?;
     "simulated".clone_into(&mut config.cluster);
     let log = open_log("demo", DEMO_MEMORY_BYTES)?;
     let watches = start(&source, config, settings.clone(), &log).await?;
     let lines = std::mem::replace(&mut demo.lines, mpsc::channel(1).1);
-    run(log, Choice::Made(watches), source, settings, &args.listen, false, Some(lines)).await
+    run(
+        log,
+        Choice::Made(watches),
+        source,
+        settings,
+        &args.listen,
+        false,
+        Some(lines),
+    )
+    .await
 }
 
 /// The default of `--memory`; the demo has no such flag.
@@ -103,7 +143,13 @@ async fn run(
             None
         }
     };
-    let keeper = Keeper { log: log.clone(), hub: hub.clone(), source, settings, watches };
+    let keeper = Keeper {
+        log: log.clone(),
+        hub: hub.clone(),
+        source,
+        settings,
+        watches,
+    };
     let (end, ending) = watch::channel(false);
     let keeping = tokio::spawn(keeper.keep(commands, stop.clone(), end));
     if let Some(lines) = lines {
@@ -158,13 +204,18 @@ impl Keeper {
                     lookup.context = Some(argument.to_owned());
                 }
                 let config = source.load().map_err(|error| error.to_string())?;
-                let started = Watches::start(&source, config, self.settings.clone(), self.log.clone()).await;
+                let started =
+                    Watches::start(&source, config, self.settings.clone(), self.log.clone()).await;
                 self.watches = Some(started.map_err(|error| error.to_string())?);
                 self.hub.set_contexts(None);
                 Ok(())
             }
-            "use-context" => Err("a context is in use already; start watchscope again for another".to_owned()),
-            _ => Err(format!("this watchscope does not know the command {verb:?}")),
+            "use-context" => {
+                Err("a context is in use already; start watchscope again for another".to_owned())
+            }
+            _ => Err(format!(
+                "this watchscope does not know the command {verb:?}"
+            )),
         }
     }
 }
@@ -173,8 +224,16 @@ impl Keeper {
 async fn narrate(mut lines: mpsc::Receiver<Line>, log: LogHandle) {
     while let Some(Line { text, watch }) = lines.recv().await {
         tracing::info!("{text}");
-        let note = Note { author: Author::Story, text, watch };
-        if log.append(watchscope_model::Event::from(note)).await.is_err() {
+        let note = Note {
+            author: Author::Story,
+            text,
+            watch,
+        };
+        if log
+            .append(watchscope_model::Event::from(note))
+            .await
+            .is_err()
+        {
             return;
         }
     }
@@ -216,7 +275,10 @@ pub(super) fn settings(what: &WhatArgs, resources: Vec<String>, is_everything: b
 
 /// Opens the log of a cluster with `memory` bytes: two sevenths for records, five for bodies.
 pub(super) fn open_log(cluster: &str, memory: u64) -> Result<LogHandle, Failure> {
-    let name: String = cluster.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String = cluster
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     let mut config = LogConfig::new(name.as_str().into());
     config.ring_bytes = memory / 7 * 2;
     config.body_bytes = memory / 7 * 5;
@@ -236,14 +298,20 @@ pub(super) async fn start(
 
 /// The name of a cluster's log.
 pub(super) fn name_of(config: &ClusterConfig) -> String {
-    config.context.clone().unwrap_or_else(|| config.cluster.clone())
+    config
+        .context
+        .clone()
+        .unwrap_or_else(|| config.cluster.clone())
 }
 
 /// The contexts to choose from, where that is what is missing.
 fn choices(error: &ConfigError) -> Option<Contexts> {
     let contexts = error.contexts();
     (!contexts.is_empty()).then(|| Contexts {
-        names: contexts.iter().map(|context| Text::from(context.name.as_str())).collect(),
+        names: contexts
+            .iter()
+            .map(|context| Text::from(context.name.as_str()))
+            .collect(),
         reason: error.to_string(),
     })
 }

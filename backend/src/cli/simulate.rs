@@ -22,9 +22,12 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
             args.listen
         )));
     }
-    let listener = TcpListener::bind(args.listen)
-        .await
-        .map_err(|error| Failure::failed(format!("--listen {}: cannot listen there: {error}", args.listen)))?;
+    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
+        Failure::failed(format!(
+            "--listen {}: cannot listen there: {error}",
+            args.listen
+        ))
+    })?;
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
     let url = format!("http://{}", demo.address);
@@ -55,7 +58,10 @@ pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
     };
     watchscope_scenarios::story(name).ok_or_else(|| {
         let names: Vec<&str> = stories.iter().map(|story| story.name).collect();
-        Failure::usage(format!("there is no story {name:?}; there are: {}", names.join(", ")))
+        Failure::usage(format!(
+            "there is no story {name:?}; there are: {}",
+            names.join(", ")
+        ))
     })
 }
 
@@ -68,6 +74,9 @@ fn write_kubeconfig(path: &Path, url: &str, namespace: &str) -> Result<(), Failu
          users:\n- name: anyone\n  user: {{}}\n"
     );
     std::fs::write(path, text).map_err(|error| {
-        Failure::failed(format!("--kubeconfig-out {}: cannot write it: {error}", path.display()))
+        Failure::failed(format!(
+            "--kubeconfig-out {}: cannot write it: {error}",
+            path.display()
+        ))
     })
 }

@@ -5,9 +5,9 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use watchscope_model::Text;
 use watchscope_model::event::{Change, Event, Record};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase};
-use watchscope_model::Text;
 
 /// Watches are padded to this width; longer names push the rest.
 const WATCH_WIDTH: usize = 22;
@@ -38,7 +38,9 @@ pub(super) fn line(record: &Record) -> String {
 /// What is lost to a reader that fell behind the ring.
 pub(super) fn loss_line(from: u64, to: u64) -> String {
     let style = AnsiColor::Yellow.on_default();
-    format!("{style}records {from} to {to} are lost: they left the ring before they could be written{style:#}")
+    format!(
+        "{style}records {from} to {to} are lost: they left the ring before they could be written{style:#}"
+    )
 }
 
 fn style(event: &Event) -> Style {
@@ -49,7 +51,9 @@ fn style(event: &Event) -> Style {
             ChangeType::Modified | ChangeType::Unknown => AnsiColor::Blue,
         },
         Event::StreamError(_) | Event::Loss(_) => AnsiColor::Red,
-        Event::StreamEnded(end) if !matches!(end.cause, Cause::End | Cause::Cancelled) => AnsiColor::Red,
+        Event::StreamEnded(end) if !matches!(end.cause, Cause::End | Cause::Cancelled) => {
+            AnsiColor::Red
+        }
         Event::Gap(gap) if !gap.resumed => AnsiColor::Red,
         Event::RequestAnswered(answer) if answer.error.is_some() => AnsiColor::Red,
         Event::WatchPhase(phase) if phase.to == Phase::Refused => AnsiColor::Red,
@@ -65,23 +69,51 @@ fn words(event: &Event) -> String {
         Event::ClusterConnected(e) => format!("{} {} at {}", e.cluster, e.version, e.server),
         Event::ConnectionOpened(e) => {
             let tls = e.tls.as_ref().map_or("no TLS", |tls| tls);
-            format!("connection {} to {} ({tls}{})", e.connection, e.remote, after(", ", &e.alpn))
+            format!(
+                "connection {} to {} ({tls}{})",
+                e.connection,
+                e.remote,
+                after(", ", &e.alpn)
+            )
         }
         Event::ConnectionGoaway(e) => format!("connection {}, code {}", e.connection, e.code),
         Event::ConnectionClosed(e) => format!("connection {}: {}", e.connection, e.cause),
-        Event::WatchStarted(e) => format!("{}/{}{}", e.version, e.resource, after(" of ", &e.namespace)),
+        Event::WatchStarted(e) => format!(
+            "{}/{}{}",
+            e.version,
+            e.resource,
+            after(" of ", &e.namespace)
+        ),
         Event::WatchPhase(e) => {
-            let delay = e.delay_ms.map(|ms| format!(", for {}.{:03} s", ms / 1_000, ms % 1_000));
+            let delay = e
+                .delay_ms
+                .map(|ms| format!(", for {}.{:03} s", ms / 1_000, ms % 1_000));
             format!("{}: {}{}", e.to, e.reason, delay.unwrap_or_default())
         }
         Event::WatchStopped(e) => e.reason.to_string(),
-        Event::RequestSent(e) => format!("{} {}?{}", e.verb, e.path, e.query.as_deref().unwrap_or_default()),
+        Event::RequestSent(e) => format!(
+            "{} {}?{}",
+            e.verb,
+            e.path,
+            e.query.as_deref().unwrap_or_default()
+        ),
         Event::RequestAnswered(e) => {
-            let status = e.status.map_or("no answer".to_owned(), |status| status.to_string());
-            format!("{status}{}", e.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default())
+            let status = e
+                .status
+                .map_or("no answer".to_owned(), |status| status.to_string());
+            format!(
+                "{status}{}",
+                e.error
+                    .as_ref()
+                    .map(|error| format!(": {error}"))
+                    .unwrap_or_default()
+            )
         }
         Event::ListPage(e) => {
-            let rest = e.remaining.map(|n| format!(", {n} remain")).unwrap_or_default();
+            let rest = e
+                .remaining
+                .map(|n| format!(", {n} remain"))
+                .unwrap_or_default();
             format!("{} items at {}{rest}", e.items, e.resource_version)
         }
         Event::ListComplete(e) => format!(
@@ -89,7 +121,10 @@ fn words(event: &Event) -> String {
             e.items, e.resource_version, e.added, e.changed, e.removed
         ),
         Event::StreamOpened(e) => {
-            let from = e.resource_version.as_ref().map_or("any state".to_owned(), ToString::to_string);
+            let from = e
+                .resource_version
+                .as_ref()
+                .map_or("any state".to_owned(), ToString::to_string);
             format!("stream {} from {from}", e.stream)
         }
         Event::StreamEnded(e) => format!(
@@ -104,7 +139,11 @@ fn words(event: &Event) -> String {
         Event::Attribution(e) => format!("stream {}: {} ({})", e.stream, e.code, e.certainty),
         Event::Change(e) => change(e),
         Event::Bookmark(e) => {
-            let end = if e.initial_events_end == Some(true) { ", initial events end" } else { "" };
+            let end = if e.initial_events_end == Some(true) {
+                ", initial events end"
+            } else {
+                ""
+            };
             format!("at {}{end}", e.resource_version)
         }
         Event::StreamError(e) => {
@@ -114,7 +153,10 @@ fn words(event: &Event) -> String {
         Event::Gap(e) => match (e.resumed, e.lost) {
             (true, _) => format!("resumed from progress after {}: nothing lost", e.reason),
             (false, Some(lost)) => format!("after {}: {lost} events lost", e.reason),
-            (false, None) => format!("after {}: an unknown number of events may be lost", e.reason),
+            (false, None) => format!(
+                "after {}: an unknown number of events may be lost",
+                e.reason
+            ),
         },
         Event::Audit(e) => format!("{} objects by {}: {}", e.compared, e.method, e.outcome),
         Event::Verdict(e) => format!("{} {} {} ({})", e.kind, e.object.name, e.state, e.certainty),
@@ -127,7 +169,10 @@ fn words(event: &Event) -> String {
         Event::ClientStarted(e) => format!("{} is {}", e.client, e.program),
         Event::ClientRequest(e) => format!("{} {}", e.client, e.request),
         Event::ClientReport(e) => {
-            format!("{} {}: {} turns, {} handled", e.client, e.phase, e.iterations, e.handled)
+            format!(
+                "{} {}: {} turns, {} handled",
+                e.client, e.phase, e.iterations, e.handled
+            )
         }
         Event::Note(e) => e.text.clone(),
     }
@@ -141,20 +186,32 @@ fn change(change: &Change) -> String {
         Origin::Inferred => " (inferred: held, not in the list)",
         Origin::Unknown => " (unknown origin)",
     };
-    let namespace = change.object.namespace.as_deref().map(|ns| format!("{ns}/")).unwrap_or_default();
+    let namespace = change
+        .object
+        .namespace
+        .as_deref()
+        .map(|ns| format!("{ns}/"))
+        .unwrap_or_default();
     let by = after(" by ", &change.manager) + &after("/", &change.subresource);
-    format!("{} {namespace}{} {}{by}{origin}", change.change, change.object.name, change.resource_version)
+    format!(
+        "{} {namespace}{} {}{by}{origin}",
+        change.change, change.object.name, change.resource_version
+    )
 }
 
 fn after(before: &str, text: &Option<Text>) -> String {
-    text.as_ref().map(|text| format!("{before}{text}")).unwrap_or_default()
+    text.as_ref()
+        .map(|text| format!("{before}{text}"))
+        .unwrap_or_default()
 }
 
 /// The text without control characters: `\n`, `\u{1b}` and their like are written out.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        if c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
             plain.extend(c.escape_default());
         } else {
             plain.push(c);
@@ -168,14 +225,18 @@ mod tests {
     use std::sync::Arc;
 
     use insta::assert_snapshot;
-    use watchscope_model::vocabulary::PhaseReason;
     use watchscope_model::event::WatchPhase;
+    use watchscope_model::vocabulary::PhaseReason;
     use watchscope_model::{Object, Seq, StreamId, Time, Uid};
 
     use super::*;
 
     fn shown(event: impl Into<Event>) -> String {
-        let record = Record { seq: Seq(1), at: Time(1_763_715_600_004_000), event: event.into() };
+        let record = Record {
+            seq: Seq(1),
+            at: Time(1_763_715_600_004_000),
+            event: event.into(),
+        };
         anstream::adapter::strip_str(&line(&record)).to_string()
     }
 
@@ -207,8 +268,11 @@ mod tests {
     #[test]
     fn control_characters_in_names_are_written_out() {
         let phase = WatchPhase {
-            watch: "shop/\u{1b}[2Jpods\n".into(), from: None, to: Phase::Stopped,
-            reason: PhaseReason::StopRequested, delay_ms: None,
+            watch: "shop/\u{1b}[2Jpods\n".into(),
+            from: None,
+            to: Phase::Stopped,
+            reason: PhaseReason::StopRequested,
+            delay_ms: None,
         };
         assert!(shown(phase).contains(r"shop/\u{1b}[2Jpods\n"));
     }

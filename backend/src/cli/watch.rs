@@ -12,8 +12,8 @@ use super::signals::stop_flag;
 use super::terminal;
 use crate::hub::LogHub;
 use crate::log::{LogHandle, Read, Since};
-use crate::web::hub_border::Hub as _;
 use crate::stop::stopped;
+use crate::web::hub_border::Hub as _;
 
 /// Writes the log until `--for` is over, Ctrl-C, or nobody reads it any more.
 ///
@@ -45,7 +45,12 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         _ = &mut writing => return Ok(()),
     }
     let (state, _) = log.head().await;
-    let has_listed = state.watches.values().any(|watch| watch.list.as_ref().is_some_and(|list| list.complete.is_some()));
+    let has_listed = state.watches.values().any(|watch| {
+        watch
+            .list
+            .as_ref()
+            .is_some_and(|list| list.complete.is_some())
+    });
     watches.stop().await;
     log.close().await;
     let _ = writing.await;
@@ -53,10 +58,18 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         Ok(())
     } else {
         let why = state.watches.iter().map(|(name, watch)| {
-            let phase = watch.phase.as_ref().map_or("not begun".to_owned(), |phase| format!("{} ({})", phase.phase, phase.reason));
+            let phase = watch
+                .phase
+                .as_ref()
+                .map_or("not begun".to_owned(), |phase| {
+                    format!("{} ({})", phase.phase, phase.reason)
+                });
             format!("{name} {phase}")
         });
-        Err(Failure::failed(format!("nothing could be listed: {}", why.collect::<Vec<_>>().join(", "))))
+        Err(Failure::failed(format!(
+            "nothing could be listed: {}",
+            why.collect::<Vec<_>>().join(", ")
+        )))
     }
 }
 
@@ -66,12 +79,17 @@ async fn write_text(log: LogHandle) {
     let mut out = anstream::stdout();
     while let Some(read) = reader.next().await {
         let text = match read {
-            Read::Records(records) => {
-                records.iter().map(|record| terminal::line(record) + "\n").collect::<String>()
-            }
+            Read::Records(records) => records
+                .iter()
+                .map(|record| terminal::line(record) + "\n")
+                .collect::<String>(),
             Read::Loss { from, to } => terminal::loss_line(from.0, to.0) + "\n",
         };
-        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        if out
+            .write_all(text.as_bytes())
+            .and_then(|()| out.flush())
+            .is_err()
+        {
             return;
         }
     }
@@ -79,7 +97,9 @@ async fn write_text(log: LogHandle) {
 
 async fn write_jsonl(log: LogHandle) {
     let (hub, _commands) = LogHub::new(log, env!("CARGO_PKG_VERSION"));
-    let Ok(mut lines) = hub.records(None) else { return };
+    let Ok(mut lines) = hub.records(None) else {
+        return;
+    };
     let mut out = std::io::stdout();
     while let Some(chunk) = lines.next().await {
         if out.write_all(&chunk).and_then(|()| out.flush()).is_err() {

@@ -223,7 +223,8 @@ impl Client {
         accept: &str,
         limit: usize,
     ) -> Result<(Answer, Option<Connection>), ClientError> {
-        let accept = HeaderValue::try_from(accept).map_err(|error| bad_request(path, error.to_string()))?;
+        let accept =
+            HeaderValue::try_from(accept).map_err(|error| bad_request(path, error.to_string()))?;
         let mut request = Request::builder()
             .method(Method::GET)
             .uri(path)

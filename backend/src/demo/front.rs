@@ -57,9 +57,21 @@ async fn converse(stream: TcpStream, pump: Pump) {
     if !pump.ask(Ask::Connect(reply)).await {
         return;
     }
-    let Ok(Wire { connection, deliveries }) = wire.await else { return };
-    let _closes = CloseOnDrop { pump: pump.clone(), connection };
-    let shared = Arc::new(Shared { wire: Mutex::new(deliveries), state: Mutex::default() });
+    let Ok(Wire {
+        connection,
+        deliveries,
+    }) = wire.await
+    else {
+        return;
+    };
+    let _closes = CloseOnDrop {
+        pump: pump.clone(),
+        connection,
+    };
+    let shared = Arc::new(Shared {
+        wire: Mutex::new(deliveries),
+        state: Mutex::default(),
+    });
     let (for_service, for_cut) = (Arc::clone(&shared), Arc::clone(&shared));
     let service = service_fn(move |request| {
         let (pump, shared) = (pump.clone(), Arc::clone(&for_service));
@@ -110,7 +122,10 @@ impl Drop for Answering {
 
 impl Shared {
     fn poll_parcel(&self, cx: &mut Context<'_>) -> Poll<Option<Parcel>> {
-        self.wire.lock().unwrap_or_else(PoisonError::into_inner).poll_recv(cx)
+        self.wire
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .poll_recv(cx)
     }
 
     fn cut(&self, cut: Cut) {
@@ -161,28 +176,48 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let limited = http_body_util::Limited::new(body, MAX_BODY_BYTES);
     let Ok(body) = limited.collect().await else {
-        return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request body is larger than 3 MiB\n");
+        return plain(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the request body is larger than 3 MiB\n",
+        );
     };
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let request = sim::Request {
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
-        headers: parts.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
+        headers: parts
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_string(), text(value)))
+            .collect(),
         body: body.to_bytes(),
     };
     let answering = shared.answering();
     let (reply, id) = oneshot::channel();
     if !pump.ask(Ask::Send(connection, request, reply)).await {
-        return plain(StatusCode::SERVICE_UNAVAILABLE, "the simulated cluster has ended\n");
+        return plain(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the simulated cluster has ended\n",
+        );
     }
     let Ok(id) = id.await else {
-        return plain(StatusCode::SERVICE_UNAVAILABLE, "the simulated cluster has ended\n");
+        return plain(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the simulated cluster has ended\n",
+        );
     };
     loop {
         match poll_fn(|cx| shared.poll_parcel(cx)).await {
             Some(Parcel::Head(of, head)) if of == id => {
-                let body = Stream { shared, _answering: answering, pump, request: id, ended: false, cut: None };
+                let body = Stream {
+                    shared,
+                    _answering: answering,
+                    pump,
+                    request: id,
+                    ended: false,
+                    cut: None,
+                };
                 return response(head, body);
             }
             Some(Parcel::Closed(cut)) => {
@@ -201,7 +236,8 @@ async fn answer(
 
 fn response(head: Head, body: Stream) -> Response<BoxBody<Bytes, Infallible>> {
     let mut response = Response::new(body.boxed());
-    *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in head.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             response.headers_mut().append(name, value);
@@ -303,7 +339,11 @@ impl tokio::io::AsyncRead for SharedStream {
 }
 
 impl tokio::io::AsyncWrite for SharedStream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
         loop {
             std::task::ready!(self.0.poll_write_ready(cx))?;
             match self.0.try_write(bytes) {
@@ -318,6 +358,8 @@ impl tokio::io::AsyncWrite for SharedStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(rustix::net::shutdown(&*self.0, rustix::net::Shutdown::Write).map_err(Into::into))
+        Poll::Ready(
+            rustix::net::shutdown(&*self.0, rustix::net::Shutdown::Write).map_err(Into::into),
+        )
     }
 }

@@ -44,7 +44,11 @@ impl Demo {
         let (sender, lines) = mpsc::channel(LINES);
         let pump = Pump::start(world, Some(telling), sender);
         let serving = tokio::spawn(front::serve(listener, pump));
-        Ok(Self { address, lines, serving })
+        Ok(Self {
+            address,
+            lines,
+            serving,
+        })
     }
 }
 

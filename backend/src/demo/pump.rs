@@ -125,9 +125,13 @@ impl Running {
     }
 
     fn next_wait(&self) -> Duration {
-        let next = [self.world.next_event_at(), self.telling.as_ref().and_then(Telling::next_at)];
+        let next = [
+            self.world.next_event_at(),
+            self.telling.as_ref().and_then(Telling::next_at),
+        ];
         let next = next.into_iter().flatten().min();
-        next.map_or(SLICE, |at| at.since(self.due())).clamp(Duration::from_micros(200), SLICE)
+        next.map_or(SLICE, |at| at.since(self.due()))
+            .clamp(Duration::from_micros(200), SLICE)
     }
 
     /// Lets the world live up to now, act by act.
@@ -166,7 +170,9 @@ impl Running {
                 Arrival::Closed(cut) => Parcel::Closed(cut),
             };
             let is_last = matches!(parcel, Parcel::Refused | Parcel::Closed(_));
-            let Some(wire) = self.wires.get(&delivery.connection) else { continue };
+            let Some(wire) = self.wires.get(&delivery.connection) else {
+                continue;
+            };
             // A full wire means a socket that takes nothing although its window should have stopped the world: it is
             // dropped, and with it the connection.
             if wire.try_send(parcel).is_err() || is_last {
@@ -183,7 +189,13 @@ impl Running {
                 let connection = self.world.connect(Flow::Credit);
                 let (sender, deliveries) = mpsc::channel(QUEUE);
                 self.wires.insert(connection, sender);
-                if reply.send(Wire { connection, deliveries }).is_err() {
+                if reply
+                    .send(Wire {
+                        connection,
+                        deliveries,
+                    })
+                    .is_err()
+                {
                     self.wires.remove(&connection);
                     self.world.close(connection);
                 }

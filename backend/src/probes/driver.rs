@@ -31,10 +31,10 @@ use watchscope_probe::{
 
 use crate::cluster::{Catalog, Cluster, Discovery, Session};
 use crate::log::{Batch, Ids, LogHandle};
+use crate::stop::stopped;
 use crate::transport::{
     Body, BodyEnd, Connection, ConnectionFacts, DialError, ProxyFailure, Response, SendError,
 };
-use crate::stop::stopped;
 
 /// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
 const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
@@ -84,7 +84,11 @@ enum Wire {
     Closed,
     Dialling(BoxFuture<'static, Dialled>),
     Idle(ConnectionId, Connection),
-    Sending(ConnectionId, RequestId, BoxFuture<'static, Result<Response, SendError>>),
+    Sending(
+        ConnectionId,
+        RequestId,
+        BoxFuture<'static, Result<Response, SendError>>,
+    ),
     Reading(ConnectionId, RequestId, Body),
 }
 
@@ -153,7 +157,9 @@ impl Driver {
             match turn {
                 ControlFlow::Break(()) => break,
                 ControlFlow::Continue(None) => self.step(Input::Timer),
-                ControlFlow::Continue(Some((channel, happening))) => self.take(channel, happening).await,
+                ControlFlow::Continue(Some((channel, happening))) => {
+                    self.take(channel, happening).await
+                }
             }
             self.settle().await;
         }
@@ -162,14 +168,23 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input<'_>) {
-        let probe = self.probe.take().expect("a probe is given back by every step");
+        let probe = self
+            .probe
+            .take()
+            .expect("a probe is given back by every step");
         let mut ids = FreshIds(self.log.ids());
-        let mut context = Context { now: self.log.now(), ids: &mut ids };
+        let mut context = Context {
+            now: self.log.now(),
+            ids: &mut ids,
+        };
         self.probe = Some(probe.step(input, &mut context, &mut self.output));
     }
 
     fn emit(&mut self, event: impl Into<Event>) {
-        self.output.events.push(Emitted { event: event.into(), body: None });
+        self.output.events.push(Emitted {
+            event: event.into(),
+            body: None,
+        });
     }
 
     /// Gives the log what has come up, then carries out the effects, until there are none.
@@ -194,8 +209,16 @@ impl Driver {
         let bodies = std::mem::take(&mut self.output.bodies);
         // The next turn's bodies are about as many, and growing step by step would copy them several times.
         self.output.bodies.reserve(bodies.len());
-        let events = self.output.events.drain(..).map(|Emitted { event, body }| (event, body)).collect();
-        Batch { events, bodies: Bytes::from(bodies.into_boxed_slice()) }
+        let events = self
+            .output
+            .events
+            .drain(..)
+            .map(|Emitted { event, body }| (event, body))
+            .collect();
+        Batch {
+            events,
+            bodies: Bytes::from(bodies.into_boxed_slice()),
+        }
     }
 
     async fn carry_out(&mut self, effect: Effect) {
@@ -205,8 +228,15 @@ impl Driver {
                 let reload = std::mem::take(&mut self.reload);
                 *self.wire(channel) = Wire::Dialling(dial(cluster, used, reload).boxed());
             }
-            Effect::Send { connection, request, get } => self.send(connection, request, get).await,
-            Effect::Close { channel, connection: _ } => self.close(channel),
+            Effect::Send {
+                connection,
+                request,
+                get,
+            } => self.send(connection, request, get).await,
+            Effect::Close {
+                channel,
+                connection: _,
+            } => self.close(channel),
             Effect::SetTimer(at) => {
                 let wait = at.micros_since(self.log.now()).max(0);
                 let wait = Duration::from_micros(u64::try_from(wait).unwrap_or(0));
@@ -216,7 +246,8 @@ impl Driver {
             Effect::ReloadCredentials => self.reload = true,
             Effect::Discover => {
                 let discovery = Arc::clone(&self.discovery);
-                self.asking = Some(async move { discovery.refresh(DISCOVERY_MAX_AGE).await.ok() }.boxed());
+                self.asking =
+                    Some(async move { discovery.refresh(DISCOVERY_MAX_AGE).await.ok() }.boxed());
             }
         }
     }
@@ -231,7 +262,11 @@ impl Driver {
         let Wire::Idle(_, idle) = std::mem::replace(self.wire(channel), Wire::Closed) else {
             return;
         };
-        let limit = if get.query.starts_with("watch=") { WATCH_HEADER_LIMIT } else { LIST_HEADER_LIMIT };
+        let limit = if get.query.starts_with("watch=") {
+            WATCH_HEADER_LIMIT
+        } else {
+            LIST_HEADER_LIMIT
+        };
         match request_of(&get, self.session.clone()).await {
             Ok(message) => {
                 let sending = idle.send(message, limit).boxed();
@@ -249,7 +284,10 @@ impl Driver {
         let wire = std::mem::replace(self.wire(channel), Wire::Closed);
         if let Some(connection) = wire.connection() {
             drop(wire);
-            self.emit(ConnectionClosed { connection, cause: Cause::Cancelled });
+            self.emit(ConnectionClosed {
+                connection,
+                cause: Cause::Cancelled,
+            });
         }
     }
 
@@ -266,7 +304,9 @@ impl Driver {
             Happening::Piece(first) => self.read(channel, first).await,
             Happening::Ended(end) => self.body_ended(channel, end).await,
             Happening::IdleEnded(end) => {
-                if let Some(connection) = std::mem::replace(self.wire(channel), Wire::Closed).connection() {
+                if let Some(connection) =
+                    std::mem::replace(self.wire(channel), Wire::Closed).connection()
+                {
                     self.closed(connection, cause_of(&end));
                 }
             }
@@ -282,12 +322,18 @@ impl Driver {
                 let event = opened(id, connection.facts());
                 *self.wire(channel) = Wire::Idle(id, connection);
                 self.emit(event);
-                self.step(Input::Connected { channel, connection: id });
+                self.step(Input::Connected {
+                    channel,
+                    connection: id,
+                });
             }
             Dialled::Failed(session, error) => {
                 self.reload |= error.may_be_cured_by_new_credentials();
                 self.session = Some(session);
-                let failure = Failure { kind: dial_kind(&error), sentence: error.to_string() };
+                let failure = Failure {
+                    kind: dial_kind(&error),
+                    sentence: error.to_string(),
+                };
                 self.step(Input::ConnectFailed { channel, failure });
             }
             Dialled::NoCredentials(sentence) => self.step(Input::CredentialsFailed { sentence }),
@@ -295,18 +341,27 @@ impl Driver {
     }
 
     fn answered(&mut self, channel: Channel, answer: Result<Response, SendError>) {
-        let Wire::Sending(connection, request, _) = std::mem::replace(self.wire(channel), Wire::Closed) else {
+        let Wire::Sending(connection, request, _) =
+            std::mem::replace(self.wire(channel), Wire::Closed)
+        else {
             return;
         };
         match answer {
             Ok(response) => {
                 let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
                 *self.wire(channel) = Wire::Reading(connection, request, response.body);
-                self.step(Input::Head { request, status, headers });
+                self.step(Input::Head {
+                    request,
+                    status,
+                    headers,
+                });
             }
             Err(error) => {
                 let (kind, cause) = send_kind(&error);
-                let failure = Failure { kind, sentence: error.to_string() };
+                let failure = Failure {
+                    kind,
+                    sentence: error.to_string(),
+                };
                 self.step(Input::RequestFailed { request, failure });
                 self.closed(connection, cause);
             }
@@ -318,14 +373,21 @@ impl Driver {
         let mut taken = 0;
         let mut piece = first;
         loop {
-            let Wire::Reading(_, request, _) = self.wire(channel) else { return };
+            let Wire::Reading(_, request, _) = self.wire(channel) else {
+                return;
+            };
             let request = *request;
             taken += piece.len();
-            self.step(Input::Body { request, bytes: &piece });
+            self.step(Input::Body {
+                request,
+                bytes: &piece,
+            });
             if taken >= TURN_BYTES || !self.output.effects.is_empty() {
                 return;
             }
-            let Wire::Reading(_, _, body) = self.wire(channel) else { return };
+            let Wire::Reading(_, _, body) = self.wire(channel) else {
+                return;
+            };
             match body.chunk().now_or_never() {
                 None => return,
                 Some(Ok(Some(next))) => piece = next,
@@ -336,11 +398,17 @@ impl Driver {
     }
 
     async fn body_ended(&mut self, channel: Channel, end: Result<(), BodyEnd>) {
-        let Wire::Reading(connection, request, body) = std::mem::replace(self.wire(channel), Wire::Closed) else {
+        let Wire::Reading(connection, request, body) =
+            std::mem::replace(self.wire(channel), Wire::Closed)
+        else {
             return;
         };
         let cause = end.as_ref().map_or_else(cause_of, |()| Cause::End);
-        let kept = if end.is_ok() { body.into_connection().await } else { None };
+        let kept = if end.is_ok() {
+            body.into_connection().await
+        } else {
+            None
+        };
         match kept {
             Some(kept) => {
                 *self.wire(channel) = Wire::Idle(connection, kept);
@@ -394,9 +462,9 @@ impl Wire {
     fn connection(&self) -> Option<ConnectionId> {
         match self {
             Self::Closed | Self::Dialling(_) => None,
-            Self::Idle(connection, _) | Self::Sending(connection, ..) | Self::Reading(connection, ..) => {
-                Some(*connection)
-            }
+            Self::Idle(connection, _)
+            | Self::Sending(connection, ..)
+            | Self::Reading(connection, ..) => Some(*connection),
         }
     }
 }
@@ -406,10 +474,15 @@ async fn request_of(get: &Get, session: Option<Arc<Session>>) -> Result<Request<
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, http::HeaderValue::from_static(get.accept));
     if let Some(session) = session {
-        session.authorize(&mut headers).await.map_err(|error| error.to_string())?;
+        session
+            .authorize(&mut headers)
+            .await
+            .map_err(|error| error.to_string())?;
     }
     let target = format!("{}?{}", get.path, get.query);
-    let mut request = Request::get(target).body(Bytes::new()).map_err(|error| error.to_string())?;
+    let mut request = Request::get(target)
+        .body(Bytes::new())
+        .map_err(|error| error.to_string())?;
     *request.headers_mut() = headers;
     Ok(request)
 }
@@ -434,13 +507,21 @@ fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened
         server: facts.server.as_str().into(),
         remote: facts.remote.to_string().into(),
         alpn: facts.alpn.as_deref().map(Into::into),
-        tls: facts.tls.as_ref().map(|tls| format!("{} {}", tls.version, tls.cipher).into()),
+        tls: facts
+            .tls
+            .as_ref()
+            .map(|tls| format!("{} {}", tls.version, tls.cipher).into()),
     }
 }
 
 fn headers_of(headers: &HeaderMap) -> Headers {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
-    Headers(headers.iter().map(|(name, value)| (name.as_str().into(), text(value))).collect())
+    Headers(
+        headers
+            .iter()
+            .map(|(name, value)| (name.as_str().into(), text(value)))
+            .collect(),
+    )
 }
 
 fn cause_of(end: &BodyEnd) -> Cause {
@@ -456,7 +537,10 @@ fn dial_kind(error: &DialError) -> FailureKind {
     match error {
         DialError::Tls { .. } => FailureKind::Tls,
         DialError::Timeout { .. } => FailureKind::Timeout,
-        DialError::Proxy { failure: ProxyFailure::Closed | ProxyFailure::Io(_), .. } => FailureKind::Broken,
+        DialError::Proxy {
+            failure: ProxyFailure::Closed | ProxyFailure::Io(_),
+            ..
+        } => FailureKind::Broken,
         DialError::Resolve { .. }
         | DialError::Refused { .. }
         | DialError::Unreachable { .. }
@@ -469,6 +553,8 @@ fn send_kind(error: &SendError) -> (FailureKind, Cause) {
         SendError::HeaderTimeout { .. } => (FailureKind::Timeout, Cause::Cancelled),
         SendError::Ended(end) => (FailureKind::Broken, cause_of(end)),
         SendError::Stale => (FailureKind::Broken, Cause::Eof),
-        SendError::BadHead { .. } | SendError::BadRequest { .. } => (FailureKind::Broken, Cause::Decode),
+        SendError::BadHead { .. } | SendError::BadRequest { .. } => {
+            (FailureKind::Broken, Cause::Decode)
+        }
     }
 }

@@ -21,13 +21,15 @@ use watchscope_model::event::{ClusterConnected, Event};
 use watchscope_model::{Text, WatchName};
 use watchscope_probe::{Probe, ProbeConfig, Served, WatchSpec};
 
-pub use self::plan::{DEFAULT_RESOURCES, Plan, Planned, Wishes};
 use self::driver::Driver;
 use self::plan::builtin_catalog;
-use crate::cluster::{Catalog, Client, Cluster, ConfigSource, ClusterConfig, Discovery, ResolveError};
+pub use self::plan::{DEFAULT_RESOURCES, Plan, Planned, Wishes};
+use crate::cluster::{
+    Catalog, Client, Cluster, ClusterConfig, ConfigSource, Discovery, ResolveError,
+};
 use crate::log::LogHandle;
-use crate::transport::DialLimits;
 use crate::stop::stopped;
+use crate::transport::DialLimits;
 
 /// How long the first discovery may hold up the page. A cluster that does not answer by then is watched all the same.
 const FIRST_DISCOVERY: Duration = Duration::from_secs(3);
@@ -109,7 +111,10 @@ impl Watches {
             Ok(Some(catalog)) => minder.start_all(&catalog, true)?,
             Ok(None) | Err(_) => minder.start_all(&builtin_catalog(), false)?,
         }
-        Ok(Self { stop, minding: tokio::spawn(minder.mind()) })
+        Ok(Self {
+            stop,
+            minding: tokio::spawn(minder.mind()),
+        })
     }
 
     /// Stops all watches in order; their last records are in the log when this returns.
@@ -212,7 +217,10 @@ impl Minder {
         }
         for error in plan.unresolved {
             if let ResolveError::Unknown { name, .. } = error {
-                self.start(&self.settings.wishes.not_found_yet(&name, &self.namespace), None);
+                self.start(
+                    &self.settings.wishes.not_found_yet(&name, &self.namespace),
+                    None,
+                );
             }
         }
         Ok(())
@@ -248,7 +256,10 @@ impl Minder {
         let mut config = settings.probe.clone();
         config.metadata_only = settings.is_metadata_only(&planned.resource);
         let probe = Probe::new(spec, config, random_seed());
-        let resource = (planned.resource.group.clone(), planned.resource.plural.clone());
+        let resource = (
+            planned.resource.group.clone(),
+            planned.resource.plural.clone(),
+        );
         let driver = Driver::new(
             probe,
             resource,

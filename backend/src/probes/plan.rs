@@ -1,10 +1,18 @@
 //! From the words a person gave to the watches that are wanted.
 
-use crate::cluster::{Catalog, Resource, ResolveError};
+use crate::cluster::{Catalog, ResolveError, Resource};
 
 /// What is watched when nothing is named.
-pub const DEFAULT_RESOURCES: [&str; 8] =
-    ["pods", "deployments", "replicasets", "jobs", "services", "configmaps", "nodes", "events"];
+pub const DEFAULT_RESOURCES: [&str; 8] = [
+    "pods",
+    "deployments",
+    "replicasets",
+    "jobs",
+    "services",
+    "configmaps",
+    "nodes",
+    "events",
+];
 
 /// What a person wants to watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +55,8 @@ impl Wishes {
             for resource in catalog.watchable() {
                 let is_secret = resource.group.is_empty() && resource.plural == "secrets";
                 // The same objects as core events, under a second name.
-                let is_second_name = resource.group == "events.k8s.io" && resource.plural == "events";
+                let is_second_name =
+                    resource.group == "events.k8s.io" && resource.plural == "events";
                 if !is_secret && !is_second_name {
                     plan.add(self.planned(resource, context_namespace));
                 }
@@ -55,7 +64,11 @@ impl Wishes {
             return plan;
         }
         let defaults = DEFAULT_RESOURCES.map(str::to_owned);
-        let names = if self.resources.is_empty() { &defaults[..] } else { &self.resources };
+        let names = if self.resources.is_empty() {
+            &defaults[..]
+        } else {
+            &self.resources
+        };
         for name in names {
             match catalog.resolve(name) {
                 Ok(resource) => plan.add(self.planned(resource, context_namespace)),
@@ -87,10 +100,18 @@ impl Wishes {
         } else if self.is_all_namespaces {
             (None, "*".to_owned())
         } else {
-            let namespace = self.namespace.as_deref().unwrap_or(context_namespace).to_owned();
+            let namespace = self
+                .namespace
+                .as_deref()
+                .unwrap_or(context_namespace)
+                .to_owned();
             (Some(namespace.clone()), namespace)
         };
-        Planned { resource: resource.clone(), namespace, namespace_name }
+        Planned {
+            resource: resource.clone(),
+            namespace,
+            namespace_name,
+        }
     }
 }
 
@@ -113,7 +134,14 @@ pub fn builtin_catalog() -> Catalog {
         ("", "v1", "namespaces", "Namespace", "ns", false),
         ("", "v1", "events", "Event", "ev", true),
         ("", "v1", "endpoints", "Endpoints", "ep", true),
-        ("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", "pvc", true),
+        (
+            "",
+            "v1",
+            "persistentvolumeclaims",
+            "PersistentVolumeClaim",
+            "pvc",
+            true,
+        ),
         ("", "v1", "serviceaccounts", "ServiceAccount", "sa", true),
         ("apps", "v1", "deployments", "Deployment", "deploy", true),
         ("apps", "v1", "replicasets", "ReplicaSet", "rs", true),
@@ -123,19 +151,33 @@ pub fn builtin_catalog() -> Catalog {
         ("batch", "v1", "cronjobs", "CronJob", "cj", true),
         ("coordination.k8s.io", "v1", "leases", "Lease", "", true),
     ];
-    let resource = |&(group, version, plural, kind, short, is_namespaced): &(&str, &str, &str, &str, &str, bool)| {
+    let resource = |&(group, version, plural, kind, short, is_namespaced): &(
+        &str,
+        &str,
+        &str,
+        &str,
+        &str,
+        bool,
+    )| {
         Resource {
             group: group.to_owned(),
             version: version.to_owned(),
             plural: plural.to_owned(),
             singular: kind.to_lowercase(),
             kind: kind.to_owned(),
-            short_names: if short.is_empty() { Vec::new() } else { vec![short.to_owned()] },
+            short_names: if short.is_empty() {
+                Vec::new()
+            } else {
+                vec![short.to_owned()]
+            },
             is_namespaced,
             verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
         }
     };
-    Catalog { resources: BUILTIN.iter().map(resource).collect(), failures: Vec::new() }
+    Catalog {
+        resources: BUILTIN.iter().map(resource).collect(),
+        failures: Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -155,8 +197,14 @@ mod tests {
         assert_eq!(
             names(&plan),
             [
-                "shop/pods", "shop/deployments.apps", "shop/replicasets.apps", "shop/jobs.batch",
-                "shop/services", "shop/configmaps", "-/nodes", "shop/events",
+                "shop/pods",
+                "shop/deployments.apps",
+                "shop/replicasets.apps",
+                "shop/jobs.batch",
+                "shop/services",
+                "shop/configmaps",
+                "-/nodes",
+                "shop/events",
             ]
         );
         assert!(plan.unresolved.is_empty());
@@ -171,7 +219,9 @@ mod tests {
         };
         let plan = wishes.plan(&builtin_catalog(), "shop");
         assert_eq!(names(&plan), ["*/pods"]);
-        assert!(matches!(&plan.unresolved[..], [ResolveError::Unknown { name, .. }] if name == "widgets"));
+        assert!(
+            matches!(&plan.unresolved[..], [ResolveError::Unknown { name, .. }] if name == "widgets")
+        );
     }
 
     #[test]
@@ -180,7 +230,10 @@ mod tests {
         let mut secrets = catalog.resources[0].clone();
         secrets.plural = "secrets".to_owned();
         catalog.resources.push(secrets);
-        let wishes = Wishes { is_everything: true, ..Wishes::default() };
+        let wishes = Wishes {
+            is_everything: true,
+            ..Wishes::default()
+        };
         let plan = wishes.plan(&catalog, "shop");
         assert_eq!(plan.watches.len(), 16);
     }

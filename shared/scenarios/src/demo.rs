@@ -19,13 +19,22 @@ pub fn story() -> Story {
         name: "shop",
         title: "a rollout, a reset, an expiry and a quiet lane, every minute",
         config: Config {
-            workload: WorkloadConfig { rollout_every: None, ..WorkloadConfig::default() },
+            workload: WorkloadConfig {
+                rollout_every: None,
+                ..WorkloadConfig::default()
+            },
             ..Config::default()
         },
         namespace: "shop",
         resources: &[
-            "pods", "replicasets", "deployments", "configmaps", "jobs", "services",
-            "promotions.shop.example.com", "events",
+            "pods",
+            "replicasets",
+            "deployments",
+            "configmaps",
+            "jobs",
+            "services",
+            "promotions.shop.example.com",
+            "events",
         ],
         acts: acts(),
         period: Some(Duration::from_secs(60)),
@@ -39,7 +48,9 @@ fn acts() -> Vec<Act> {
         throttle: Throttle::PriorityAndFairness,
         retry_after_secs: 2,
     };
-    let expired = Fault::Expire { resource: Some("configmaps".to_owned()) };
+    let expired = Fault::Expire {
+        resource: Some("configmaps".to_owned()),
+    };
     let create = |name: &str| {
         let body = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
@@ -52,12 +63,21 @@ fn acts() -> Vec<Act> {
         act(3, REPORTS.map(create).into(), None),
         act(
             6,
-            vec![Deed::Restart { namespace: "shop", deployment: "web" }],
-            says("shop/pods", "Deployment web rolls out: pods come, become ready, and the old ones go."),
+            vec![Deed::Restart {
+                namespace: "shop",
+                deployment: "web",
+            }],
+            says(
+                "shop/pods",
+                "Deployment web rolls out: pods come, become ready, and the old ones go.",
+            ),
         ),
         act(
             22,
-            vec![Deed::Inject(Fault::Cut { target: Target::Resource("pods".to_owned()), cut: Cut::Reset })],
+            vec![Deed::Inject(Fault::Cut {
+                target: Target::Resource("pods".to_owned()),
+                cut: Cut::Reset,
+            })],
             says(
                 "shop/pods",
                 "The connection of shop/pods was reset. The watch resumes from its last resourceVersion: nothing is lost.",
@@ -67,7 +87,10 @@ fn acts() -> Vec<Act> {
             34,
             vec![
                 Deed::Inject(throttled.clone()),
-                Deed::Inject(Fault::Cut { target: configmaps(), cut: Cut::Reset }),
+                Deed::Inject(Fault::Cut {
+                    target: configmaps(),
+                    cut: Cut::Reset,
+                }),
             ],
             says(
                 "shop/configmaps",
@@ -76,7 +99,11 @@ fn acts() -> Vec<Act> {
         ),
         act(
             36,
-            REPORTS.map(delete).into_iter().chain([Deed::Inject(expired.clone())]).collect(),
+            REPORTS
+                .map(delete)
+                .into_iter()
+                .chain([Deed::Inject(expired.clone())])
+                .collect(),
             None,
         ),
         act(
@@ -100,9 +127,16 @@ fn acts() -> Vec<Act> {
 }
 
 fn act(at_s: u64, deeds: Vec<Deed>, says: Option<Line>) -> Act {
-    Act { at: Duration::from_secs(at_s), deeds, says }
+    Act {
+        at: Duration::from_secs(at_s),
+        deeds,
+        says,
+    }
 }
 
 fn says(watch: &str, text: &str) -> Option<Line> {
-    Some(Line { text: text.to_owned(), watch: Some(watch.into()) })
+    Some(Line {
+        text: text.to_owned(),
+        watch: Some(watch.into()),
+    })
 }

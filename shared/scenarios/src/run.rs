@@ -77,13 +77,23 @@ impl Run {
     pub fn of_story(story: Story, seed: u64) -> Self {
         let world = World::new(story.config.clone(), seed);
         let telling = Some(Telling::begin(story, world.now()));
-        Self { world, telling, clients: Vec::new(), recorder: Recorder::default() }
+        Self {
+            world,
+            telling,
+            clients: Vec::new(),
+            recorder: Recorder::default(),
+        }
     }
 
     /// A cluster without story and clients.
     #[must_use]
     pub fn of_world(world: World) -> Self {
-        Self { world, telling: None, clients: Vec::new(), recorder: Recorder::default() }
+        Self {
+            world,
+            telling: None,
+            clients: Vec::new(),
+            recorder: Recorder::default(),
+        }
     }
 
     /// Adds a probe and starts it.
@@ -105,7 +115,10 @@ impl Run {
         let until = self.world.now() + span;
         loop {
             let act_at = self.telling.as_ref().and_then(Telling::next_at);
-            let target = [self.timer_at(), act_at].into_iter().flatten().fold(until, sim::Time::min);
+            let target = [self.timer_at(), act_at]
+                .into_iter()
+                .flatten()
+                .fold(until, sim::Time::min);
             if self.world.run_until(target.max(self.world.now())) == Pause::Deliveries {
                 while let Some(delivery) = self.world.next_delivery() {
                     self.take(delivery);
@@ -123,7 +136,11 @@ impl Run {
                 && act_at.is_some_and(|at| at <= self.world.now())
             {
                 for line in telling.perform(&mut self.world) {
-                    let note = Note { author: Author::Story, text: line.text, watch: line.watch };
+                    let note = Note {
+                        author: Author::Story,
+                        text: line.text,
+                        watch: line.watch,
+                    };
                     self.recorder.record(note.into(), now);
                 }
             }
@@ -160,7 +177,11 @@ impl Run {
 
     /// When the next timer of a probe is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
-        let at = self.clients.iter().filter_map(|client| client.timer).min()?;
+        let at = self
+            .clients
+            .iter()
+            .filter_map(|client| client.timer)
+            .min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
         Some(self.world.now() + Duration::from_micros(wait))
     }
@@ -168,8 +189,14 @@ impl Run {
     fn step(&mut self, index: usize, input: Input<'_>) {
         let now = self.now();
         let client = &mut self.clients[index];
-        let probe = client.probe.take().expect("a probe is given back by every step");
-        let mut context = Context { now, ids: &mut self.recorder.ids };
+        let probe = client
+            .probe
+            .take()
+            .expect("a probe is given back by every step");
+        let mut context = Context {
+            now,
+            ids: &mut self.recorder.ids,
+        };
         client.probe = Some(probe.step(input, &mut context, &mut client.output));
         self.settle(index);
     }
@@ -190,14 +217,28 @@ impl Run {
         match effect {
             Effect::Connect { channel } => {
                 let world = self.world.connect(Flow::Immediate);
-                *self.wire(index, channel) = Some(Wire { world, log: None, request: None });
+                *self.wire(index, channel) = Some(Wire {
+                    world,
+                    log: None,
+                    request: None,
+                });
             }
-            Effect::Send { connection, request, get } => self.send(index, connection, request, &get),
-            Effect::Close { channel, connection: _ } => {
+            Effect::Send {
+                connection,
+                request,
+                get,
+            } => self.send(index, connection, request, &get),
+            Effect::Close {
+                channel,
+                connection: _,
+            } => {
                 if let Some(wire) = self.wire(index, channel).take() {
                     self.world.close(wire.world);
                     if let Some(connection) = wire.log {
-                        let event = ConnectionClosed { connection, cause: Cause::Cancelled };
+                        let event = ConnectionClosed {
+                            connection,
+                            cause: Cause::Cancelled,
+                        };
                         self.recorder.record(event.into(), self.now());
                     }
                 }
@@ -216,7 +257,10 @@ impl Run {
             .header("accept", get.accept)
             .header("user-agent", "watchscope");
         for channel in [Channel::Main, Channel::Side] {
-            let found = self.wire(index, channel).as_ref().filter(|wire| wire.log == Some(connection));
+            let found = self
+                .wire(index, channel)
+                .as_ref()
+                .filter(|wire| wire.log == Some(connection));
             if let Some(world) = found.map(|wire| wire.world) {
                 let id = self.world.send(world, message);
                 if let Some(wire) = self.wire(index, channel) {
@@ -233,18 +277,29 @@ impl Run {
         let versions = if group.is_empty() {
             vec!["/api/v1".to_owned()]
         } else {
-            let answer = self.world.call(&Request::get(&format!("/apis/{group}"))).json();
+            let answer = self
+                .world
+                .call(&Request::get(&format!("/apis/{group}")))
+                .json();
             let versions = answer["versions"].as_array().cloned().unwrap_or_default();
-            let path = |version: &serde_json::Value| Some(format!("/apis/{}", version["groupVersion"].as_str()?));
+            let path = |version: &serde_json::Value| {
+                Some(format!("/apis/{}", version["groupVersion"].as_str()?))
+            };
             versions.iter().filter_map(path).collect()
         };
         for path in versions {
             let answer = self.world.call(&Request::get(&path)).json();
             let resources = answer["resources"].as_array().cloned().unwrap_or_default();
-            if let Some(found) = resources.iter().find(|resource| resource["name"] == *plural) {
+            if let Some(found) = resources
+                .iter()
+                .find(|resource| resource["name"] == *plural)
+            {
                 let version = path.rsplit('/').next().unwrap_or_default();
                 let kind = found["kind"].as_str().unwrap_or_default();
-                return Some(Served { version: version.into(), kind: kind.into() });
+                return Some(Served {
+                    version: version.into(),
+                    kind: kind.into(),
+                });
             }
         }
         None
@@ -252,12 +307,16 @@ impl Run {
 
     fn take(&mut self, delivery: Delivery) {
         let found = (0..self.clients.len()).find_map(|index| {
-            [Channel::Main, Channel::Side].into_iter().find_map(|channel| {
-                let wire = self.wire(index, channel).as_ref()?;
-                (wire.world == delivery.connection).then_some((index, channel))
-            })
+            [Channel::Main, Channel::Side]
+                .into_iter()
+                .find_map(|channel| {
+                    let wire = self.wire(index, channel).as_ref()?;
+                    (wire.world == delivery.connection).then_some((index, channel))
+                })
         });
-        let Some((index, channel)) = found else { return };
+        let Some((index, channel)) = found else {
+            return;
+        };
         match delivery.arrival {
             Arrival::Connected => {
                 self.recorder.ids.connection += 1;
@@ -273,24 +332,49 @@ impl Run {
                     tls: None,
                 };
                 self.recorder.record(event.into(), self.now());
-                self.step(index, Input::Connected { channel, connection });
+                self.step(
+                    index,
+                    Input::Connected {
+                        channel,
+                        connection,
+                    },
+                );
             }
             Arrival::Refused => {
                 *self.wire(index, channel) = None;
                 let sentence = "simulated:6443 refused the connection".to_owned();
-                let failure = Failure { kind: FailureKind::Unreachable, sentence };
+                let failure = Failure {
+                    kind: FailureKind::Unreachable,
+                    sentence,
+                };
                 self.step(index, Input::ConnectFailed { channel, failure });
             }
             Arrival::Head { request, head } => {
                 if let Some(request) = self.request(index, channel, request) {
-                    let headers = head.headers.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into()));
+                    let headers = head
+                        .headers
+                        .iter()
+                        .map(|(name, value)| (name.as_str().into(), value.as_str().into()));
                     let headers = Headers(headers.collect());
-                    self.step(index, Input::Head { request, status: head.status, headers });
+                    self.step(
+                        index,
+                        Input::Head {
+                            request,
+                            status: head.status,
+                            headers,
+                        },
+                    );
                 }
             }
             Arrival::Chunk { request, bytes } => {
                 if let Some(request) = self.request(index, channel, request) {
-                    self.step(index, Input::Body { request, bytes: &bytes });
+                    self.step(
+                        index,
+                        Input::Body {
+                            request,
+                            bytes: &bytes,
+                        },
+                    );
                 }
             }
             Arrival::End { request } => {
@@ -298,7 +382,13 @@ impl Run {
                     if let Some(wire) = self.wire(index, channel) {
                         wire.request = None;
                     }
-                    self.step(index, Input::BodyEnd { request, cause: Cause::End });
+                    self.step(
+                        index,
+                        Input::BodyEnd {
+                            request,
+                            cause: Cause::End,
+                        },
+                    );
                 }
             }
             Arrival::Closed(cut) => self.cut(index, channel, cut),
@@ -306,7 +396,9 @@ impl Run {
     }
 
     fn cut(&mut self, index: usize, channel: Channel, cut: Cut) {
-        let Some(wire) = self.wire(index, channel).take() else { return };
+        let Some(wire) = self.wire(index, channel).take() else {
+            return;
+        };
         let cause = match cut {
             Cut::Reset => Cause::TcpReset,
             Cut::Eof => Cause::Eof,
@@ -315,7 +407,8 @@ impl Run {
             self.step(index, Input::BodyEnd { request, cause });
         }
         if let Some(connection) = wire.log {
-            self.recorder.record(ConnectionClosed { connection, cause }.into(), self.now());
+            self.recorder
+                .record(ConnectionClosed { connection, cause }.into(), self.now());
             self.step(index, Input::Closed { connection, cause });
         }
     }
@@ -338,7 +431,11 @@ impl Run {
 impl Recorder {
     fn record(&mut self, mut event: Event, at: Time) {
         self.state.complete(&mut event);
-        let record = Record { seq: Seq(self.records.len() as u64 + 1), at, event };
+        let record = Record {
+            seq: Seq(self.records.len() as u64 + 1),
+            at,
+            event,
+        };
         self.state.apply(&record);
         self.records.push(record);
     }

@@ -76,7 +76,12 @@ impl Telling {
     /// Begins the story at the world's present moment.
     #[must_use]
     pub fn begin(story: Story, now: Time) -> Self {
-        Self { story, began: now, round: 0, next: 0 }
+        Self {
+            story,
+            began: now,
+            round: 0,
+            next: 0,
+        }
     }
 
     /// The story.
@@ -89,7 +94,11 @@ impl Telling {
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         let act = self.story.acts.get(self.next)?;
-        let rounds = self.story.period.unwrap_or_default().saturating_mul(self.round);
+        let rounds = self
+            .story
+            .period
+            .unwrap_or_default()
+            .saturating_mul(self.round);
         Some(self.began + rounds + act.at)
     }
 
@@ -106,7 +115,10 @@ impl Telling {
                         // What the cluster says to it is part of the story; a 404 of a later round is no failure.
                         world.call(request);
                     }
-                    Deed::Restart { namespace, deployment } => {
+                    Deed::Restart {
+                        namespace,
+                        deployment,
+                    } => {
                         let now = watchscope_model::Time(world.wall_us(world.now())).to_string();
                         world.call(&restart(namespace, deployment, &now));
                     }
@@ -130,7 +142,8 @@ fn restart(namespace: &str, deployment: &str, now: &str) -> Request {
     let path = format!(
         "/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}?fieldManager=kubectl-rollout"
     );
-    let mut request = Request::new("PATCH", &path).header("content-type", "application/merge-patch+json");
+    let mut request =
+        Request::new("PATCH", &path).header("content-type", "application/merge-patch+json");
     request.body = patch.to_string().into();
     request
 }

@@ -13,7 +13,10 @@ fn spec(group: &str, resource: &str, kind: &str) -> WatchSpec {
         name: WatchName::new("shop", resource, group, None, None, 1),
         group: group.into(),
         resource: resource.into(),
-        served: Some(Served { version: "v1".into(), kind: kind.into() }),
+        served: Some(Served {
+            version: "v1".into(),
+            kind: kind.into(),
+        }),
         namespace: Some("shop".into()),
         label_selector: None,
         field_selector: None,
@@ -31,14 +34,23 @@ fn told(seed: u64, for_s: u64) -> Run {
     .into_iter()
     .enumerate()
     {
-        run.watch(spec(group, resource, kind), ProbeConfig::default(), seed + index as u64);
+        run.watch(
+            spec(group, resource, kind),
+            ProbeConfig::default(),
+            seed + index as u64,
+        );
     }
     run.run_for(Duration::from_secs(for_s));
     run
 }
 
 fn of<'a>(run: &'a Run, watch: &str) -> Vec<&'a Record> {
-    let of_watch = |record: &&Record| record.event.watch().is_some_and(|name| name.as_str() == watch);
+    let of_watch = |record: &&Record| {
+        record
+            .event
+            .watch()
+            .is_some_and(|name| name.as_str() == watch)
+    };
     run.records().iter().filter(of_watch).collect()
 }
 
@@ -52,27 +64,52 @@ fn each_minute_shows_a_rollout_a_reset_an_expiry_and_a_quiet_lane() {
         let run = told(7, minutes * 60);
         let pods = of(&run, "shop/pods");
         let live = |change| move |event: &Event| matches!(event, Event::Change(c) if c.change == change && c.origin == Origin::Live);
-        assert!(count(&pods, live(ChangeType::Added)) >= 4 * at_least, "pods come");
-        assert!(count(&pods, live(ChangeType::Deleted)) >= 4 * at_least, "pods go");
+        assert!(
+            count(&pods, live(ChangeType::Added)) >= 4 * at_least,
+            "pods come"
+        );
+        assert!(
+            count(&pods, live(ChangeType::Deleted)) >= 4 * at_least,
+            "pods go"
+        );
         let reset = |event: &Event| matches!(event, Event::StreamEnded(end) if end.cause == Cause::TcpReset);
         assert!(count(&pods, reset) >= at_least, "a reset");
-        let resumed = |event: &Event| matches!(event, Event::Gap(gap) if gap.resumed && gap.lost == Some(0));
+        let resumed =
+            |event: &Event| matches!(event, Event::Gap(gap) if gap.resumed && gap.lost == Some(0));
         assert!(count(&pods, resumed) >= at_least, "resumed without loss");
-        assert_eq!(count(&pods, |event| matches!(event, Event::ListComplete(_))), 1, "pods are never relisted");
+        assert_eq!(
+            count(&pods, |event| matches!(event, Event::ListComplete(_))),
+            1,
+            "pods are never relisted"
+        );
 
         let configmaps = of(&run, "shop/configmaps");
         let throttled = |event: &Event| matches!(event, Event::RequestAnswered(answer) if answer.status == Some(429));
         assert!(count(&configmaps, throttled) >= at_least, "429");
-        let expired = |event: &Event| matches!(event, Event::StreamError(error) if error.code == 410);
+        let expired =
+            |event: &Event| matches!(event, Event::StreamError(error) if error.code == 410);
         assert!(count(&configmaps, expired) >= at_least, "410");
         let inferred = |event: &Event| matches!(event, Event::Change(c) if c.change == ChangeType::Deleted && c.origin == Origin::Inferred);
-        assert!(count(&configmaps, inferred) >= 2 * at_least, "inferred deletes");
+        assert!(
+            count(&configmaps, inferred) >= 2 * at_least,
+            "inferred deletes"
+        );
         let lost = |event: &Event| matches!(event, Event::Gap(gap) if !gap.resumed);
-        assert!(count(&configmaps, lost) >= at_least, "a gap that may have lost events");
+        assert!(
+            count(&configmaps, lost) >= at_least,
+            "a gap that may have lost events"
+        );
 
         let services = of(&run, "shop/services");
-        assert_eq!(count(&services, live(ChangeType::Modified)), 0, "services are quiet");
-        let phase = run.state().watches[&WatchName::from("shop/services")].phase.as_ref().map(|phase| phase.phase);
+        assert_eq!(
+            count(&services, live(ChangeType::Modified)),
+            0,
+            "services are quiet"
+        );
+        let phase = run.state().watches[&WatchName::from("shop/services")]
+            .phase
+            .as_ref()
+            .map(|phase| phase.phase);
         assert_eq!(phase, Some(Phase::Streaming));
     }
 }
@@ -89,10 +126,24 @@ fn after_any_minute_each_watch_holds_exactly_what_the_cluster_has() {
         for _ in 0..5 {
             run.run_for(Duration::from_secs(57));
             // Far from the story's faults and with nothing under way, belief and truth must be one.
-            for (watch, qualified) in [("shop/services", "services"), ("shop/deployments.apps", "deployments.apps")] {
+            for (watch, qualified) in [
+                ("shop/services", "services"),
+                ("shop/deployments.apps", "deployments.apps"),
+            ] {
                 let held = &run.state().watches[&WatchName::from(watch)];
-                let names: Vec<String> = held.objects.sorted().iter().map(|held| held.object.name.to_string()).collect();
-                let truth: Vec<String> = run.world.truth().objects(qualified, "shop").iter().map(|o| o.name().to_owned()).collect();
+                let names: Vec<String> = held
+                    .objects
+                    .sorted()
+                    .iter()
+                    .map(|held| held.object.name.to_string())
+                    .collect();
+                let truth: Vec<String> = run
+                    .world
+                    .truth()
+                    .objects(qualified, "shop")
+                    .iter()
+                    .map(|o| o.name().to_owned())
+                    .collect();
                 assert_eq!(names, truth, "seed {seed}: {watch}");
             }
         }
