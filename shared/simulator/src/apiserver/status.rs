@@ -9,7 +9,8 @@ pub(crate) struct ApiError {
     /// Empty for errors that are none of the API's own.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
-    pub(crate) details: Option<Value>,
+    /// Boxed, since most results that may hold this hold none.
+    pub(crate) details: Option<Box<Value>>,
     /// Set as `Retry-After` and in the details.
     pub(crate) retry_after_secs: Option<u32>,
     /// A new token for a list that cannot be continued consistently.
@@ -32,7 +33,7 @@ impl ApiError {
         if !self.reason.is_empty() {
             status["reason"] = json!(self.reason);
         }
-        let mut details = self.details.clone();
+        let mut details = self.details.as_deref().cloned();
         if let Some(secs) = self.retry_after_secs {
             details.get_or_insert_with(|| json!({}))["retryAfterSeconds"] = json!(secs);
         }
@@ -117,14 +118,14 @@ fn error(code: u16, reason: &'static str, message: String) -> ApiError {
     }
 }
 
-fn about(group: &str, resource: &str, name: &str) -> Option<Value> {
+fn about(group: &str, resource: &str, name: &str) -> Option<Box<Value>> {
     let mut details = json!({});
     for (key, value) in [("name", name), ("group", group), ("kind", resource)] {
         if !value.is_empty() {
             details[key] = json!(value);
         }
     }
-    Some(details)
+    Some(Box::new(details))
 }
 
 pub(crate) fn bad_request(message: impl Into<String>) -> ApiError {
@@ -188,7 +189,7 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
 
 pub(crate) fn method_not_allowed() -> ApiError {
     ApiError {
-        details: Some(json!({})),
+        details: Some(Box::new(json!({}))),
         ..error(
             405,
             "MethodNotAllowed",
@@ -208,7 +209,7 @@ pub(crate) fn unsupported_media_type(message: impl Into<String>) -> ApiError {
 /// 404 of a path below a group and version that are served.
 pub(crate) fn unknown_resource() -> ApiError {
     ApiError {
-        details: Some(json!({})),
+        details: Some(Box::new(json!({}))),
         ..error(
             404,
             "NotFound",
@@ -220,7 +221,7 @@ pub(crate) fn unknown_resource() -> ApiError {
 /// 422 of a JSON patch that does not fit its object.
 pub(crate) fn patch_does_not_fit() -> ApiError {
     ApiError {
-        details: Some(json!({})),
+        details: Some(Box::new(json!({}))),
         ..error(
             422,
             "Invalid",
@@ -239,7 +240,7 @@ pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
     };
-    let mut details = about(group, kind, name).unwrap_or_else(|| json!({}));
+    let mut details = about(group, kind, name).unwrap_or_default();
     details["causes"] = errors
         .iter()
         .map(|e| json!({"reason": e.kind, "message": e.body, "field": e.field}))
@@ -290,10 +291,10 @@ pub(crate) fn continue_compacted(token: String) -> ApiError {
 /// 504 of a read that asks for a revision not there yet.
 pub(crate) fn too_large(requested: u64, current: u64) -> ApiError {
     ApiError {
-        details: Some(json!({"causes": [{
+        details: Some(Box::new(json!({"causes": [{
             "reason": "ResourceVersionTooLarge",
             "message": "Too large resource version",
-        }]})),
+        }]}))),
         retry_after_secs: Some(1),
         ..error(
             504,

@@ -358,8 +358,20 @@ fn step(world: &mut World, clients: &mut [Client], span_ms: u64, log: &mut Strin
     }
 }
 
+/// Forty stories, or as many as `PROPTEST_CASES` says.
+fn cases() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => default,
+        None => ProptestConfig {
+            cases: 40,
+            ..default
+        },
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn watches_are_ordered_unique_and_resumable_under_any_faults(seed: u64, story in story()) {
