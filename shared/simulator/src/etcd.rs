@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::kinds::ResourceId;
-use crate::object::{Object, set};
+use crate::object::{Object, frame, set};
 use crate::time::Time;
 
 /// What a write did to its key.
@@ -50,35 +50,28 @@ pub struct Change {
     pub object: Arc<Object>,
     /// The object before the write.
     pub previous: Option<Arc<Object>>,
-    frames: [OnceLock<Bytes>; 6],
+    /// MODIFIED and DELETED, each whole and metadata only; ADDED is the object's own.
+    frames: [OnceLock<Bytes>; 4],
 }
 
 impl Change {
     /// The watch frame of this change as an event of type `kind`, whole or metadata only; encoded once.
     pub(crate) fn frame(&self, kind: ChangeKind, metadata_only: bool) -> Bytes {
-        let slot = kind as usize * 2 + usize::from(metadata_only);
-        self.frames[slot]
-            .get_or_init(|| {
-                let object = if metadata_only {
-                    self.object.metadata_json()
-                } else {
-                    self.object.json()
-                };
-                frame(kind.as_str(), object)
-            })
-            .clone()
+        let slot = match kind {
+            ChangeKind::Added => return self.object.added_frame(metadata_only).clone(),
+            ChangeKind::Modified => usize::from(metadata_only),
+            ChangeKind::Deleted => 2 + usize::from(metadata_only),
+        };
+        let encoded = self.frames[slot].get_or_init(|| {
+            let object = if metadata_only {
+                self.object.metadata_json()
+            } else {
+                self.object.json()
+            };
+            frame(kind.as_str(), object)
+        });
+        encoded.clone()
     }
-}
-
-/// A watch frame: one line of JSON.
-pub(crate) fn frame(kind: &str, object: &[u8]) -> Bytes {
-    let mut line = Vec::with_capacity(object.len() + kind.len() + 24);
-    line.extend_from_slice(b"{\"type\":\"");
-    line.extend_from_slice(kind.as_bytes());
-    line.extend_from_slice(b"\",\"object\":");
-    line.extend_from_slice(object);
-    line.extend_from_slice(b"}\n");
-    Bytes::from(line)
 }
 
 /// Why a read of the past failed: the revision was compacted.

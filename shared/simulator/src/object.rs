@@ -9,9 +9,42 @@ use serde_json::{Map, Value, json};
 #[derive(Debug)]
 pub struct Object {
     value: Value,
-    json: OnceLock<Bytes>,
+    whole: Encoded,
+    metadata: Encoded,
     item_json: OnceLock<Bytes>,
-    metadata_json: OnceLock<Bytes>,
+}
+
+/// The encoding of one representation: the frame of its ADDED event, and the JSON inside of it, on the same bytes.
+#[derive(Debug, Default)]
+struct Encoded {
+    added: OnceLock<Bytes>,
+    json: OnceLock<Bytes>,
+}
+
+impl Encoded {
+    fn added(&self, value: impl FnOnce() -> Bytes) -> &Bytes {
+        self.added.get_or_init(|| frame("ADDED", &value()))
+    }
+
+    fn json(&self, value: impl FnOnce() -> Bytes) -> &Bytes {
+        self.json.get_or_init(|| {
+            let added = self.added(value);
+            let start = frame_start("ADDED").len();
+            added.slice(start..added.len() - FRAME_END.len())
+        })
+    }
+}
+
+const FRAME_END: &str = "}\n";
+
+fn frame_start(kind: &str) -> String {
+    format!("{{\"type\":\"{kind}\",\"object\":")
+}
+
+/// A watch frame: one line of JSON.
+pub(crate) fn frame(kind: &str, object: &[u8]) -> Bytes {
+    let start = frame_start(kind);
+    Bytes::from([start.as_bytes(), object, FRAME_END.as_bytes()].concat())
 }
 
 impl Object {
@@ -19,9 +52,9 @@ impl Object {
     pub(crate) fn new(value: Value) -> Object {
         Object {
             value: in_order(value),
-            json: OnceLock::new(),
+            whole: Encoded::default(),
+            metadata: Encoded::default(),
             item_json: OnceLock::new(),
-            metadata_json: OnceLock::new(),
         }
     }
 
@@ -32,7 +65,23 @@ impl Object {
 
     /// The object encoded, once.
     pub fn json(&self) -> &Bytes {
-        self.json.get_or_init(|| encode(&self.value))
+        self.whole.json(|| encode(&self.value))
+    }
+
+    /// The object as a PartialObjectMetadata, encoded once.
+    pub fn metadata_json(&self) -> &Bytes {
+        self.metadata
+            .json(|| encode(&partial_metadata(&self.value)))
+    }
+
+    /// The frame of an ADDED event of it, whole or metadata only; encoded once.
+    pub(crate) fn added_frame(&self, metadata_only: bool) -> &Bytes {
+        if metadata_only {
+            self.metadata
+                .added(|| encode(&partial_metadata(&self.value)))
+        } else {
+            self.whole.added(|| encode(&self.value))
+        }
     }
 
     /// The object as an item of a typed list, which has no `kind` and `apiVersion` of its own; encoded once.
@@ -43,12 +92,6 @@ impl Object {
             remove(&mut item, &["apiVersion"]);
             encode(&item)
         })
-    }
-
-    /// The object as a PartialObjectMetadata, encoded once.
-    pub fn metadata_json(&self) -> &Bytes {
-        self.metadata_json
-            .get_or_init(|| encode(&partial_metadata(&self.value)))
     }
 
     /// `metadata.name`.
@@ -100,6 +143,16 @@ pub(crate) fn items<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
     at(value, path)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
+}
+
+/// The list at a path of keys, to be changed; empty if there is none.
+pub(crate) fn items_mut<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut [Value] {
+    let found = path
+        .iter()
+        .try_fold(value, |value, key| value.get_mut(*key));
+    found
+        .and_then(Value::as_array_mut)
+        .map_or(&mut [], Vec::as_mut_slice)
 }
 
 /// Puts `new` at a path of keys, making the maps on the way.
@@ -188,7 +241,14 @@ mod tests {
         assert_eq!(partial["kind"], "PartialObjectMetadata");
         assert_eq!(partial["metadata"], object.value()["metadata"]);
         assert_eq!(partial.get("spec"), None);
-        assert_eq!(object.json().as_ptr(), object.json().as_ptr());
+        let frame = object.added_frame(false);
+        let json_at = frame_start("ADDED").len();
+        assert_eq!(
+            object.json().as_ptr(),
+            frame[json_at..].as_ptr(),
+            "on the same bytes"
+        );
+        assert_eq!(frame[..], super::frame("ADDED", object.json())[..]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::status::FieldError;
 use crate::kinds::ResourceType;
-use crate::object::{at, items, number, remove, set, set_default, text};
+use crate::object::{at, items, items_mut, number, remove, set, set_default, text};
 use crate::random::Random;
 
 /// Prepares a new object: what clients may not set is taken away, what is set once is set.
@@ -173,21 +173,17 @@ fn pod_spec(value: &mut Value, path: &[&str]) {
     set_default(&mut spec, &["dnsPolicy"], json!("ClusterFirst"));
     set_default(&mut spec, &["schedulerName"], json!("default-scheduler"));
     set_default(&mut spec, &["securityContext"], json!({}));
-    if let Some(containers) = spec.get_mut("containers").and_then(Value::as_array_mut) {
-        for container in containers {
-            set_default(container, &["imagePullPolicy"], json!("IfNotPresent"));
-            set_default(container, &["resources"], json!({}));
-            if let Some(ports) = container.get_mut("ports").and_then(Value::as_array_mut) {
-                for port in ports {
-                    set_default(port, &["protocol"], json!("TCP"));
-                }
-            }
-            set_default(
-                container,
-                &["terminationMessagePath"],
-                json!("/dev/termination-log"),
-            );
-            set_default(container, &["terminationMessagePolicy"], json!("File"));
+    for container in items_mut(&mut spec, &["containers"]) {
+        set_default(container, &["imagePullPolicy"], json!("IfNotPresent"));
+        set_default(container, &["resources"], json!({}));
+        set_default(
+            container,
+            &["terminationMessagePath"],
+            json!("/dev/termination-log"),
+        );
+        set_default(container, &["terminationMessagePolicy"], json!("File"));
+        for port in items_mut(container, &["ports"]) {
+            set_default(port, &["protocol"], json!("TCP"));
         }
     }
     set(value, path, spec);
@@ -206,12 +202,10 @@ fn allocate_cluster_ip(value: &mut Value, random: &mut Random) {
 }
 
 fn service_ports(value: &mut Value) {
-    if let Some(ports) = value["spec"]["ports"].as_array_mut() {
-        for port in ports {
-            set_default(port, &["protocol"], json!("TCP"));
-            let number = port["port"].clone();
-            set_default(port, &["targetPort"], number);
-        }
+    for port in items_mut(value, &["spec", "ports"]) {
+        set_default(port, &["protocol"], json!("TCP"));
+        let number = port["port"].clone();
+        set_default(port, &["targetPort"], number);
     }
 }
 

@@ -11,10 +11,10 @@ use super::selector::Selector;
 use super::status::{ApiError, too_large};
 use super::watcher::{WatchParameters, Watcher};
 use super::{Alarm, Apiserver, BLOCK_BUDGET_MOST, Context, Outcome, common_headers};
-use crate::etcd::{Change, frame};
+use crate::etcd::Change;
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
-use crate::object::{Object, encode};
+use crate::object::{Object, encode, frame};
 use crate::time::Time;
 
 /// A bookmark comes this long before the deadline (1.5).

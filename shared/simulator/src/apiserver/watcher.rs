@@ -8,9 +8,9 @@ use serde_json::json;
 use super::negotiate::Representation;
 use super::selector::Selector;
 use super::table;
-use crate::etcd::{Change, ChangeKind, frame};
+use crate::etcd::{Change, ChangeKind};
 use crate::kinds::{ResourceId, ResourceType};
-use crate::object::{Object, encode, set};
+use crate::object::{Object, encode, frame, set};
 use crate::time::{Time, Wall};
 
 /// A watch.
@@ -74,7 +74,11 @@ impl Watcher {
         wall: Wall,
         now: Time,
     ) -> Bytes {
-        self.encode("ADDED", object, kind, wall, now)
+        match self.representation {
+            Representation::Whole => object.added_frame(false).clone(),
+            Representation::Metadata => object.added_frame(true).clone(),
+            Representation::Table(_) => self.encode("ADDED", object, kind, wall, now),
+        }
     }
 
     /// The frame a change becomes for this watch, if it becomes one (1.9 rule 7).

@@ -10,7 +10,7 @@ use super::install::{self, APPLICATIONS, NAMESPACE};
 use super::{CONTROLLER_MANAGER, Context, Name, Task};
 use crate::apiserver::managed_fields::Manager;
 use crate::apiserver::registry::DeleteOptions;
-use crate::object::{number, set, text};
+use crate::object::{items_mut, number, set, text};
 
 /// Something that goes on by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,8 +106,9 @@ fn rollout(turn: u64, ctx: &mut Context<'_>) {
     let manager = Manager::new("kubectl-client-side-apply");
     let name = Name::new(NAMESPACE, application.name);
     ctx.modify("deployments.apps", &name, &manager, |value| {
-        if let Some(container) = value["spec"]["template"]["spec"]["containers"].get_mut(0) {
-            container["image"] = json!(image);
+        let containers = items_mut(value, &["spec", "template", "spec", "containers"]);
+        if let Some(container) = containers.first_mut() {
+            set(container, &["image"], json!(image));
         }
         let manifest = install::deployment_manifest(application, version);
         set(
@@ -273,10 +274,8 @@ fn report_node_status(node: u16, ctx: &mut Context<'_>) {
     let now = ctx.timestamp();
     let name = Name::new("", &install::node_name(node));
     ctx.modify("nodes", &name, &Manager::status("kubelet"), |value| {
-        if let Some(conditions) = value["status"]["conditions"].as_array_mut() {
-            for condition in conditions {
-                condition["lastHeartbeatTime"] = json!(now);
-            }
+        for condition in items_mut(value, &["status", "conditions"]) {
+            set(condition, &["lastHeartbeatTime"], json!(now));
         }
     });
 }

@@ -13,6 +13,10 @@ use crate::random::{fnv32, safe_encoded};
 
 /// The label that tells the pods of one template from those of another.
 const TEMPLATE_HASH: &str = "pod-template-hash";
+/// Pods a replicaset creates at a time (`BurstReplicas`); their events make it look again.
+const BURST: i64 = 500;
+/// More than this many pods of one owner are not made, whatever it asks for.
+const MOST_REPLICAS: i64 = 10_000;
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Brings a deployment's replicasets a step closer to what it asks for.
@@ -53,7 +57,7 @@ pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
     };
     let have = count(pods.len());
     if have < wanted {
-        for _ in have..wanted {
+        for _ in have..wanted.min(have + BURST) {
             create_pod(&set, ctx);
         }
     } else if have > wanted {
@@ -180,10 +184,10 @@ fn limits(deployment: &Object) -> Limits {
             &["spec", "strategy", "rollingUpdate", key],
         );
         match given {
-            Some(Value::Number(n)) => n.as_i64().unwrap_or(0),
+            Some(Value::Number(n)) => n.as_i64().unwrap_or(0).clamp(0, MOST_REPLICAS),
             Some(Value::String(text)) => {
                 let percent: i64 = text.trim_end_matches('%').parse().unwrap_or(25);
-                let whole = wanted.saturating_mul(percent);
+                let whole = wanted * percent.clamp(0, 100);
                 if up { (whole + 99) / 100 } else { whole / 100 }
             }
             _ => 0,
@@ -439,7 +443,9 @@ fn phase(pod: &Object) -> &str {
 }
 
 fn replicas(object: &Object) -> i64 {
-    number(object.value(), &["spec", "replicas"]).unwrap_or(1)
+    number(object.value(), &["spec", "replicas"])
+        .unwrap_or(1)
+        .clamp(0, MOST_REPLICAS)
 }
 
 fn available(set: &Object) -> i64 {

@@ -7,6 +7,9 @@ use super::{CONTROLLER_MANAGER, Context, Name, recorder};
 use crate::apiserver::managed_fields::Manager;
 use crate::object::{number, set, text};
 
+/// Pods of one job that run at a time, whatever it asks for.
+const MOST_PARALLEL: i64 = 500;
+
 /// Creates the pods a job still needs and writes its status.
 pub(super) fn reconcile(name: &Name, ctx: &mut Context<'_>) {
     let Some(job) = ctx.get("jobs.batch", name) else {
@@ -25,7 +28,9 @@ pub(super) fn reconcile(name: &Name, ctx: &mut Context<'_>) {
     let succeeded = of_phase(&["Succeeded"]);
     let mut active = of_phase(&["Pending", "Running"]);
     let wanted = number(job.value(), &["spec", "completions"]).unwrap_or(1);
-    let parallel = number(job.value(), &["spec", "parallelism"]).unwrap_or(1);
+    let parallel = number(job.value(), &["spec", "parallelism"])
+        .unwrap_or(1)
+        .min(MOST_PARALLEL);
     while active < parallel && active + succeeded < wanted {
         let pod = pod_from_template(&job);
         let Some(pod) = ctx.create("pods", &name.namespace, pod, CONTROLLER_MANAGER) else {

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod faults;
+mod hostile;
 mod lists;
 mod oracles;
 mod rig;

@@ -11,6 +11,8 @@ use watchscope_simulator::{
     World,
 };
 
+use crate::rig::cases;
+
 /// A client that lists, watches, resumes from the highest version it saw, and lists again when told to.
 #[derive(Default)]
 struct Client {
@@ -358,20 +360,8 @@ fn step(world: &mut World, clients: &mut [Client], span_ms: u64, log: &mut Strin
     }
 }
 
-/// Forty stories, or as many as `PROPTEST_CASES` says.
-fn cases() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => default,
-        None => ProptestConfig {
-            cases: 40,
-            ..default
-        },
-    }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn watches_are_ordered_unique_and_resumable_under_any_faults(seed: u64, story in story()) {

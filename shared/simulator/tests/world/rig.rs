@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use proptest::test_runner::Config as ProptestConfig;
 use serde_json::Value;
 use watchscope_simulator::{
     Arrival, Config, ConnectionId, Cut, Flow, Head, Pause, Request, RequestId, Response, Time,
@@ -171,6 +172,18 @@ impl Rig {
     /// The frames of a watch as short lines: type, name, resourceVersion; an error as its code and message.
     pub(crate) fn told(&self, id: RequestId) -> Vec<String> {
         self.replies.get(&id).map_or_else(Vec::new, Reply::told)
+    }
+}
+
+/// So many random cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn cases(usual: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => default,
+        None => ProptestConfig {
+            cases: usual,
+            ..default
+        },
     }
 }
 
