@@ -11,13 +11,14 @@ use crate::story::{Act, Deed, Line, Story};
 const CONFIGMAPS: &str = "/api/v1/namespaces/shop/configmaps";
 /// What is deleted while the watch of configmaps is away.
 const REPORTS: [&str; 2] = ["report-draft", "report-final"];
+const PROMOTIONS: &str = "promotions.shop.example.com";
 
 /// The story.
 #[must_use]
 pub fn story() -> Story {
     Story {
         name: "shop",
-        title: "a rollout, a reset, an expiry and a quiet lane, every minute",
+        title: "a rollout, a reset, an expiry and a quiet lane, again and again",
         config: Config {
             workload: WorkloadConfig {
                 rollout_every: None,
@@ -37,20 +38,19 @@ pub fn story() -> Story {
             "events",
         ],
         acts: acts(),
-        period: Some(Duration::from_secs(60)),
+        period: Some(Duration::from_secs(180)),
     }
 }
 
 fn acts() -> Vec<Act> {
-    let configmaps = || Target::Resource("configmaps".to_owned());
-    let throttled = Fault::TooManyRequests {
-        resource: Some("configmaps".to_owned()),
-        throttle: Throttle::PriorityAndFairness,
-        retry_after_secs: 2,
-    };
-    let expired = Fault::Expire {
-        resource: Some("configmaps".to_owned()),
-    };
+    let mut acts = first_minute();
+    acts.extend(second_minute());
+    acts.extend(third_minute());
+    acts
+}
+
+/// A rollout, a reset with resume, an expiry with relist and inferred deletes, a quiet lane.
+fn first_minute() -> Vec<Act> {
     let create = |name: &str| {
         let body = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
@@ -59,14 +59,13 @@ fn acts() -> Vec<Act> {
         Deed::Call(Request::new("POST", &format!("{CONFIGMAPS}?fieldManager=reporter")).json(&body))
     };
     let delete = |name: &str| Deed::Call(Request::new("DELETE", &format!("{CONFIGMAPS}/{name}")));
+    let throttled = throttled("configmaps");
+    let expired = expired("configmaps");
     vec![
         act(3, REPORTS.map(create).into(), None),
         act(
             6,
-            vec![Deed::Restart {
-                namespace: "shop",
-                deployment: "web",
-            }],
+            vec![restart("web")],
             says(
                 "shop/pods",
                 "Deployment web rolls out: pods come, become ready, and the old ones go.",
@@ -74,10 +73,7 @@ fn acts() -> Vec<Act> {
         ),
         act(
             22,
-            vec![Deed::Inject(Fault::Cut {
-                target: Target::Resource("pods".to_owned()),
-                cut: Cut::Reset,
-            })],
+            vec![reset("pods")],
             says(
                 "shop/pods",
                 "The connection of shop/pods was reset. The watch resumes from its last resourceVersion: nothing is lost.",
@@ -85,13 +81,7 @@ fn acts() -> Vec<Act> {
         ),
         act(
             34,
-            vec![
-                Deed::Inject(throttled.clone()),
-                Deed::Inject(Fault::Cut {
-                    target: configmaps(),
-                    cut: Cut::Reset,
-                }),
-            ],
+            vec![Deed::Inject(throttled.clone()), reset("configmaps")],
             says(
                 "shop/configmaps",
                 "shop/configmaps lost its connection, and the server answers 429: it has to wait.",
@@ -107,16 +97,16 @@ fn acts() -> Vec<Act> {
             None,
         ),
         act(
-            38,
+            43,
             vec![Deed::Lift(throttled)],
             says(
                 "shop/configmaps",
                 "Its history is gone: 410 Expired, so it lists again. Two configmaps it held are not in the list: their deletes are inferred, never seen.",
             ),
         ),
-        act(46, vec![Deed::Lift(expired)], None),
+        act(59, vec![Deed::Lift(expired)], None),
         act(
-            52,
+            56,
             Vec::new(),
             says(
                 "shop/services",
@@ -124,6 +114,88 @@ fn acts() -> Vec<Act> {
             ),
         ),
     ]
+}
+
+/// The same for other lanes, so that no watch is in its longer waits when its turn comes again.
+fn second_minute() -> Vec<Act> {
+    let expired = expired(PROMOTIONS);
+    vec![
+        act(
+            66,
+            vec![restart("cart")],
+            says(
+                "shop/replicasets.apps",
+                "Deployment cart rolls out: a new replicaset grows while the old one shrinks.",
+            ),
+        ),
+        act(
+            82,
+            vec![reset("replicasets.apps")],
+            says(
+                "shop/replicasets.apps",
+                "The connection of shop/replicasets.apps was reset; the watch resumes.",
+            ),
+        ),
+        act(
+            94,
+            vec![Deed::Inject(expired.clone()), reset(PROMOTIONS)],
+            says(
+                "shop/promotions.shop.example.com",
+                "The watch of a custom resource fell off the history: 410, relist, go on from the list.",
+            ),
+        ),
+        act(104, vec![Deed::Lift(expired)], None),
+    ]
+}
+
+/// What a restart of the apiserver looks like from outside.
+fn third_minute() -> Vec<Act> {
+    vec![
+        act(
+            126,
+            vec![restart("payments")],
+            says("shop/deployments.apps", "Deployment payments rolls out."),
+        ),
+        act(
+            146,
+            vec![Deed::Inject(Fault::Cut {
+                target: Target::All,
+                cut: Cut::Eof,
+            })],
+            says(
+                "shop/deployments.apps",
+                "All connections closed at once, as when an apiserver restarts: every watch resumes, each after its own wait.",
+            ),
+        ),
+    ]
+}
+
+fn reset(resource: &str) -> Deed {
+    Deed::Inject(Fault::Cut {
+        target: Target::Resource(resource.to_owned()),
+        cut: Cut::Reset,
+    })
+}
+
+fn restart(deployment: &'static str) -> Deed {
+    Deed::Restart {
+        namespace: "shop",
+        deployment,
+    }
+}
+
+fn throttled(resource: &str) -> Fault {
+    Fault::TooManyRequests {
+        resource: Some(resource.to_owned()),
+        throttle: Throttle::PriorityAndFairness,
+        retry_after_secs: 2,
+    }
+}
+
+fn expired(resource: &str) -> Fault {
+    Fault::Expire {
+        resource: Some(resource.to_owned()),
+    }
 }
 
 fn act(at_s: u64, deeds: Vec<Deed>, says: Option<Line>) -> Act {
