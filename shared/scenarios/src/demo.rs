@@ -38,7 +38,7 @@ pub fn story() -> Story {
             "events",
         ],
         acts: acts(),
-        period: Some(Duration::from_secs(180)),
+        period: Some(Duration::from_secs(240)),
     }
 }
 
@@ -72,7 +72,7 @@ fn first_minute() -> Vec<Act> {
             ),
         ),
         act(
-            22,
+            20,
             vec![reset("pods")],
             says(
                 "shop/pods",
@@ -80,7 +80,7 @@ fn first_minute() -> Vec<Act> {
             ),
         ),
         act(
-            34,
+            30,
             vec![Deed::Inject(throttled.clone()), reset("configmaps")],
             says(
                 "shop/configmaps",
@@ -88,7 +88,7 @@ fn first_minute() -> Vec<Act> {
             ),
         ),
         act(
-            36,
+            32,
             REPORTS
                 .map(delete)
                 .into_iter()
@@ -97,14 +97,13 @@ fn first_minute() -> Vec<Act> {
             None,
         ),
         act(
-            43,
+            37,
             vec![Deed::Lift(throttled)],
             says(
                 "shop/configmaps",
                 "Its history is gone: 410 Expired, so it lists again. Two configmaps it held are not in the list: their deletes are inferred, never seen.",
             ),
         ),
-        act(59, vec![Deed::Lift(expired)], None),
         act(
             56,
             Vec::new(),
@@ -113,6 +112,7 @@ fn first_minute() -> Vec<Act> {
                 "shop/services has had no event all the while. Its bookmarks say it misses nothing: quiet is not dead.",
             ),
         ),
+        act(59, vec![Deed::Lift(expired)], None),
     ]
 }
 
@@ -152,12 +152,12 @@ fn second_minute() -> Vec<Act> {
 fn third_minute() -> Vec<Act> {
     vec![
         act(
-            126,
+            124,
             vec![restart("payments")],
             says("shop/deployments.apps", "Deployment payments rolls out."),
         ),
         act(
-            146,
+            130,
             vec![Deed::Inject(Fault::Cut {
                 target: Target::All,
                 cut: Cut::Eof,

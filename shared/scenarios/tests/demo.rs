@@ -60,7 +60,7 @@ fn count(records: &[&Record], is: impl Fn(&Event) -> bool) -> usize {
 
 #[test]
 fn the_first_minute_shows_a_rollout_a_reset_an_expiry_and_a_quiet_lane_and_they_come_again() {
-    for (minutes, at_least) in [(1, 1), (4, 2)] {
+    for (minutes, at_least) in [(1, 1), (5, 2)] {
         let run = told(7, minutes * 60);
         let pods = of(&run, "shop/pods");
         let live = |change| move |event: &Event| matches!(event, Event::Change(c) if c.change == change && c.origin == Origin::Live);
