@@ -250,7 +250,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// A fault, after how many milliseconds it comes, and how long it lasts.
+/// Faults, each with how many milliseconds after the one before it comes, and how long it lasts: they overlap.
 type Story = Vec<(Fault, u64, u64)>;
 
 fn story() -> impl Strategy<Value = Story> {
@@ -286,11 +286,23 @@ fn run(seed: u64, story: &Story) -> Result<String, String> {
         client.open(&mut world);
     }
     let mut log = String::new();
+    let mut turns = Vec::new();
+    let mut starts = 0;
     for (fault, wait, lasts) in story {
-        step(&mut world, &mut clients, *wait, &mut log)?;
-        world.inject(fault.clone());
-        step(&mut world, &mut clients, *lasts, &mut log)?;
-        world.lift(fault);
+        starts += wait;
+        turns.push((starts, true, fault));
+        turns.push((starts + lasts, false, fault));
+    }
+    turns.sort_by_key(|(at, on, _)| (*at, *on));
+    let mut past = 0;
+    for (at, on, fault) in turns {
+        step(&mut world, &mut clients, at - past, &mut log)?;
+        past = at;
+        if on {
+            world.inject(fault.clone());
+        } else {
+            world.lift(fault);
+        }
     }
     // Everything healed: each client must get there by itself.
     step(&mut world, &mut clients, 20_000, &mut log)?;
