@@ -386,6 +386,8 @@ fn failure_text(failures: &[DiscoveryFailure]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn resource(
@@ -564,6 +566,17 @@ mod tests {
                 is_undecided,
                 "{name}"
             );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_resolved_or_refused(name in "[a-z.*/\\PC]{0,40}") {
+            let catalog = catalog();
+            match catalog.resolve(&name) {
+                Ok(resource) => prop_assert!(resource.is_watchable()),
+                Err(error) => prop_assert!(error.to_string().contains(&name)),
+            }
         }
     }
 

@@ -314,10 +314,17 @@ impl Names {
     }
 
     fn tls_error(&self, error: kube::Error) -> CredentialError {
-        let detail = match error {
+        let mut detail = match error {
             kube::Error::RustlsTls(source) => source.to_string(),
             other => other.to_string(),
         };
+        // What `openssl x509 -req` makes by default; Go's TLS takes it, rustls does not.
+        if detail.contains("UnsupportedCertVersion") {
+            detail =
+                "the client certificate is of X.509 version 1; issue it again with an extension \
+                      (openssl x509 -req -extfile …), which makes it version 3"
+                    .to_owned();
+        }
         CredentialError::Tls {
             context: self.context.clone(),
             detail: shortened(&detail),

@@ -2,8 +2,8 @@
 //!
 //! hyper's connection future is polled inside [`Connection::send`] and [`Body::chunk`], not in a
 //! task of its own: no chunk crosses a thread, nothing is read that nobody asked for, and no end
-//! is noticed behind the reader's back. A chunk is a slice of hyper's read buffer, which grows up
-//! to 512 KiB while the server is ahead of us and shrinks again when it is not.
+//! is noticed behind the reader's back. A chunk is a slice of hyper's read buffer, which grows from
+//! 8 KiB to at most 256 KiB while the server is ahead of us, and lives as long as the connection.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ use super::tap::{Ending, Io, Tap};
 use super::target::Target;
 
 /// Largest read from the socket, and largest buffer kept per connection while it is busy.
-const MAX_READ_BYTES: usize = 512 * 1024;
+const MAX_READ_BYTES: usize = 256 * 1024;
 
 /// A response head with more bytes is refused.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -242,6 +242,7 @@ impl Connection {
 
 impl Body {
     /// The next piece of the body: never empty, usually one HTTP chunk, cut where a read ended.
+    /// It shares the read buffer, so copy what is to be kept: a slice keeps all of it alive.
     /// `None` is the orderly end. Cancelling it loses nothing; after an end it says that end again.
     /// What hyper reads ahead is bounded by its read buffer, so a reader that waits makes the
     /// server wait.

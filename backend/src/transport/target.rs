@@ -224,6 +224,8 @@ pub(crate) fn server_name(host: &str) -> Option<ServerName<'static>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn endpoint(url: &str) -> Result<Endpoint, EndpointError> {
@@ -272,5 +274,18 @@ mod tests {
             Err(ProxyError::Scheme { .. })
         ));
         assert_eq!(Proxy::parse("http://"), Err(ProxyError::Malformed));
+    }
+
+    proptest! {
+        #[test]
+        fn any_proxy_text_is_read_or_refused_without_its_password(
+            text in "(http|socks5|)(://|)\\PC{0,20}(:s3cret@|)\\PC{0,20}"
+        ) {
+            let shown = match Proxy::parse(&text) {
+                Ok(proxy) => format!("{proxy} {proxy:?}"),
+                Err(error) => error.to_string(),
+            };
+            prop_assert!(!shown.contains("s3cret"), "{}", shown);
+        }
     }
 }

@@ -403,3 +403,33 @@ async fn tls_settings_that_cannot_be_used_are_told() {
     );
     assert!(!text.contains("s3cret"), "{text}");
 }
+
+/// Issued without extensions; no tool in these tests makes one.
+const VERSION_1_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n\
+MIIBGTCBwQIUGgBFevxPa+jeWOi1iSRdvt3s1l4wCgYIKoZIzj0EAwIwDTELMAkG\n\
+A1UEAwwCY2EwIBcNMjYxMTIxMTAyNDE1WhgPMjEyNjEwMjgxMDI0MTVaMBExDzAN\n\
+BgNVBAMMBnZpZXdlcjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABIVWVAZ0e9yv\n\
+uvDNthPs8ZN+wcdRPm6Izc+d6o3vjhUuaSHfP0tFgtbC7THZ12joZorIjOyI4tWK\n\
+6eRuWNchqUUwCgYIKoZIzj0EAwIDRwAwRAIgLOXyNz5XnEnFFe96gCXTQWfDPI/T\n\
+7UJ0Den0Edj9nhACIEbZavSfkW0WOV5rgymr6P9F43qkzVFIAh78KeIW3eBA\n\
+-----END CERTIFICATE-----\n";
+
+#[tokio::test]
+async fn a_version_1_certificate_is_named_as_such() {
+    let (folder, authority) = (TempDir::new().unwrap(), Authority::new("ours"));
+    let identity = authority.issue(&["viewer"], 2020, 2120);
+    fs::write(folder.path().join("viewer.crt"), VERSION_1_CERTIFICATE).unwrap();
+    fs::write(folder.path().join("viewer.key"), &identity.key_pem).unwrap();
+    let user = "client-certificate: viewer.crt\nclient-key: viewer.key";
+    let path = write_kubeconfig(folder.path(), 1, &authority, user);
+    let error = cluster(&file_source(&path))
+        .session()
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the TLS settings of context here cannot be used: the client certificate is of X.509 version 1; \
+         issue it again with an extension (openssl x509 -req -extfile …), which makes it version 3"
+    );
+}
