@@ -1,2 +1,11 @@
-//! The page.
+//! Starts the page.
+
+/// Mounts the page in the document's body.
+#[cfg(target_arch = "wasm32")]
 fn main() {}
+
+/// The page runs in a browser; `cargo xtask build` makes it.
+#[cfg(not(target_arch = "wasm32"))]
+fn main() -> std::process::ExitCode {
+    std::process::ExitCode::FAILURE
+}

@@ -1,0 +1,173 @@
+//! What each key does. Letters go by their place on the keyboard, so that W, A, S and D form a cross on every layout.
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Zoom in at the middle of the picture.
+    ZoomIn,
+    /// Zoom out at the middle of the picture.
+    ZoomOut,
+    /// Show everything that is kept.
+    Fit,
+    /// Move towards the past.
+    PanEarlier,
+    /// Move towards now.
+    PanLater,
+    /// The lane above.
+    LaneUp,
+    /// The lane below.
+    LaneDown,
+    /// A screen of lanes up.
+    PageUp,
+    /// A screen of lanes down.
+    PageDown,
+    /// Open the group of the focused lane.
+    Expand,
+    /// Close the group of the focused lane.
+    Collapse,
+    /// The oldest record kept.
+    Oldest,
+    /// Now, and follow it.
+    Follow,
+    /// Pause the picture, or follow again.
+    TogglePause,
+    /// The record before in the lane.
+    PreviousRecord,
+    /// The next record in the lane.
+    NextRecord,
+    /// Bring the selection into view; again: fit it.
+    Focus,
+    /// Open what is focused.
+    Open,
+    /// Clear the selection, close what is open.
+    Clear,
+    /// Go to the filter field.
+    Search,
+    /// Show or hide the keys.
+    Help,
+}
+
+/// A key that was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// Its place on the keyboard (`KeyW`).
+    pub code: &'a str,
+    /// What it writes (`w`, `?`).
+    pub key: &'a str,
+    /// Ctrl, Alt or Meta: the browser's or the system's business.
+    pub modified: bool,
+    /// Shift.
+    pub shift: bool,
+}
+
+/// What a key asks for when the picture has the focus, if anything.
+#[must_use]
+pub fn action(key: Key<'_>) -> Option<Action> {
+    if key.modified {
+        return None;
+    }
+    // What is written on the key comes first where the sign matters; its place on the keyboard is the rest.
+    let by_sign = match key.key {
+        "?" => Some(Action::Help),
+        "/" => Some(Action::Search),
+        "+" | "=" => Some(Action::ZoomIn),
+        "-" | "_" => Some(Action::ZoomOut),
+        "0" => Some(Action::Fit),
+        "," => Some(Action::PreviousRecord),
+        "." => Some(Action::NextRecord),
+        _ => None,
+    };
+    by_sign.or(match key.code {
+        "KeyW" => Some(Action::ZoomIn),
+        "KeyS" => Some(Action::ZoomOut),
+        "KeyA" => Some(Action::PanEarlier),
+        "KeyD" => Some(Action::PanLater),
+        "KeyF" => Some(Action::Focus),
+        "ArrowLeft" if key.shift => Some(Action::Collapse),
+        "ArrowRight" if key.shift => Some(Action::Expand),
+        "ArrowLeft" => Some(Action::PanEarlier),
+        "ArrowRight" => Some(Action::PanLater),
+        "ArrowUp" => Some(Action::LaneUp),
+        "ArrowDown" => Some(Action::LaneDown),
+        "PageUp" => Some(Action::PageUp),
+        "PageDown" => Some(Action::PageDown),
+        "Home" => Some(Action::Oldest),
+        "End" => Some(Action::Follow),
+        "Space" => Some(Action::TogglePause),
+        "Enter" | "NumpadEnter" => Some(Action::Open),
+        "Escape" => Some(Action::Clear),
+        _ => None,
+    })
+}
+
+/// Actions that make sense wherever the focus is, except in a field that takes text.
+#[must_use]
+pub fn is_global(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Search | Action::Help | Action::Clear | Action::TogglePause | Action::Follow
+    )
+}
+
+/// The keys as the help shows them: keys, and what they do.
+pub const HELP: &[(&str, &str)] = &[
+    ("Space", "pause the picture, or follow again"),
+    ("End", "go to now and follow"),
+    ("Home", "go to the oldest record kept"),
+    ("W S", "zoom in, out"),
+    ("A D", "earlier, later"),
+    ("← →", "earlier, later"),
+    ("↑ ↓", "lane above, below"),
+    ("Shift ← →", "close, open the group"),
+    ("+ − 0", "zoom in, out, show all that is kept"),
+    (", .", "record before, after, in the lane"),
+    ("Enter", "open what is focused"),
+    ("F", "bring the selection into view; again: fit it"),
+    ("Esc", "clear the selection"),
+    ("/", "filter the lanes"),
+    ("?", "these keys"),
+    ("Wheel", "scroll lanes; sideways or with Shift: time"),
+    ("Ctrl wheel, pinch", "zoom at the pointer"),
+    ("Drag", "pan time and lanes"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pressed(code: &str, key: &str) -> Option<Action> {
+        action(Key {
+            code,
+            key,
+            modified: false,
+            shift: false,
+        })
+    }
+
+    #[test]
+    fn letters_go_by_place_and_signs_by_what_is_written() {
+        assert_eq!(
+            pressed("KeyW", "z"),
+            Some(Action::ZoomIn),
+            "a French keyboard"
+        );
+        assert_eq!(
+            pressed("Digit7", "/"),
+            Some(Action::Search),
+            "a German keyboard"
+        );
+        assert_eq!(pressed("Minus", "?"), Some(Action::Help));
+        assert_eq!(pressed("KeyX", "x"), None);
+    }
+
+    #[test]
+    fn the_browsers_own_shortcuts_are_left_alone() {
+        let key = Key {
+            code: "KeyW",
+            key: "w",
+            modified: true,
+            shift: false,
+        };
+        assert_eq!(action(key), None);
+    }
+}

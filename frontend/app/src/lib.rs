@@ -1,0 +1,14 @@
+//! The page: what stands between the server's messages and the pixels.
+//!
+//! ```text
+//!   source (socket, session, chapters) ─► timeline: store ─► lanes ─► scene ─► painter ─► canvas
+//!   input  (keys, pointers)            ─► view                          └─► hits
+//!   body   (objects, differences)      ─► detail panel
+//! ```
+//!
+//! Leptos owns panels and controls; the picture lives outside its reactive graph and publishes a small summary to it
+//! at most four times a second. The painter has no `if` about meaning: all meaning is decided in `timeline`.
+
+pub mod body;
+pub mod input;
+pub mod source;

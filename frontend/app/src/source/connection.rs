@@ -1,0 +1,736 @@
+//! The way to the server: session, socket, heartbeat, retries. A machine of inputs and effects.
+//!
+//! ```text
+//!             ┌────────────────────────── no session ──────────────► Locked ──poke, link──┐
+//!   Asking ───┼── a link ──► Exchanging ──┬── 204 ─────────┐            ▲                  │
+//!   ▲   ▲     └── a session ──────────────┼──► Opening ────┴──► Live   └─ 401 ─────────── Asking
+//!   │   └──────────────────────────────── Waiting ◄── closed, silent, refused ──┘
+//!   └─ "Try now", timer                                  another protocol version ──► Halted
+//! ```
+
+use watchscope_model::codec::DecodeError;
+use watchscope_model::id::{EpochId, LogId, Seq};
+use watchscope_model::wire::{
+    Acknowledge, Backfill, Bye, ClientMessage, Command, PROTOCOL_VERSION, Pause, encode_client,
+};
+
+use super::acknowledge::Acknowledger;
+use super::backoff;
+use super::feed::{Delivery, Feed};
+
+/// A connection that has not even brought a heartbeat for this long is dead, in milliseconds.
+pub const DEAD_AFTER_MS: u64 = 45_000;
+
+/// What `GET session` answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionStatus {
+    /// `watchscope`, or another program has the address now.
+    pub product: String,
+    /// Version of the wire protocol.
+    pub protocol: u32,
+    /// Which run of watchscope.
+    pub instance: String,
+    /// Whether this browser has a session.
+    pub session: bool,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input<'a> {
+    /// The page has loaded, or its link has changed; the secret was taken out of the fragment.
+    Link(Option<String>),
+    /// `GET session` was answered; `None` if nobody answered.
+    Session(Option<SessionStatus>),
+    /// `POST session` was answered with this status; `None` if nobody answered.
+    Exchanged(Option<u16>),
+    /// The socket is open.
+    Opened,
+    /// A message came.
+    Message(&'a [u8]),
+    /// The socket is closed, or could not be opened.
+    Closed,
+    /// The time [`Connection::wake_ms`] named has come.
+    Timer,
+    /// The person asks for a try at once.
+    TryNow,
+    /// The tab has the focus again, or another tab has a session: worth asking.
+    Poke,
+    /// The tab was hidden or shown.
+    Hidden(bool),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// `GET session`.
+    AskSession,
+    /// `POST session` with this secret.
+    Exchange(String),
+    /// Tell the browser's other tabs that there is a session now.
+    TellTabs,
+    /// Open a socket; whatever the last one still brings is ignored.
+    OpenSocket,
+    /// Close the socket.
+    CloseSocket,
+    /// Send this.
+    Send(Vec<u8>),
+    /// Hand this to the store and the panels.
+    Deliver(Delivery),
+    /// Tell the person that what the server sent could not be read.
+    Undecodable(DecodeError),
+}
+
+/// What the person should know about the way to the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The first connection is being made.
+    Connecting,
+    /// Connected.
+    Live,
+    /// Not connected.
+    NotConnected {
+        /// Since when, in the browser's milliseconds.
+        since_ms: u64,
+        /// When the next try is due; absent while one is under way.
+        next_try_ms: Option<u64>,
+        /// What went wrong.
+        why: Trouble,
+    },
+    /// There is no session.
+    Locked(Lock),
+    /// The server speaks another version of the protocol: the page has to be loaded again.
+    OtherVersion {
+        /// The server's version.
+        theirs: u32,
+    },
+    /// The server ended the connection and said not to come back.
+    Ended {
+        /// Its word for it.
+        reason: String,
+    },
+}
+
+/// Why there is no session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// The page was opened without a link, and this browser has no session.
+    NoLink,
+    /// The link was used before, or is too old.
+    LinkSpent,
+    /// There was a session, and the server no longer knows it: it was restarted, or sessions were revoked.
+    SessionOver,
+}
+
+/// Why there is no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nobody answers, or the connection broke.
+    Unreachable,
+    /// Another program answers at this address.
+    OtherProgram,
+    /// The connection was silent for [`DEAD_AFTER_MS`].
+    Silent,
+    /// What came could not be read.
+    Undecodable,
+    /// The server said goodbye: it is going away, or we were too slow.
+    Goodbye,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Asking,
+    Exchanging { session: bool },
+    Opening,
+    Live,
+    Waiting { until_ms: u64 },
+    Locked(Lock),
+    OtherVersion { theirs: u32 },
+    Ended { reason: String },
+}
+
+/// The way to the server. Owns nothing of the browser: effects are carried out by the page.
+#[derive(Debug)]
+pub struct Connection {
+    state: State,
+    feed: Feed,
+    acknowledger: Acknowledger,
+    secret: Option<String>,
+    had_session: bool,
+    hidden: bool,
+    attempt: u32,
+    heard_ms: u64,
+    trouble: Option<(u64, Trouble)>,
+    retry_after_ms: Option<u64>,
+    commands: u64,
+}
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self {
+            state: State::Idle,
+            feed: Feed::default(),
+            acknowledger: Acknowledger::default(),
+            secret: None,
+            had_session: false,
+            hidden: false,
+            attempt: 0,
+            heard_ms: 0,
+            trouble: None,
+            retry_after_ms: None,
+            commands: 0,
+        }
+    }
+}
+
+impl Connection {
+    /// Takes an input at `now_ms`; `random` (0 to 1) jitters a wait. Returns what is to be done, in order.
+    pub fn step(&mut self, input: Input<'_>, now_ms: u64, random: f64) -> Vec<Effect> {
+        match input {
+            Input::Link(secret) => self.link(secret),
+            Input::Session(answer) => self.session(answer, now_ms, random),
+            Input::Exchanged(status) => self.exchanged(status, now_ms, random),
+            Input::Opened => self.opened(now_ms),
+            Input::Message(bytes) => self.message(bytes, now_ms, random),
+            Input::Closed => self.closed(now_ms, random),
+            Input::Timer => self.timer(now_ms, random),
+            Input::TryNow | Input::Poke => self.poke(),
+            Input::Hidden(hidden) => self.hide(hidden),
+        }
+    }
+
+    /// When [`Input::Timer`] is wanted.
+    #[must_use]
+    pub fn wake_ms(&self) -> Option<u64> {
+        match self.state {
+            State::Waiting { until_ms } => Some(until_ms),
+            State::Live | State::Opening => {
+                let dead_ms = self.heard_ms + DEAD_AFTER_MS;
+                Some(
+                    self.acknowledger
+                        .due_ms()
+                        .map_or(dead_ms, |due| due.min(dead_ms)),
+                )
+            }
+            _ => None,
+        }
+    }
+
+    /// What the person should know.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match &self.state {
+            State::Live => Status::Live,
+            State::Locked(lock) => Status::Locked(*lock),
+            State::OtherVersion { theirs } => Status::OtherVersion { theirs: *theirs },
+            State::Ended { reason } => Status::Ended {
+                reason: reason.clone(),
+            },
+            State::Waiting { until_ms } => self.not_connected(Some(*until_ms)),
+            State::Idle | State::Asking | State::Exchanging { .. } | State::Opening => {
+                self.not_connected(None)
+            }
+        }
+    }
+
+    /// The log and epoch being read.
+    #[must_use]
+    pub fn position(&self) -> Option<(&LogId, &EpochId)> {
+        self.feed.position()
+    }
+
+    /// Asks for the chapter before a record; `None` while not connected.
+    #[must_use]
+    pub fn backfill(&self, before: Seq) -> Option<Effect> {
+        let (log, epoch) = self.feed.position()?;
+        let message = Backfill {
+            log: log.clone(),
+            epoch: epoch.clone(),
+            before,
+        };
+        (self.state == State::Live).then(|| send(message.into()))
+    }
+
+    /// Asks the server to do something; returns the command's number. `None` while not connected.
+    pub fn command(&mut self, verb: &str, argument: String) -> Option<(u64, Effect)> {
+        if self.state != State::Live {
+            return None;
+        }
+        self.commands += 1;
+        let message = Command {
+            command: self.commands,
+            verb: verb.into(),
+            argument,
+        };
+        Some((self.commands, send(message.into())))
+    }
+
+    fn not_connected(&self, next_try_ms: Option<u64>) -> Status {
+        match self.trouble {
+            Some((since_ms, why)) => Status::NotConnected {
+                since_ms,
+                next_try_ms,
+                why,
+            },
+            None => Status::Connecting,
+        }
+    }
+
+    fn link(&mut self, secret: Option<String>) -> Vec<Effect> {
+        let fresh = secret.is_some();
+        if fresh {
+            self.secret = secret;
+        }
+        match self.state {
+            // A link into a page that is connected is spent for the next tab, not for this one.
+            State::Live | State::Opening if !fresh => Vec::new(),
+            State::Asking | State::Exchanging { .. } => Vec::new(),
+            State::OtherVersion { .. } => Vec::new(),
+            State::Live | State::Opening => {
+                self.state = State::Asking;
+                vec![Effect::CloseSocket, Effect::AskSession]
+            }
+            _ => self.ask(),
+        }
+    }
+
+    fn ask(&mut self) -> Vec<Effect> {
+        self.state = State::Asking;
+        vec![Effect::AskSession]
+    }
+
+    fn session(&mut self, answer: Option<SessionStatus>, now_ms: u64, random: f64) -> Vec<Effect> {
+        if self.state != State::Asking {
+            return Vec::new();
+        }
+        let Some(status) = answer else {
+            return self.wait(Trouble::Unreachable, now_ms, random);
+        };
+        if status.product != "watchscope" {
+            return self.wait(Trouble::OtherProgram, now_ms, random);
+        }
+        if status.protocol != PROTOCOL_VERSION {
+            self.state = State::OtherVersion {
+                theirs: status.protocol,
+            };
+            return Vec::new();
+        }
+        if let Some(secret) = self.secret.take() {
+            self.state = State::Exchanging {
+                session: status.session,
+            };
+            return vec![Effect::Exchange(secret)];
+        }
+        if status.session {
+            self.open(now_ms)
+        } else {
+            self.lock(Lock::NoLink)
+        }
+    }
+
+    fn exchanged(&mut self, status: Option<u16>, now_ms: u64, random: f64) -> Vec<Effect> {
+        let State::Exchanging { session } = self.state else {
+            return Vec::new();
+        };
+        match status {
+            Some(204) => {
+                let mut effects = vec![Effect::TellTabs];
+                effects.extend(self.open(now_ms));
+                effects
+            }
+            Some(_) if session => self.open(now_ms),
+            Some(_) => self.lock(Lock::LinkSpent),
+            None => self.wait(Trouble::Unreachable, now_ms, random),
+        }
+    }
+
+    fn lock(&mut self, why: Lock) -> Vec<Effect> {
+        let why = if self.had_session && why == Lock::NoLink {
+            Lock::SessionOver
+        } else {
+            why
+        };
+        self.state = State::Locked(why);
+        Vec::new()
+    }
+
+    fn open(&mut self, now_ms: u64) -> Vec<Effect> {
+        self.had_session = true;
+        self.state = State::Opening;
+        self.heard_ms = now_ms;
+        self.acknowledger = Acknowledger::default();
+        self.feed.reconnected();
+        vec![Effect::OpenSocket]
+    }
+
+    fn opened(&mut self, now_ms: u64) -> Vec<Effect> {
+        if self.state != State::Opening {
+            return Vec::new();
+        }
+        self.heard_ms = now_ms;
+        vec![send(self.feed.hello().into())]
+    }
+
+    fn message(&mut self, bytes: &[u8], now_ms: u64, random: f64) -> Vec<Effect> {
+        if !matches!(self.state, State::Opening | State::Live) {
+            return Vec::new();
+        }
+        self.heard_ms = now_ms;
+        let mut effects = match self.feed.take(bytes) {
+            Ok(None) => Vec::new(),
+            Ok(Some(Delivery::Bye(bye))) => return self.bye(bye, now_ms, random),
+            Ok(Some(delivery)) => {
+                let mut effects = Vec::new();
+                if let Delivery::Welcome(welcome) = &delivery {
+                    if welcome.protocol != PROTOCOL_VERSION {
+                        self.state = State::OtherVersion {
+                            theirs: welcome.protocol,
+                        };
+                        return vec![Effect::CloseSocket];
+                    }
+                    self.state = State::Live;
+                    self.trouble = None;
+                    self.attempt = 0;
+                    if self.hidden {
+                        effects.push(send(Pause { paused: true }.into()));
+                    }
+                }
+                effects.push(Effect::Deliver(delivery));
+                effects
+            }
+            Err(error) => {
+                self.feed.forget();
+                let mut effects = vec![Effect::Undecodable(error), Effect::CloseSocket];
+                effects.extend(self.wait(Trouble::Undecodable, now_ms, random));
+                return effects;
+            }
+        };
+        if let Some(bytes) = self.acknowledger.take(bytes.len() as u64, now_ms) {
+            effects.push(send(Acknowledge { bytes }.into()));
+        }
+        effects
+    }
+
+    fn bye(&mut self, bye: Bye, now_ms: u64, random: f64) -> Vec<Effect> {
+        let mut effects = vec![
+            Effect::Deliver(Delivery::Bye(bye.clone())),
+            Effect::CloseSocket,
+        ];
+        match (&*bye.reason, bye.retry_after_ms) {
+            ("session-ended", _) => effects.extend(self.ask()),
+            ("version", _) => effects.extend(self.ask()),
+            (_, Some(retry_after_ms)) => {
+                self.retry_after_ms = Some(retry_after_ms);
+                effects.extend(self.wait(Trouble::Goodbye, now_ms, random));
+            }
+            // A server that goes away says so without a time; a new one may come to its address.
+            ("going-away", None) => effects.extend(self.wait(Trouble::Goodbye, now_ms, random)),
+            (reason, None) => {
+                self.state = State::Ended {
+                    reason: reason.to_owned(),
+                };
+            }
+        }
+        effects
+    }
+
+    fn closed(&mut self, now_ms: u64, random: f64) -> Vec<Effect> {
+        match self.state {
+            State::Opening | State::Live => self.wait(Trouble::Unreachable, now_ms, random),
+            _ => Vec::new(),
+        }
+    }
+
+    fn timer(&mut self, now_ms: u64, random: f64) -> Vec<Effect> {
+        match self.state {
+            State::Waiting { until_ms } if now_ms >= until_ms => self.ask(),
+            State::Live | State::Opening if now_ms >= self.heard_ms + DEAD_AFTER_MS => {
+                let mut effects = vec![Effect::CloseSocket];
+                effects.extend(self.wait(Trouble::Silent, now_ms, random));
+                effects
+            }
+            State::Live => self
+                .acknowledger
+                .due(now_ms)
+                .map(|bytes| send(Acknowledge { bytes }.into()))
+                .into_iter()
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn poke(&mut self) -> Vec<Effect> {
+        match self.state {
+            State::Waiting { .. } | State::Locked(_) | State::Ended { .. } => self.ask(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn hide(&mut self, hidden: bool) -> Vec<Effect> {
+        if self.hidden == hidden {
+            return Vec::new();
+        }
+        self.hidden = hidden;
+        match self.state {
+            State::Live => vec![send(Pause { paused: hidden }.into())],
+            _ if hidden => Vec::new(),
+            _ => self.poke(),
+        }
+    }
+
+    fn wait(&mut self, why: Trouble, now_ms: u64, random: f64) -> Vec<Effect> {
+        let since_ms = self.trouble.map_or(now_ms, |(since_ms, _)| since_ms);
+        self.trouble = Some((since_ms, why));
+        let delay_ms =
+            backoff::delay_ms(self.attempt, random).max(self.retry_after_ms.take().unwrap_or(0));
+        self.attempt += 1;
+        self.state = State::Waiting {
+            until_ms: now_ms + delay_ms,
+        };
+        Vec::new()
+    }
+}
+
+fn send(message: ClientMessage) -> Effect {
+    Effect::Send(encode_client(&message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::feed::tests::Server;
+    use super::*;
+    use watchscope_model::wire::{decode_client, encode_server};
+
+    struct Page {
+        connection: Connection,
+        now_ms: u64,
+    }
+
+    impl Page {
+        fn new() -> Self {
+            Self {
+                connection: Connection::default(),
+                now_ms: 1_000,
+            }
+        }
+
+        fn step(&mut self, input: Input<'_>) -> Vec<String> {
+            self.connection
+                .step(input, self.now_ms, 1.0)
+                .iter()
+                .map(told)
+                .collect()
+        }
+
+        fn session(&mut self, session: bool) -> Vec<String> {
+            self.step(Input::Session(Some(status(session))))
+        }
+
+        fn connected(server: &Server) -> Self {
+            let mut page = Self::new();
+            page.step(Input::Link(None));
+            page.session(true);
+            page.step(Input::Opened);
+            page.step(Input::Message(&server.welcome(false)));
+            page.step(Input::Message(&server.snapshot()));
+            page
+        }
+    }
+
+    fn told(effect: &Effect) -> String {
+        match effect {
+            Effect::Send(bytes) => match decode_client(bytes).unwrap().unwrap() {
+                ClientMessage::Hello(hello) => {
+                    format!("hello last={:?}", hello.last.map(|last| last.0))
+                }
+                ClientMessage::Acknowledge(acknowledge) => {
+                    format!("acknowledge {}", acknowledge.bytes)
+                }
+                ClientMessage::Pause(pause) => format!("pause {}", pause.paused),
+                ClientMessage::Backfill(backfill) => format!("backfill {}", backfill.before),
+                other => format!("{other:?}"),
+            },
+            Effect::Deliver(delivery) => {
+                let text = format!("{delivery:?}");
+                text.split(['(', ' ']).next().unwrap().to_owned()
+            }
+            Effect::Undecodable(error) => format!("undecodable: {error}"),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn status(session: bool) -> SessionStatus {
+        SessionStatus {
+            product: "watchscope".into(),
+            protocol: PROTOCOL_VERSION,
+            instance: "i".into(),
+            session,
+        }
+    }
+
+    #[test]
+    fn a_link_is_exchanged_for_a_session_and_other_tabs_hear_of_it() {
+        let mut page = Page::new();
+        assert_eq!(page.step(Input::Link(Some("s".into()))), ["AskSession"]);
+        assert_eq!(page.session(false), ["Exchange(\"s\")"]);
+        assert_eq!(
+            page.step(Input::Exchanged(Some(204))),
+            ["TellTabs", "OpenSocket"]
+        );
+        assert_eq!(page.step(Input::Opened), ["hello last=None"]);
+        let server = Server::new();
+        assert_eq!(
+            page.step(Input::Message(&server.welcome(false))),
+            ["Welcome"]
+        );
+        assert_eq!(page.connection.status(), Status::Live);
+    }
+
+    #[test]
+    fn a_spent_link_is_told_unless_there_is_a_session_anyway() {
+        let mut page = Page::new();
+        page.step(Input::Link(Some("s".into())));
+        page.session(true);
+        assert_eq!(page.step(Input::Exchanged(Some(401))), ["OpenSocket"]);
+
+        let mut page = Page::new();
+        page.step(Input::Link(Some("s".into())));
+        page.session(false);
+        assert!(page.step(Input::Exchanged(Some(401))).is_empty());
+        assert_eq!(page.connection.status(), Status::Locked(Lock::LinkSpent));
+        assert_eq!(page.step(Input::Link(Some("t".into()))), ["AskSession"]);
+        assert_eq!(page.session(false), ["Exchange(\"t\")"]);
+    }
+
+    #[test]
+    fn after_a_restart_the_session_is_over_until_another_tab_has_one() {
+        let server = Server::new();
+        let mut page = Page::connected(&server);
+        page.step(Input::Closed);
+        page.now_ms += 500;
+        assert_eq!(page.step(Input::Timer), ["AskSession"]);
+        assert!(page.session(false).is_empty());
+        assert_eq!(page.connection.status(), Status::Locked(Lock::SessionOver));
+        assert_eq!(page.connection.wake_ms(), None);
+        assert_eq!(page.step(Input::Poke), ["AskSession"]);
+        assert_eq!(page.session(true), ["OpenSocket"]);
+    }
+
+    #[test]
+    fn a_lost_connection_is_tried_again_ever_later_and_resumed_from_the_last_record() {
+        let mut server = Server::new();
+        let mut page = Page::connected(&server);
+        page.step(Input::Message(&server.segment(5)));
+        page.step(Input::Closed);
+        let mut waits = Vec::new();
+        for _ in 0..7 {
+            let Status::NotConnected {
+                since_ms: 1_000,
+                next_try_ms: Some(next),
+                ..
+            } = page.connection.status()
+            else {
+                panic!("{:?}", page.connection.status())
+            };
+            waits.push(next - page.now_ms);
+            page.now_ms = next;
+            assert_eq!(page.step(Input::Timer), ["AskSession"]);
+            page.step(Input::Session(None));
+        }
+        assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
+        assert_eq!(page.step(Input::TryNow), ["AskSession"]);
+        page.session(true);
+        assert_eq!(page.step(Input::Opened), ["hello last=Some(5)"]);
+        page.step(Input::Message(&server.welcome(true)));
+        assert_eq!(page.step(Input::Message(&server.segment(1))), ["Records"]);
+        page.step(Input::Closed);
+        assert_eq!(page.connection.wake_ms(), Some(page.now_ms + 500));
+    }
+
+    #[test]
+    fn a_silent_connection_is_dead_after_45_seconds() {
+        let server = Server::new();
+        let mut page = Page::connected(&server);
+        page.now_ms += 250;
+        assert_eq!(page.step(Input::Timer).len(), 1);
+        assert_eq!(page.connection.wake_ms(), Some(46_000));
+        page.now_ms = 46_000;
+        assert_eq!(page.step(Input::Timer), ["CloseSocket"]);
+        assert!(matches!(
+            page.connection.status(),
+            Status::NotConnected {
+                why: Trouble::Silent,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_the_next_connection_starts_from_a_snapshot() {
+        let server = Server::new();
+        let mut page = Page::connected(&server);
+        assert_eq!(
+            page.step(Input::Message(&[2, 9, 1])),
+            [
+                "undecodable: the data ends early: 8 more bytes are needed at byte 2",
+                "CloseSocket"
+            ]
+        );
+        page.now_ms += 500;
+        page.step(Input::Timer);
+        page.session(true);
+        assert_eq!(page.step(Input::Opened), ["hello last=None"]);
+    }
+
+    #[test]
+    fn a_hidden_tab_pauses_and_a_shown_one_goes_on() {
+        let server = Server::new();
+        let mut page = Page::connected(&server);
+        assert_eq!(page.step(Input::Hidden(true)), ["pause true"]);
+        assert!(page.step(Input::Hidden(true)).is_empty());
+        assert_eq!(page.step(Input::Hidden(false)), ["pause false"]);
+    }
+
+    #[test]
+    fn another_protocol_version_ends_in_a_reload_and_no_further_try() {
+        let mut page = Page::new();
+        page.step(Input::Link(None));
+        let mut other = status(true);
+        other.protocol = 99;
+        assert!(page.step(Input::Session(Some(other))).is_empty());
+        assert_eq!(
+            page.connection.status(),
+            Status::OtherVersion { theirs: 99 }
+        );
+        assert!(page.step(Input::Poke).is_empty());
+    }
+
+    #[test]
+    fn a_goodbye_is_obeyed_its_wait_and_its_end() {
+        let bye = |reason: &str, retry_after_ms| {
+            let bye = Bye {
+                reason: reason.into(),
+                retry_after_ms,
+            };
+            encode_server(&bye.into(), &[])
+        };
+        let server = Server::new();
+        let mut page = Page::connected(&server);
+        page.step(Input::Message(&bye("too-slow", Some(20_000))));
+        assert_eq!(page.connection.wake_ms(), Some(21_000));
+        let mut page = Page::connected(&server);
+        assert_eq!(
+            page.step(Input::Message(&bye("session-ended", None))),
+            ["Bye", "CloseSocket", "AskSession"]
+        );
+        let mut page = Page::connected(&server);
+        page.step(Input::Message(&bye("banned", None)));
+        assert_eq!(page.connection.wake_ms(), None);
+        assert_eq!(
+            page.connection.status(),
+            Status::Ended {
+                reason: "banned".into()
+            }
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! From the server's messages to what the store takes, and back: everything between the socket and the picture.
+//!
+//! ```text
+//!   fetch, socket, timers ─► Connection ─► effects: ask, exchange, open, send …
+//!                                └► Feed ─► deliveries: head, records, chapter …  ─► store
+//!   what the view shows  ─► Backfill ─► the next chapter to ask for
+//! ```
+//!
+//! Plain machines without a clock or a browser, so that the host tests them; the page carries out their effects.
+
+pub mod acknowledge;
+pub mod backfill;
+pub mod backoff;
+pub mod connection;
+pub mod feed;
+pub mod link;
