@@ -1,4 +1,13 @@
 // Starts the page; a file of its own because the content security policy allows no inline script.
 import init from "./{{frontend.js}}";
 
-await init({ module_or_path: new URL("./{{frontend_bg.wasm}}", import.meta.url) });
+try {
+  await init({ module_or_path: new URL("./{{frontend_bg.wasm}}", import.meta.url) });
+} catch (error) {
+  const words = document.createElement("p");
+  words.className = "plain";
+  words.setAttribute("role", "alert");
+  words.textContent = `The page did not start: ${error}. Reload; a browser of the last two years is needed.`;
+  document.body.append(words);
+  throw error;
+}

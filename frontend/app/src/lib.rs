@@ -11,4 +11,9 @@
 
 pub mod body;
 pub mod input;
+#[cfg(target_arch = "wasm32")]
+pub mod page;
+#[cfg(target_arch = "wasm32")]
+pub mod painter;
 pub mod source;
+pub mod summary;

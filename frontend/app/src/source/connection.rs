@@ -8,10 +8,10 @@
 //!   └─ "Try now", timer                                  another protocol version ──► Halted
 //! ```
 
-use watchscope_model::codec::DecodeError;
 use watchscope_model::id::{EpochId, LogId, Seq};
 use watchscope_model::wire::{
-    Acknowledge, Backfill, Bye, ClientMessage, Command, PROTOCOL_VERSION, Pause, encode_client,
+    Acknowledge, Backfill, Bye, ClientMessage, Command, Hello, PROTOCOL_VERSION, Pause,
+    encode_client,
 };
 
 use super::acknowledge::Acknowledger;
@@ -34,6 +34,9 @@ pub struct SessionStatus {
     pub session: bool,
 }
 
+/// A place in a log: the last record held.
+pub type Position = (LogId, EpochId, Seq);
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input<'a> {
@@ -43,8 +46,10 @@ pub enum Input<'a> {
     Session(Option<SessionStatus>),
     /// `POST session` was answered with this status; `None` if nobody answered.
     Exchanged(Option<u16>),
-    /// The socket is open.
-    Opened,
+    /// The socket is open; the store can go on after this record.
+    Opened(Option<Position>),
+    /// What was delivered could not be read, in a sentence.
+    Undecodable(String),
     /// A message came.
     Message(&'a [u8]),
     /// The socket is closed, or could not be opened.
@@ -76,8 +81,8 @@ pub enum Effect {
     Send(Vec<u8>),
     /// Hand this to the store and the panels.
     Deliver(Delivery),
-    /// Tell the person that what the server sent could not be read.
-    Undecodable(DecodeError),
+    /// Tell the person that what the server sent could not be read, and why.
+    TellUndecodable(String),
 }
 
 /// What the person should know about the way to the server.
@@ -163,6 +168,8 @@ pub struct Connection {
     trouble: Option<(u64, Trouble)>,
     retry_after_ms: Option<u64>,
     commands: u64,
+    /// What was held could not be gone on from: start from a snapshot.
+    fresh: bool,
 }
 
 impl Default for Connection {
@@ -179,6 +186,7 @@ impl Default for Connection {
             trouble: None,
             retry_after_ms: None,
             commands: 0,
+            fresh: false,
         }
     }
 }
@@ -190,7 +198,8 @@ impl Connection {
             Input::Link(secret) => self.link(secret),
             Input::Session(answer) => self.session(answer, now_ms, random),
             Input::Exchanged(status) => self.exchanged(status, now_ms, random),
-            Input::Opened => self.opened(now_ms),
+            Input::Opened(position) => self.opened(position, now_ms),
+            Input::Undecodable(why) => self.undecodable(why, now_ms, random),
             Input::Message(bytes) => self.message(bytes, now_ms, random),
             Input::Closed => self.closed(now_ms, random),
             Input::Timer => self.timer(now_ms, random),
@@ -233,21 +242,10 @@ impl Connection {
         }
     }
 
-    /// The log and epoch being read.
-    #[must_use]
-    pub fn position(&self) -> Option<(&LogId, &EpochId)> {
-        self.feed.position()
-    }
-
     /// Asks for the chapter before a record; `None` while not connected.
     #[must_use]
-    pub fn backfill(&self, before: Seq) -> Option<Effect> {
-        let (log, epoch) = self.feed.position()?;
-        let message = Backfill {
-            log: log.clone(),
-            epoch: epoch.clone(),
-            before,
-        };
+    pub fn backfill(&self, (log, epoch, before): Position) -> Option<Effect> {
+        let message = Backfill { log, epoch, before };
         (self.state == State::Live).then(|| send(message.into()))
     }
 
@@ -359,16 +357,33 @@ impl Connection {
         self.state = State::Opening;
         self.heard_ms = now_ms;
         self.acknowledger = Acknowledger::default();
-        self.feed.reconnected();
+        self.feed = Feed::default();
         vec![Effect::OpenSocket]
     }
 
-    fn opened(&mut self, now_ms: u64) -> Vec<Effect> {
+    fn opened(&mut self, position: Option<Position>, now_ms: u64) -> Vec<Effect> {
         if self.state != State::Opening {
             return Vec::new();
         }
         self.heard_ms = now_ms;
-        vec![send(self.feed.hello().into())]
+        let position = position.filter(|_| !self.fresh);
+        let hello = Hello {
+            protocol: PROTOCOL_VERSION,
+            log: position.as_ref().map(|(log, ..)| log.clone()),
+            epoch: position.as_ref().map(|(_, epoch, _)| epoch.clone()),
+            last: position.map(|(.., last)| last),
+        };
+        vec![send(hello.into())]
+    }
+
+    fn undecodable(&mut self, why: String, now_ms: u64, random: f64) -> Vec<Effect> {
+        if !matches!(self.state, State::Opening | State::Live) {
+            return Vec::new();
+        }
+        self.fresh = true;
+        let mut effects = vec![Effect::TellUndecodable(why), Effect::CloseSocket];
+        effects.extend(self.wait(Trouble::Undecodable, now_ms, random));
+        effects
     }
 
     fn message(&mut self, bytes: &[u8], now_ms: u64, random: f64) -> Vec<Effect> {
@@ -391,6 +406,7 @@ impl Connection {
                     self.state = State::Live;
                     self.trouble = None;
                     self.attempt = 0;
+                    self.fresh = false;
                     if self.hidden {
                         effects.push(send(Pause { paused: true }.into()));
                     }
@@ -398,12 +414,7 @@ impl Connection {
                 effects.push(Effect::Deliver(delivery));
                 effects
             }
-            Err(error) => {
-                self.feed.forget();
-                let mut effects = vec![Effect::Undecodable(error), Effect::CloseSocket];
-                effects.extend(self.wait(Trouble::Undecodable, now_ms, random));
-                return effects;
-            }
+            Err(error) => return self.undecodable(error.to_string(), now_ms, random),
         };
         if let Some(bytes) = self.acknowledger.take(bytes.len() as u64, now_ms) {
             effects.push(send(Acknowledge { bytes }.into()));
@@ -497,9 +508,9 @@ fn send(message: ClientMessage) -> Effect {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feed::tests::Server;
     use super::*;
-    use watchscope_model::wire::{decode_client, encode_server};
+    use watchscope_model::Time;
+    use watchscope_model::wire::{Segment, Welcome, decode_client, encode_server};
 
     struct Page {
         connection: Connection,
@@ -526,15 +537,37 @@ mod tests {
             self.step(Input::Session(Some(status(session))))
         }
 
-        fn connected(server: &Server) -> Self {
+        fn connected() -> Self {
             let mut page = Self::new();
             page.step(Input::Link(None));
             page.session(true);
-            page.step(Input::Opened);
-            page.step(Input::Message(&server.welcome(false)));
-            page.step(Input::Message(&server.snapshot()));
+            page.step(Input::Opened(None));
+            page.step(Input::Message(&welcome()));
             page
         }
+    }
+
+    fn welcome() -> Vec<u8> {
+        let welcome = Welcome {
+            protocol: PROTOCOL_VERSION,
+            log: "l".into(),
+            epoch: "e".into(),
+            first: Seq(1),
+            head: Seq(1),
+            resumed: false,
+            at: Time(0),
+            version: "0".into(),
+            first_at: Time(0),
+        };
+        encode_server(&welcome.into(), &[])
+    }
+
+    fn segment() -> Vec<u8> {
+        encode_server(&Segment { log: "l".into() }.into(), &[b"frame"])
+    }
+
+    fn held(last: u64) -> Option<Position> {
+        Some(("l".into(), "e".into(), Seq(last)))
     }
 
     fn told(effect: &Effect) -> String {
@@ -554,7 +587,7 @@ mod tests {
                 let text = format!("{delivery:?}");
                 text.split(['(', ' ']).next().unwrap().to_owned()
             }
-            Effect::Undecodable(error) => format!("undecodable: {error}"),
+            Effect::TellUndecodable(error) => format!("undecodable: {error}"),
             other => format!("{other:?}"),
         }
     }
@@ -577,12 +610,8 @@ mod tests {
             page.step(Input::Exchanged(Some(204))),
             ["TellTabs", "OpenSocket"]
         );
-        assert_eq!(page.step(Input::Opened), ["hello last=None"]);
-        let server = Server::new();
-        assert_eq!(
-            page.step(Input::Message(&server.welcome(false))),
-            ["Welcome"]
-        );
+        assert_eq!(page.step(Input::Opened(None)), ["hello last=None"]);
+        assert_eq!(page.step(Input::Message(&welcome())), ["Welcome"]);
         assert_eq!(page.connection.status(), Status::Live);
     }
 
@@ -604,8 +633,7 @@ mod tests {
 
     #[test]
     fn after_a_restart_the_session_is_over_until_another_tab_has_one() {
-        let server = Server::new();
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         page.step(Input::Closed);
         page.now_ms += 500;
         assert_eq!(page.step(Input::Timer), ["AskSession"]);
@@ -618,9 +646,7 @@ mod tests {
 
     #[test]
     fn a_lost_connection_is_tried_again_ever_later_and_resumed_from_the_last_record() {
-        let mut server = Server::new();
-        let mut page = Page::connected(&server);
-        page.step(Input::Message(&server.segment(5)));
+        let mut page = Page::connected();
         page.step(Input::Closed);
         let mut waits = Vec::new();
         for _ in 0..7 {
@@ -640,17 +666,16 @@ mod tests {
         assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
         assert_eq!(page.step(Input::TryNow), ["AskSession"]);
         page.session(true);
-        assert_eq!(page.step(Input::Opened), ["hello last=Some(5)"]);
-        page.step(Input::Message(&server.welcome(true)));
-        assert_eq!(page.step(Input::Message(&server.segment(1))), ["Records"]);
+        assert_eq!(page.step(Input::Opened(held(5))), ["hello last=Some(5)"]);
+        page.step(Input::Message(&welcome()));
+        assert_eq!(page.step(Input::Message(&segment())), ["Segment"]);
         page.step(Input::Closed);
         assert_eq!(page.connection.wake_ms(), Some(page.now_ms + 500));
     }
 
     #[test]
     fn a_silent_connection_is_dead_after_45_seconds() {
-        let server = Server::new();
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         page.now_ms += 250;
         assert_eq!(page.step(Input::Timer).len(), 1);
         assert_eq!(page.connection.wake_ms(), Some(46_000));
@@ -667,8 +692,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told_and_the_next_connection_starts_from_a_snapshot() {
-        let server = Server::new();
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         assert_eq!(
             page.step(Input::Message(&[2, 9, 1])),
             [
@@ -679,13 +703,17 @@ mod tests {
         page.now_ms += 500;
         page.step(Input::Timer);
         page.session(true);
-        assert_eq!(page.step(Input::Opened), ["hello last=None"]);
+        assert_eq!(page.step(Input::Opened(held(5))), ["hello last=None"]);
+        page.step(Input::Message(&welcome()));
+        assert_eq!(
+            page.step(Input::Undecodable("a frame".into())),
+            ["undecodable: a frame", "CloseSocket"]
+        );
     }
 
     #[test]
     fn a_hidden_tab_pauses_and_a_shown_one_goes_on() {
-        let server = Server::new();
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         assert_eq!(page.step(Input::Hidden(true)), ["pause true"]);
         assert!(page.step(Input::Hidden(true)).is_empty());
         assert_eq!(page.step(Input::Hidden(false)), ["pause false"]);
@@ -714,16 +742,15 @@ mod tests {
             };
             encode_server(&bye.into(), &[])
         };
-        let server = Server::new();
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         page.step(Input::Message(&bye("too-slow", Some(20_000))));
         assert_eq!(page.connection.wake_ms(), Some(21_000));
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         assert_eq!(
             page.step(Input::Message(&bye("session-ended", None))),
             ["Bye", "CloseSocket", "AskSession"]
         );
-        let mut page = Page::connected(&server);
+        let mut page = Page::connected();
         page.step(Input::Message(&bye("banned", None)));
         assert_eq!(page.connection.wake_ms(), None);
         assert_eq!(

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   fetch, socket, timers ─► Connection ─► effects: ask, exchange, open, send …
-//!                                └► Feed ─► deliveries: head, records, chapter …  ─► store
-//!   what the view shows  ─► Backfill ─► the next chapter to ask for
+//!                                └► Feed ─► deliveries: head, segment, chapter …  ─► store
+//!   what the store lacks ─► Backfill ─► the next chapter to ask for
 //! ```
 //!
 //! Plain machines without a clock or a browser, so that the host tests them; the page carries out their effects.
@@ -11,6 +11,7 @@
 pub mod acknowledge;
 pub mod backfill;
 pub mod backoff;
+pub mod clock;
 pub mod connection;
 pub mod feed;
 pub mod link;

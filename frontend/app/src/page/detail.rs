@@ -1,0 +1,213 @@
+//! The panel below: what is selected, in words, as an object, as a request.
+
+use leptos::prelude::*;
+use watchscope_timeline::words::Description;
+
+use super::engine::Handle;
+use super::panels::{Detail, ObjectPane, Panels, Tab};
+use super::way::Body;
+use crate::body::json;
+
+/// Longer bodies are shown up to here; the rest is counted.
+const MAX_LINES: usize = 5_000;
+
+/// The panel; nothing while nothing is selected.
+#[component]
+pub(super) fn DetailPanel(panels: Panels, handle: Handle) -> impl IntoView {
+    move || {
+        panels
+            .detail
+            .get()
+            .map(|detail| view! { <Panel detail handle/> })
+    }
+}
+
+#[component]
+fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
+    let told = detail.told.clone();
+    let tabs: Vec<(Tab, &'static str)> = [
+        (Tab::Event, "Event", true),
+        (Tab::Object, "Object", detail.object.is_some()),
+        (Tab::Request, "Request", !told.request.is_empty()),
+    ]
+    .into_iter()
+    .filter(|&(_, _, shown)| shown)
+    .map(|(tab, name, _)| (tab, name))
+    .collect();
+    let current = detail.tab;
+    let count = tabs.len();
+    let order: Vec<Tab> = tabs.iter().map(|&(tab, _)| tab).collect();
+    let body = match current {
+        Tab::Event => view! { <EventTab told=told.clone()/> }.into_any(),
+        Tab::Object => detail
+            .object
+            .clone()
+            .map(|pane| view! { <ObjectTab pane manager=field(&told, "manager")/> })
+            .into_any(),
+        Tab::Request => view! {
+            <div class="columns"><div><h3>"The request that brought it"</h3><Facts facts=told.request.clone()/></div></div>
+        }
+        .into_any(),
+    };
+    view! {
+        <section class="detail" aria-label="Detail">
+            <div
+                class="detail-grip"
+                role="separator"
+                aria-orientation="horizontal"
+                aria-label="Height of the detail panel"
+                tabindex="0"
+                on:pointerdown=move |event| handle.grip_detail(&event)
+                on:keydown=move |event| {
+                    let step = match event.key().as_str() {
+                        "ArrowUp" => 24.0,
+                        "ArrowDown" => -24.0,
+                        _ => return,
+                    };
+                    event.prevent_default();
+                    event.stop_propagation();
+                    handle.heighten_detail(step);
+                }
+            ></div>
+            <div class="detail-head">
+                <h2>{told.lane.clone()}</h2>
+                <span class="what">{told.time.clone()}</span>
+                <div class="tabs" role="tablist">
+                    {tabs.into_iter().map(|(tab, name)| {
+                        let order = order.clone();
+                        view! {
+                            <button
+                                class="tab"
+                                role="tab"
+                                aria-selected=(tab == current).to_string()
+                                tabindex=if tab == current { "0" } else { "-1" }
+                                on:click=move |_| handle.show_tab(tab)
+                                on:keydown=move |event| {
+                                    let step = match event.key().as_str() {
+                                        "ArrowRight" => 1,
+                                        "ArrowLeft" => count - 1,
+                                        _ => return,
+                                    };
+                                    event.prevent_default();
+                                    event.stop_propagation();
+                                    let at = order.iter().position(|&other| other == current).unwrap_or(0);
+                                    handle.show_tab(order[(at + step) % count]);
+                                    handle.focus_tab();
+                                }
+                            >
+                                {name}
+                            </button>
+                        }
+                    }).collect_view()}
+                </div>
+                <button class="close" aria-label="Close" on:click=move |_| handle.close_detail()>"×"</button>
+            </div>
+            <div class="detail-body" role="tabpanel" tabindex="0">{body}</div>
+        </section>
+    }
+}
+
+#[component]
+fn EventTab(told: Description) -> impl IntoView {
+    view! {
+        <div class="columns">
+            <div><h3>"What happened"</h3><p class="prose">{told.what}</p></div>
+            <div><h3>"Fields"</h3><Facts facts=told.fields/></div>
+        </div>
+    }
+}
+
+/// The value of a field, if it has one.
+fn field(told: &Description, name: &str) -> Option<String> {
+    told.fields
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| value.clone())
+}
+
+#[component]
+fn Facts(facts: Vec<(&'static str, String)>) -> impl IntoView {
+    view! {
+        <table class="facts"><tbody>
+            {facts.into_iter().map(|(name, value)| view! {
+                <tr><th scope="row">{name}</th><td>{value}</td></tr>
+            }).collect_view()}
+        </tbody></table>
+    }
+}
+
+#[component]
+fn ObjectTab(pane: ObjectPane, manager: Option<String>) -> impl IntoView {
+    let written = manager.map_or_else(
+        || "Who wrote it is not known: the newest entries of managedFields disagree, or there are none.".to_owned(),
+        |manager| format!("Written by {manager}."),
+    );
+    let body = match &pane.body {
+        None => view! { <p class="prose soft">"Fetching the object."</p> }.into_any(),
+        Some(Body::Text(text)) => view! { <Json text=text.clone()/> }.into_any(),
+        Some(Body::Gone) => view! {
+            <p class="prose">"410: this body was dropped to stay within the body budget. Its record stays; --memory raises the budget."</p>
+        }
+        .into_any(),
+        Some(Body::None) => view! {
+            <p class="prose">"404: this record carries no body, as with --metadata-only or an inferred delete."</p>
+        }
+        .into_any(),
+        Some(Body::Failed(status)) => view! {
+            <p class="prose">{match status {
+                Some(status) => format!("The body could not be fetched: status {status}. Select it again to retry."),
+                None => "The body could not be fetched: watchscope did not answer. Select it again to retry.".to_owned(),
+            }}</p>
+        }
+        .into_any(),
+    };
+    let difference = match (&pane.before, &pane.difference) {
+        (None, _) => view! { <p class="prose soft">"There is no version before this one in what the page has loaded."</p> }.into_any(),
+        (Some(_), None) => view! { <p class="prose soft">"Fetching the version before."</p> }.into_any(),
+        (Some(_), Some(Err(words))) => view! { <p class="prose">{words.clone()}</p> }.into_any(),
+        (Some(_), Some(Ok(found))) if found.is_empty() => {
+            view! { <p class="prose">"Nothing differs."</p> }.into_any()
+        }
+        (Some(_), Some(Ok(found))) => view! {
+            <table class="difference">
+                <thead><tr><th scope="col">"Path"</th><th scope="col">"Before"</th><th scope="col">"After"</th></tr></thead>
+                <tbody>
+                    {found.iter().map(|difference| view! {
+                        <tr class:bookkeeping=difference.bookkeeping>
+                            <td>{difference.path.clone()}</td>
+                            <td class="before">{difference.before.clone().unwrap_or_else(|| "–".to_owned())}</td>
+                            <td class="after">{difference.after.clone().unwrap_or_else(|| "–".to_owned())}</td>
+                        </tr>
+                    }).collect_view()}
+                </tbody>
+            </table>
+        }
+        .into_any(),
+    };
+    view! {
+        <div class="columns">
+            <div>
+                <h3>"Who"</h3>
+                <p class="prose">{written}</p>
+                <h3>"Difference to the version before"</h3>
+                {difference}
+            </div>
+            <div><h3>"Object, redacted"</h3>{body}</div>
+        </div>
+    }
+}
+
+#[component]
+fn Json(text: String) -> impl IntoView {
+    let Some(value) = json::parse(&text) else {
+        // Not ours to repair: shown as it came.
+        return view! { <pre class="json">{text}</pre> }.into_any();
+    };
+    let mut lines = json::lines(&value);
+    if lines.len() > MAX_LINES {
+        let more = lines.len() - MAX_LINES;
+        lines.truncate(MAX_LINES);
+        lines.push(format!("… {more} more lines"));
+    }
+    view! { <pre class="json">{lines.join("\n")}</pre> }.into_any()
+}

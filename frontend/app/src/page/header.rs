@@ -1,0 +1,242 @@
+//! The bar on top: what is watched, how it is, and the controls.
+
+use leptos::prelude::*;
+use watchscope_model::wire::PROTOCOL_VERSION;
+
+use super::engine::Handle;
+use super::panels::{Panels, ThemeChoice};
+use crate::input::keys::Action;
+use crate::source::connection::{Lock, Status, Trouble};
+
+/// The header.
+#[component]
+pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let summary = panels.summary;
+    let cluster = move || summary.with(|summary| summary.cluster.clone());
+    let version = move || summary.with(|summary| summary.version.clone());
+    let namespaces = move || summary.with(|summary| summary.namespaces.clone());
+    let following = panels.following;
+    let field = NodeRef::<leptos::html::Input>::new();
+    handle.set_filter_field(field);
+    view! {
+        <header class="header" class:open=move || open.get()>
+            <h1 class="mark">"watchscope"</h1>
+            <span class="control cluster" class:unseen=move || cluster().is_empty()>
+                <span class="wide">"cluster"</span> <b>{cluster}</b> <span class="wide">{version}</span>
+            </span>
+            <span class="control wide" class:unseen=move || namespaces().is_empty()>
+                "namespace " <b>{namespaces}</b>
+            </span>
+            <button
+                class="control follow"
+                aria-pressed=move || following.get().to_string()
+                aria-keyshortcuts="Space"
+                on:click=move |_| handle.act(Action::TogglePause)
+            >
+                <span class="dot" aria-hidden="true"></span>
+                {move || if following.get() { "Following" } else { "Paused" }}
+                <kbd aria-hidden="true">"Space"</kbd>
+            </button>
+            <span class="now-words" data-part="words">{move || summary.with(|summary| summary.words.clone())}</span>
+            <nav class="problems" aria-label="What is wrong now">
+                <For
+                    each=move || panels.problems.get()
+                    key=|problem| problem.words.clone()
+                    children=move |problem| {
+                        let watch = problem.watch.clone();
+                        view! {
+                            <button
+                                class=format!("problem {}", problem.ink.name())
+                                on:click=move |_| handle.show_watch(watch.as_ref())
+                            >
+                                {problem.words.clone()}
+                            </button>
+                        }
+                    }
+                />
+            </nav>
+            <span class="space"></span>
+            <label class="filter">
+                <span class="unseen">"Filter lanes by name"</span>
+                <input
+                    type="search"
+                    placeholder="Filter lanes"
+                    autocomplete="off"
+                    spellcheck="false"
+                    node_ref=field
+                    prop:value=move || panels.filter.get()
+                    on:input:target=move |event| handle.filter(event.target().value())
+                    on:keydown=move |event| {
+                        match event.key().as_str() {
+                            "Escape" => {
+                                handle.filter(String::new());
+                                handle.focus_chart();
+                            }
+                            "Enter" => handle.focus_chart(),
+                            _ => return,
+                        }
+                        event.stop_propagation();
+                    }
+                />
+                <kbd aria-hidden="true">"/"</kbd>
+            </label>
+            <button class="control wide optional" on:click=move |_| handle.save_picture()>"Save picture"</button>
+            <ThemeButton panels handle/>
+            <button
+                class="control wide"
+                aria-label="Keys and glyphs"
+                aria-expanded=move || panels.help.get().to_string()
+                on:click=move |_| handle.act(Action::Help)
+            >
+                "?"
+            </button>
+            <button
+                class="control menu"
+                aria-label="Menu"
+                aria-expanded=move || open.get().to_string()
+                on:click=move |_| open.update(|open| *open = !*open)
+            >
+                "☰"
+            </button>
+        </header>
+    }
+}
+
+#[component]
+fn ThemeButton(panels: Panels, handle: Handle) -> impl IntoView {
+    let next = move || match panels.theme.get() {
+        ThemeChoice::System => ThemeChoice::Dark,
+        ThemeChoice::Dark => ThemeChoice::Light,
+        ThemeChoice::Light => ThemeChoice::System,
+    };
+    view! {
+        <button
+            class="control wide"
+            title="Colours: dark, light, or as the system"
+            aria-label=move || format!("Colours: {}. Switch to {}", panels.theme.get().word(), next().word())
+            on:click=move |_| handle.set_theme(next())
+        >
+            {move || match panels.theme.get() {
+                ThemeChoice::System => "Auto",
+                ThemeChoice::Dark => "Dark",
+                ThemeChoice::Light => "Light",
+            }}
+        </button>
+    }
+}
+
+/// The bar that tells of trouble between the browser and watchscope; trouble with the cluster is in the lanes.
+#[component]
+pub(super) fn Banner(panels: Panels, handle: Handle) -> impl IntoView {
+    let way = panels.way;
+    let body = move || {
+        match way.get() {
+        Status::Live | Status::Connecting => None,
+        Status::NotConnected {
+            since_ms,
+            next_try_ms,
+            why,
+        } => Some(
+            view! { <NotConnected panels handle since_ms next_try_ms why/> }.into_any(),
+        ),
+        Status::Locked(lock) => Some(view! { <Locked handle lock/> }.into_any()),
+        Status::OtherVersion { theirs } => Some(
+            view! {
+                <p>{format!(
+                    "This page speaks version {PROTOCOL_VERSION} of the protocol, the server version {theirs}."
+                )}</p>
+                <button on:click=move |_| handle.reload()>"Reload"</button>
+            }
+            .into_any(),
+        ),
+        Status::Ended { reason } => Some(
+            view! {
+                <p>{format!("The server ended the connection ({reason}).")}</p>
+                <button on:click=move |_| handle.try_now()>"Connect again"</button>
+            }
+            .into_any(),
+        ),
+    }
+    };
+    view! {
+        <div>
+            {move || body().map(|body| view! { <div class="banner" role="status" data-part="banner">{body}</div> })}
+            {move || panels.trouble.get().map(|trouble| view! {
+                <div class="banner" role="status" data-part="trouble">
+                    <p>{trouble}</p>
+                    <button on:click=move |_| panels.trouble.set(None)>"Dismiss"</button>
+                </div>
+            })}
+        </div>
+    }
+}
+
+#[component]
+fn NotConnected(
+    panels: Panels,
+    handle: Handle,
+    since_ms: u64,
+    next_try_ms: Option<u64>,
+    why: Trouble,
+) -> impl IntoView {
+    let since = handle.clock(since_ms);
+    let cause = match why {
+        Trouble::Unreachable => "",
+        Trouble::OtherProgram => " Another program answers at this address.",
+        Trouble::Silent => " Nothing came for 45 s.",
+        Trouble::Undecodable => " What came could not be read.",
+        Trouble::Goodbye => " It said goodbye.",
+    };
+    let next = move || match next_try_ms {
+        Some(next_ms) => {
+            let left_ms = next_ms.saturating_sub(panels.now_ms.get());
+            format!(" Next try in {} s.", left_ms.div_ceil(1_000))
+        }
+        None => " Trying now.".to_owned(),
+    };
+    view! {
+        // A screen reader hears the first sentence once, not every second of the countdown.
+        <p>{format!("Not connected to watchscope since {since}.{cause}")}<span aria-hidden="true">{next}</span></p>
+        <button on:click=move |_| handle.try_now()>"Try now"</button>
+    }
+}
+
+#[component]
+fn Locked(handle: Handle, lock: Lock) -> impl IntoView {
+    let (words, advice) = match lock {
+        Lock::NoLink => (
+            "This page needs a link.",
+            "watchscope printed one when it started; Enter in its terminal, or `watchscope token`, prints another.",
+        ),
+        Lock::LinkSpent => (
+            "This link is spent: each is good for one browser, within 10 minutes.",
+            "Enter in watchscope's terminal, or `watchscope token`, prints another.",
+        ),
+        Lock::SessionOver => (
+            "The session is over: watchscope was restarted, or its sessions were revoked.",
+            "The picture stays. Open a new link in any tab of this browser, or paste it here.",
+        ),
+    };
+    let pasted = RwSignal::new(String::new());
+    let refused = RwSignal::new(false);
+    view! {
+        <p><b>{words}</b>" "{advice}</p>
+        <form on:submit=move |event| {
+            event.prevent_default();
+            refused.set(!handle.paste_link(&pasted.get_untracked()));
+        }>
+            <input
+                type="text"
+                autocomplete="off"
+                spellcheck="false"
+                aria-label="Link"
+                placeholder="http://127.0.0.1:8080/#t=…"
+                prop:value=move || pasted.get()
+                on:input:target=move |event| pasted.set(event.target().value())
+            />
+            <button type="submit">"Open"</button>
+            <span role="alert">{move || refused.get().then_some("That is no link: it has no #t=…")}</span>
+        </form>
+    }
+}

@@ -1,0 +1,198 @@
+//! What the engine publishes to the panels: plain data in signals, written at most four times a second.
+
+use leptos::prelude::*;
+use watchscope_timeline::words::{Description, Problem};
+use watchscope_timeline::{Glyph, LaneId, Token};
+
+use super::way::Body;
+use crate::body::diff::Difference;
+use crate::source::connection::Status;
+use crate::summary::Summary;
+
+/// All signals. Copied freely; each panel reads its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Panels {
+    pub(super) summary: RwSignal<Summary>,
+    /// What is wrong now, worst first.
+    pub(super) problems: RwSignal<Vec<Problem>>,
+    pub(super) following: RwSignal<bool>,
+    pub(super) status: RwSignal<StatusBar>,
+    pub(super) way: RwSignal<Status>,
+    /// The browser's clock, while a banner counts down.
+    pub(super) now_ms: RwSignal<u64>,
+    /// What could not be read, until the person dismisses it.
+    pub(super) trouble: RwSignal<Option<String>>,
+    pub(super) rows: RwSignal<Vec<TreeRow>>,
+    pub(super) empty: RwSignal<Option<Emptiness>>,
+    pub(super) tooltip: RwSignal<Option<Tooltip>>,
+    pub(super) detail: RwSignal<Option<Detail>>,
+    /// Records that came since the picture was paused.
+    pub(super) pill: RwSignal<Option<u64>>,
+    /// What the live region says.
+    pub(super) said: RwSignal<String>,
+    /// The focused lane in words.
+    pub(super) lane_text: RwSignal<String>,
+    pub(super) filter: RwSignal<String>,
+    pub(super) theme: RwSignal<ThemeChoice>,
+    pub(super) help: RwSignal<bool>,
+    pub(super) date: RwSignal<String>,
+}
+
+impl Panels {
+    pub(super) fn new(theme: ThemeChoice) -> Self {
+        Self {
+            summary: RwSignal::new(Summary::default()),
+            problems: RwSignal::new(Vec::new()),
+            following: RwSignal::new(true),
+            status: RwSignal::new(StatusBar::default()),
+            way: RwSignal::new(Status::Connecting),
+            now_ms: RwSignal::new(0),
+            trouble: RwSignal::new(None),
+            rows: RwSignal::new(Vec::new()),
+            empty: RwSignal::new(None),
+            tooltip: RwSignal::new(None),
+            detail: RwSignal::new(None),
+            pill: RwSignal::new(None),
+            said: RwSignal::new(String::new()),
+            lane_text: RwSignal::new(String::new()),
+            filter: RwSignal::new(String::new()),
+            theme: RwSignal::new(theme),
+            help: RwSignal::new(false),
+            date: RwSignal::new(String::new()),
+        }
+    }
+}
+
+impl Panels {
+    /// Tells of something that went wrong, until the person dismisses it.
+    pub(super) fn trouble_with(&self, words: impl Into<String>) {
+        self.trouble.set(Some(words.into()));
+    }
+}
+
+/// Writes a signal only if it says something else than before.
+pub(super) fn publish<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
+    if signal.with_untracked(|known| *known != value) {
+        signal.set(value);
+    }
+}
+
+/// Which theme the person wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ThemeChoice {
+    /// As the system.
+    #[default]
+    System,
+    Dark,
+    Light,
+}
+
+impl ThemeChoice {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Dark => "dark",
+            Self::Light => "light",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Self {
+        match word {
+            "dark" => Self::Dark,
+            "light" => Self::Light,
+            _ => Self::System,
+        }
+    }
+}
+
+/// The status bar's texts; an empty one is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StatusBar {
+    pub(super) left: Vec<String>,
+    pub(super) right: Vec<String>,
+}
+
+/// A row of the lane tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TreeRow {
+    pub(super) lane: LaneId,
+    /// The lane in words that stay the same: tests and links find it by them.
+    pub(super) key: String,
+    pub(super) is_watch: bool,
+    pub(super) indent_px: u8,
+    /// What stands before the name, quieter: the namespace of a watch.
+    pub(super) prefix: String,
+    pub(super) name: String,
+    pub(super) count: String,
+    pub(super) expanded: Option<bool>,
+    pub(super) top_px: i32,
+    pub(super) height_px: i32,
+    pub(super) mark: Option<(Glyph, Token)>,
+    pub(super) diverged: bool,
+    pub(super) selected: bool,
+    pub(super) focused: bool,
+}
+
+/// Why the lane area is empty, or says something besides its lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Emptiness {
+    /// One sentence, and one line of what to do.
+    pub(super) words: (String, String),
+    /// From the top of the picture, in px.
+    pub(super) top_px: i32,
+    /// What can be done with a button.
+    pub(super) remedy: Remedy,
+}
+
+/// What can be done about emptiness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Nothing here.
+    None,
+    /// Choose one of these contexts.
+    Contexts(Vec<String>),
+    /// Clear the filter.
+    ClearFilter,
+    /// Go to the oldest record kept.
+    GoToOldest,
+}
+
+/// What is under the pointer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tooltip {
+    pub(super) x_px: f64,
+    pub(super) y_px: f64,
+    /// Lane, time, what, and the key that opens it.
+    pub(super) lines: Vec<String>,
+}
+
+/// What is selected, told in full.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Detail {
+    /// Numbers the selections, so that a late answer does not land in a newer one.
+    pub(super) number: u64,
+    pub(super) told: Description,
+    pub(super) object: Option<ObjectPane>,
+    pub(super) tab: Tab,
+}
+
+/// The tabs of the detail panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tab {
+    Event,
+    Object,
+    Request,
+}
+
+/// The object of a change.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ObjectPane {
+    /// `EPOCH.SEQ` of the change.
+    pub(super) position: (String, u64),
+    /// The same of the version before, if the page knows it.
+    pub(super) before: Option<(String, u64)>,
+    /// Absent while it is being fetched.
+    pub(super) body: Option<Body>,
+    /// Absent while being fetched, or without a version before.
+    pub(super) difference: Option<Result<Vec<Difference>, String>>,
+}

@@ -1,0 +1,321 @@
+//! What is selected and hovered, and the detail that tells it: words at once, bodies as they come.
+
+use wasm_bindgen_futures::spawn_local;
+use watchscope_timeline::scene::{Area, Hit, Px, Target};
+use watchscope_timeline::words::{self, Description};
+use watchscope_timeline::{LaneId, RecordId, View};
+
+use super::engine::{Engine, Handle};
+use super::panels::{Detail, ObjectPane, Tab, Tooltip, publish};
+use super::picture::RULER_PX;
+use super::way::{self, Body};
+use crate::body::diff;
+
+/// What is selected.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Selection {
+    pub(super) lane: LaneId,
+    pub(super) target: Target,
+}
+
+impl Selection {
+    /// The record it is told by.
+    pub(super) fn record(&self) -> Option<RecordId> {
+        match self.target {
+            Target::Record(id) | Target::Stretch(_, id) => Some(id),
+            Target::Merged { last, .. } => Some(last),
+            Target::Lane => None,
+        }
+    }
+}
+
+impl Handle {
+    /// Closes the detail panel.
+    pub(super) fn close_detail(self) {
+        self.with(Engine::clear_selection);
+        self.focus_chart();
+    }
+
+    /// Shows another tab of the detail.
+    pub(super) fn show_tab(self, tab: Tab) {
+        self.with(|engine| engine.tab = tab);
+        self.update_detail(None, |detail| detail.tab = tab);
+    }
+
+    /// Gives the shown tab the focus, once it is drawn.
+    pub(super) fn focus_tab(self) {
+        leptos::prelude::request_animation_frame(move || {
+            let tab = self
+                .with(|engine| {
+                    engine
+                        .document
+                        .query_selector(".tab[aria-selected=true]")
+                        .ok()
+                        .flatten()
+                })
+                .flatten();
+            if let Some(tab) =
+                tab.and_then(|tab| wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(tab).ok())
+            {
+                let _ = tab.focus();
+            }
+        });
+    }
+
+    /// Changes the detail, unless another thing was selected since `number`.
+    fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail)) {
+        self.with(|engine| {
+            use leptos::prelude::Update as _;
+            engine.panels.detail.update(|detail| {
+                if let Some(detail) = detail
+                    && number.is_none_or(|number| number == detail.number)
+                {
+                    change(detail);
+                }
+            });
+        });
+    }
+}
+
+impl Engine {
+    pub(super) fn click(&mut self, x_px: f64, y_px: f64) {
+        let Some(hit) = self.hit(x_px, y_px).cloned() else {
+            self.clear_selection();
+            return;
+        };
+        self.focused = Some(hit.lane);
+        self.select(Selection {
+            lane: hit.lane,
+            target: hit.target,
+        });
+    }
+
+    fn hit(&self, x_px: f64, y_px: f64) -> Option<&Hit> {
+        if y_px < RULER_PX {
+            return None;
+        }
+        self.scene
+            .hit(Px::from_f64(x_px), Px::from_f64(y_px - RULER_PX))
+    }
+
+    /// Selects a lane: its last record in view, or the lane itself.
+    pub(super) fn select_lane(&mut self, lane: LaneId) {
+        let target = self
+            .store
+            .last_before(lane, self.view.right().min(self.now()))
+            .map_or(Target::Lane, Target::Record);
+        self.select(Selection { lane, target });
+    }
+
+    pub(super) fn clear_selection(&mut self) {
+        self.selection = None;
+        publish(self.panels.detail, None);
+        self.redraw();
+    }
+
+    /// The record before or after in the selected or focused lane.
+    pub(super) fn step_record(&mut self, forward: bool) {
+        let known = self
+            .selection
+            .as_ref()
+            .and_then(|selection| Some((selection.lane, selection.record()?)));
+        let next = match (known, self.focused) {
+            (Some((lane, id)), _) => self.store.neighbour(lane, id, forward).map(|id| (lane, id)),
+            (None, Some(lane)) => self
+                .store
+                .last_before(lane, self.view.right().min(self.now()))
+                .map(|id| (lane, id)),
+            (None, None) => None,
+        };
+        let Some((lane, id)) = next else {
+            self.say(
+                if forward {
+                    "No later record in this lane."
+                } else {
+                    "No earlier record in this lane is loaded."
+                }
+                .to_owned(),
+            );
+            return;
+        };
+        self.select(Selection {
+            lane,
+            target: Target::Record(id),
+        });
+        self.reveal(id);
+    }
+
+    /// Moves the view only if the record is not in it.
+    fn reveal(&mut self, id: RecordId) {
+        let Some(record) = self.store.record(id) else {
+            return;
+        };
+        let x_px = self.view.x_from_time(record.at);
+        if !(0.0..self.view.width_px).contains(&x_px) {
+            let view = self.view.pan(x_px - self.view.width_px / 2.0);
+            self.set_view(view);
+        }
+    }
+
+    /// Brings the selection into the middle; if it is there already, fits two minutes around it.
+    pub(super) fn focus_selection(&mut self) {
+        let Some(record) = self
+            .selection
+            .as_ref()
+            .and_then(Selection::record)
+            .and_then(|id| self.store.record(id))
+        else {
+            return;
+        };
+        let off = self.view.x_from_time(record.at) - self.view.width_px / 2.0;
+        let view = if off.abs() > 2.0 {
+            self.view.pan(off)
+        } else {
+            View::between(
+                record.at.plus_micros(-60_000_000),
+                record.at.plus_micros(60_000_000),
+                self.view.width_px,
+            )
+        };
+        self.set_view(view);
+        if let Some(lane) = self.selection.as_ref().map(|selection| selection.lane) {
+            self.focus_lane(lane);
+        }
+    }
+
+    fn select(&mut self, selection: Selection) {
+        self.selections += 1;
+        let told = self.tell(&selection);
+        self.say(told.spoken());
+        let object = self.object_pane(&told);
+        let tab = match self.tab {
+            Tab::Object if object.is_some() => Tab::Object,
+            Tab::Request if !told.request.is_empty() => Tab::Request,
+            _ => Tab::Event,
+        };
+        let number = self.selections;
+        publish(
+            self.panels.detail,
+            Some(Detail {
+                number,
+                told,
+                object: object.clone(),
+                tab,
+            }),
+        );
+        self.selection = Some(selection);
+        self.redraw();
+        if let Some(pane) = object {
+            fetch_bodies(self.handle, number, pane);
+        }
+    }
+
+    fn tell(&self, selection: &Selection) -> Description {
+        let hit = Hit {
+            area: Area::default(),
+            lane: selection.lane,
+            target: selection.target.clone(),
+            glyph: None,
+        };
+        words::describe(&self.store, &hit, self.now())
+    }
+
+    fn object_pane(&self, told: &Description) -> Option<ObjectPane> {
+        let position = |id: RecordId| Some((self.store.epoch_of(id)?.to_string(), id.seq.0));
+        Some(ObjectPane {
+            position: position(told.body?)?,
+            before: told.previous_body.and_then(position),
+            body: None,
+            difference: None,
+        })
+    }
+
+    /// Shows what lies under the pointer, or nothing.
+    pub(super) fn set_hover(&mut self, at: Option<(f64, f64)>) {
+        if self.hover == at {
+            return;
+        }
+        self.hover = at;
+        let tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
+        publish(self.panels.tooltip, tooltip);
+    }
+
+    fn tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {
+        let hit = self.hit(x_px, y_px)?;
+        if hit.target == Target::Lane {
+            return None;
+        }
+        let lines = words::describe(&self.store, hit, self.now()).tooltip();
+        let canvas = self.canvas.as_ref()?;
+        let left = f64::from(canvas.offset_left());
+        let row = self.rows.find(hit.lane)?;
+        let row_top = row.y.to_f64() - self.scroll_px + RULER_PX;
+        let (width, height) = (self.size.0, self.size.1);
+        // Beside the pointer, and under its lane if there is room: never over it.
+        let x = if x_px + 300.0 < width {
+            x_px + 12.0
+        } else {
+            (x_px - 292.0).max(0.0)
+        };
+        let below = row_top + row.height.to_f64() + 6.0;
+        // A line is 16 px, and a long one takes two or three.
+        let tall = 18.0
+            + lines
+                .iter()
+                .map(|line| 16.0 * (1 + line.len() / 44) as f64)
+                .sum::<f64>();
+        let y = if below + tall < height {
+            below
+        } else {
+            (row_top - tall - 6.0).max(0.0)
+        };
+        Some(Tooltip {
+            x_px: left + x,
+            y_px: y,
+            lines,
+        })
+    }
+}
+
+/// Fetches the body of a change and of the version before, and compares them.
+fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
+    spawn_local(async move {
+        let (epoch, seq) = &pane.position;
+        let after = way::object(epoch, *seq).await;
+        let shown = after.clone();
+        handle.update_detail(Some(number), |detail| {
+            if let Some(object) = &mut detail.object {
+                object.body = Some(shown);
+            }
+        });
+        let Some((epoch, seq)) = &pane.before else {
+            return;
+        };
+        let before = way::object(epoch, *seq).await;
+        let difference = compare(&before, &after);
+        handle.update_detail(Some(number), |detail| {
+            if let Some(object) = &mut detail.object {
+                object.difference = Some(difference);
+            }
+        });
+    });
+}
+
+fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String> {
+    match (before, after) {
+        (Body::Text(before), Body::Text(after)) => diff::differences(before, after)
+            .map(|mut found| {
+                found.truncate(diff::MAX_DIFFERENCES);
+                found
+            })
+            .ok_or_else(|| "One of the two is no JSON, so they cannot be compared.".to_owned()),
+        (Body::Gone, _) => {
+            Err("410: the version before was dropped to stay within the body budget.".to_owned())
+        }
+        (Body::None, _) => Err("The version before carries no body.".to_owned()),
+        (Body::Failed(_), _) => Err("The version before could not be fetched.".to_owned()),
+        (Body::Text(_), _) => {
+            Err("Without this version's body there is nothing to compare.".to_owned())
+        }
+    }
+}

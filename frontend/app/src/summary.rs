@@ -1,0 +1,137 @@
+//! What the header says of the watches: cluster, namespaces, how many stream.
+
+use watchscope_model::State;
+use watchscope_model::id::WatchName;
+use watchscope_model::vocabulary::Phase;
+
+/// The state of all watches in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The cluster's name; empty before it answered.
+    pub cluster: String,
+    /// Its version.
+    pub version: String,
+    /// The namespaces watched: `all`, one name, or a few names.
+    pub namespaces: String,
+    /// `9 watches streaming`.
+    pub words: String,
+}
+
+/// Sums a state up.
+#[must_use]
+pub fn summarise(state: &State) -> Summary {
+    let wanted = || {
+        state.watches.iter().filter(|(name, watch)| {
+            let phase = watch.phase.as_ref().map(|open| open.phase);
+            !is_side(name) && phase != Some(Phase::Stopped)
+        })
+    };
+    let streaming = wanted()
+        .filter(|(_, watch)| {
+            watch
+                .phase
+                .as_ref()
+                .is_some_and(|open| open.phase == Phase::Streaming)
+        })
+        .count();
+    let cluster = state.cluster.as_ref();
+    Summary {
+        cluster: cluster.map_or_else(String::new, |cluster| cluster.cluster.to_string()),
+        version: cluster.map_or_else(String::new, |cluster| cluster.version.to_string()),
+        namespaces: namespaces(wanted().map(|(name, _)| name)),
+        words: words(wanted().count(), streaming),
+    }
+}
+
+/// Side watches (`#s`) and witness watches (`#w`) prove others; they are no interest of their own.
+fn is_side(name: &WatchName) -> bool {
+    name.as_str().ends_with("#s") || name.as_str().ends_with("#w")
+}
+
+fn words(watches: usize, streaming: usize) -> String {
+    match (watches, streaming) {
+        (0, _) => String::new(),
+        (1, 1) => "1 watch streaming".to_owned(),
+        (1, 0) => "1 watch, not streaming".to_owned(),
+        (all, some) if all == some => format!("{all} watches streaming"),
+        (all, some) => format!("{some} of {all} watches streaming"),
+    }
+}
+
+fn namespaces<'a>(names: impl Iterator<Item = &'a WatchName>) -> String {
+    let mut found: Vec<&str> = names
+        .map(WatchName::namespace)
+        .filter(|&name| name != "-")
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    match found[..] {
+        [] => String::new(),
+        _ if found.contains(&"*") => "all".to_owned(),
+        [one] => one.to_owned(),
+        [one, two] => format!("{one}, {two}"),
+        [one, two, ..] => format!("{one}, {two} and {} more", found.len() - 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use watchscope_model::Time;
+    use watchscope_model::event::{Event, Record, WatchPhase, WatchStarted};
+    use watchscope_model::vocabulary::PhaseReason;
+
+    fn told(phases: &[(&str, Phase)]) -> String {
+        let mut state = State::default();
+        let mut apply = |event: Event| {
+            let record = Record {
+                seq: state.seq.next(),
+                at: Time(0),
+                event,
+            };
+            state.apply(&record);
+        };
+        for &(name, phase) in phases {
+            let started = WatchStarted {
+                watch: name.into(),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+            };
+            let phase = WatchPhase {
+                watch: name.into(),
+                from: None,
+                to: phase,
+                reason: PhaseReason::Started,
+                delay_ms: None,
+                error: None,
+            };
+            apply(started.into());
+            apply(phase.into());
+        }
+        let summary = summarise(&state);
+        format!("{}: {}", summary.namespaces, summary.words)
+    }
+
+    #[test]
+    fn all_well_is_said_in_three_words() {
+        let streaming = Phase::Streaming;
+        let watches = [("shop/pods", streaming), ("shop/jobs.batch", streaming)];
+        assert_eq!(told(&watches), "shop: 2 watches streaming");
+    }
+
+    #[test]
+    fn side_watches_and_stopped_ones_do_not_count() {
+        let watches = [
+            ("a/pods", Phase::Streaming),
+            ("b/pods", Phase::Waiting),
+            ("-/nodes", Phase::Refused),
+            ("a/pods#s", Phase::Streaming),
+            ("a/jobs.batch", Phase::Stopped),
+        ];
+        assert_eq!(told(&watches), "a, b: 1 of 3 watches streaming");
+    }
+}
