@@ -617,3 +617,30 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_can_be_handed_to_the_thread_that_pumps_it() {
+        fn is_send<T: Send>() {}
+        is_send::<World>();
+    }
+
+    #[test]
+    fn time_stands_still_while_deliveries_wait() {
+        let mut world = World::new(Config::empty(), 1);
+        world.connect(Flow::Immediate);
+        let later = Time::from_secs(5);
+        assert_eq!(world.run_until(later), Pause::Deliveries);
+        let at = world.now();
+        assert_eq!(world.next_event_at(), Some(at));
+        assert_eq!(world.run_until(later), Pause::Deliveries);
+        assert_eq!(world.now(), at);
+        let connected = world.next_delivery().unwrap();
+        assert_eq!((connected.at, connected.arrival), (at, Arrival::Connected));
+        assert_eq!(world.run_until(later), Pause::Reached);
+        assert_eq!(world.now(), later);
+    }
+}
