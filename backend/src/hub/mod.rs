@@ -132,3 +132,6 @@ impl Hub for LogHub {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,376 @@
+//! The hub as `web` sees it, in paused time.
+
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::time::{sleep, timeout};
+use watchscope_model::wire::{
+    ClientMessage, Command, Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
+};
+
+use super::*;
+use crate::log::tests::{note, open};
+use crate::log::{BODY_BYTES, Batch, RING_BYTES};
+use crate::web::hub_border::{Outgoing, Viewer};
+
+fn hub() -> (LogHandle, LogHub, mpsc::Receiver<CommandRequest>) {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let (hub, commands) = LogHub::new(log.clone(), "0.1.0");
+    (log, hub, commands)
+}
+
+fn say(viewer: &mut HubViewer, message: impl Into<ClientMessage>) {
+    viewer
+        .receive(encode_client(&message.into()).into())
+        .unwrap();
+}
+
+fn hello(viewer: &mut HubViewer) {
+    say(
+        viewer,
+        Hello {
+            protocol: PROTOCOL_VERSION,
+            log: None,
+            epoch: None,
+            last: None,
+        },
+    );
+}
+
+async fn heard(viewer: &mut HubViewer) -> ServerMessage {
+    match timeout(Duration::from_secs(60), viewer.next()).await {
+        Ok(Outgoing::Message(bytes)) => decode_server(&bytes).unwrap().unwrap().0,
+        other => panic!("no message but {other:?}"),
+    }
+}
+
+async fn closed(viewer: &mut HubViewer) -> u16 {
+    match timeout(Duration::from_secs(60), viewer.next()).await {
+        Ok(Outgoing::Close(close)) => close.code,
+        other => panic!("no close but {other:?}"),
+    }
+}
+
+async fn joined(hub: &LogHub) -> HubViewer {
+    let mut viewer = hub.viewer();
+    hello(&mut viewer);
+    assert!(matches!(
+        heard(&mut viewer).await,
+        ServerMessage::Welcome(_)
+    ));
+    assert!(matches!(
+        heard(&mut viewer).await,
+        ServerMessage::Snapshot(_)
+    ));
+    viewer
+}
+
+fn lines(bytes: &[u8]) -> Vec<serde_json::Value> {
+    let text = std::str::from_utf8(bytes).unwrap();
+    assert!(text.ends_with('\n'));
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_viewer_joins_and_is_woken_by_what_is_written() {
+    let (log, hub, _commands) = hub();
+    log.append(note("before")).await.unwrap();
+    let mut viewer = joined(&hub).await;
+    assert!(viewer.next().now_or_never().is_none());
+    log.append(note("after")).await.unwrap();
+    assert!(matches!(
+        heard(&mut viewer).await,
+        ServerMessage::Segment(_)
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
+    let (log, hub, _commands) = hub();
+    let mut viewer = hub.viewer();
+    hello(&mut viewer);
+    let mut told = Vec::new();
+    for _ in 0..50 {
+        log.append(note("x")).await.unwrap();
+        for _ in 0..3 {
+            if let Ok(Outgoing::Message(bytes)) =
+                timeout(Duration::from_millis(7), viewer.next()).await
+            {
+                told.push(decode_server(&bytes).unwrap().unwrap().0);
+            }
+        }
+    }
+    assert!(matches!(told[0], ServerMessage::Welcome(_)));
+    assert!(matches!(told[1], ServerMessage::Snapshot(_)));
+    assert!(told.len() > 20);
+    assert!(
+        told[2..]
+            .iter()
+            .all(|message| matches!(message, ServerMessage::Segment(_)))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_viewers_who_come_at_once_share_one_snapshot() {
+    let (log, hub, _commands) = hub();
+    log.append(note("x")).await.unwrap();
+    let mut snapshots = Vec::new();
+    for _ in 0..100 {
+        let mut viewer = hub.viewer();
+        hello(&mut viewer);
+        heard(&mut viewer).await;
+        let Outgoing::Message(snapshot) = viewer.next().await else {
+            panic!("a snapshot comes")
+        };
+        snapshots.push(snapshot.as_ptr());
+    }
+    snapshots.dedup();
+    assert_eq!(snapshots.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_comes_while_nothing_happens() {
+    let (_log, hub, _commands) = hub();
+    let mut viewer = joined(&hub).await;
+    let begun = tokio::time::Instant::now();
+    assert!(matches!(
+        heard(&mut viewer).await,
+        ServerMessage::Heartbeat(_)
+    ));
+    assert!(begun.elapsed() >= Duration::from_secs(19));
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_viewers_hear_goodbye_each_with_its_own_moment_to_return() {
+    let (_log, hub, _commands) = hub();
+    let (mut first, mut second) = (joined(&hub).await, joined(&hub).await);
+    hub.go_away();
+    let mut late = hub.viewer();
+    let mut moments = Vec::new();
+    for viewer in [&mut first, &mut second, &mut late] {
+        let ServerMessage::Bye(bye) = heard(viewer).await else {
+            panic!("goodbye is said")
+        };
+        assert_eq!(&*bye.reason, "going-away");
+        moments.push(bye.retry_after_ms.unwrap());
+        assert_eq!(closed(viewer).await, 1001);
+    }
+    assert!(moments.iter().all(|moment| RETRY_MS.contains(moment)));
+    assert!(moments[0] != moments[1] && moments[1] != moments[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ended_session_is_told_not_to_return() {
+    let (_log, hub, _commands) = hub();
+    let mut viewer = joined(&hub).await;
+    hub.end_sessions();
+    let ServerMessage::Bye(bye) = heard(&mut viewer).await else {
+        panic!("goodbye is said")
+    };
+    assert_eq!(bye.retry_after_ms, None);
+    assert_eq!(closed(&mut viewer).await, 1008);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_version_of_the_page_is_told_and_closed() {
+    let (_log, hub, _commands) = hub();
+    let mut viewer = hub.viewer();
+    say(
+        &mut viewer,
+        Hello {
+            protocol: PROTOCOL_VERSION + 1,
+            log: None,
+            epoch: None,
+            last: None,
+        },
+    );
+    assert!(matches!(heard(&mut viewer).await, ServerMessage::Bye(_)));
+    assert_eq!(closed(&mut viewer).await, 1002);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_message_is_answered_with_a_close() {
+    let (_log, hub, _commands) = hub();
+    let mut viewer = hub.viewer();
+    let close = viewer.receive(Bytes::from_static(&[7, 7, 7])).unwrap_err();
+    assert_eq!(close.code, 1002);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_goes_out_and_its_answer_comes_back() {
+    let (_log, hub, mut commands) = hub();
+    let mut viewer = joined(&hub).await;
+    let command = |command| Command {
+        command,
+        verb: "watch".into(),
+        argument: "shop/pods".to_owned(),
+    };
+    say(&mut viewer, command(7));
+    let request = commands.recv().await.unwrap();
+    assert_eq!((&*request.verb, &*request.argument), ("watch", "shop/pods"));
+    request.reply.send(Err("no such resource".into())).unwrap();
+    let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+        panic!("an answer comes")
+    };
+    assert_eq!(
+        (done.command, done.error.as_deref()),
+        (7, Some("no such resource"))
+    );
+    // Nobody answers: as many as may be open, then "busy" at once, then all are told.
+    for number in 0..5 {
+        say(&mut viewer, command(number));
+    }
+    let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+        panic!("the fifth is refused")
+    };
+    assert_eq!(done.command, 4);
+    while let Some(request) = commands.recv().now_or_never().flatten() {
+        drop(request.reply);
+    }
+    for _ in 0..4 {
+        let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+            panic!("an answer comes")
+        };
+        assert_eq!(
+            done.error.as_deref(),
+            Some("the command was not carried out")
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
+    let (_log, hub, _commands) = hub();
+    hub.set_contexts(Some(Contexts {
+        names: vec!["kind".into()],
+        reason: "the kubeconfig has no current context".to_owned(),
+    }));
+    let mut viewer = hub.viewer();
+    hello(&mut viewer);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        told.push(heard(&mut viewer).await);
+    }
+    assert!(matches!(told[0], ServerMessage::Welcome(_)));
+    assert!(
+        told.iter()
+            .any(|message| matches!(message, ServerMessage::Contexts(_)))
+    );
+    hub.set_contexts(None);
+    assert!(viewer.next().now_or_never().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_come_as_lines_from_the_first_kept_then_live() {
+    let (log, hub, _commands) = hub();
+    log.append(note("a")).await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    let mut stream = hub.records(None).unwrap();
+    let leading = lines(&stream.next().await.unwrap());
+    assert_eq!(
+        leading,
+        [serde_json::json!({"type": "log", "log": "demo", "epoch": "e1", "first": 1, "head": 1})]
+    );
+    assert_eq!(lines(&stream.next().await.unwrap())[0]["text"], "a");
+    assert!(stream.next().now_or_never().is_none());
+    log.append(note("b")).await.unwrap();
+    assert_eq!(lines(&stream.next().await.unwrap())[0]["seq"], 2);
+    log.close().await;
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_since_a_position_go_on_after_it() {
+    let (log, hub, _commands) = hub();
+    log.append(vec![note("a"), note("b"), note("c")])
+        .await
+        .unwrap();
+    sleep(Duration::from_millis(20)).await;
+    let mut stream = hub.records(Some("e1.2")).unwrap();
+    stream.next().await;
+    let rest = lines(&stream.next().await.unwrap());
+    assert_eq!(rest.len(), 1);
+    assert_eq!(rest[0]["text"], "c");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_longer_there_starts_with_a_loss_line() {
+    let log = open(2 << 20, BODY_BYTES);
+    let (hub, _commands) = LogHub::new(log.clone(), "0.1.0");
+    for _ in 0..600 {
+        log.append(note(&"x".repeat(10_000))).await.unwrap();
+    }
+    log.close().await;
+    let mut stream = hub.records(Some("e1.5")).unwrap();
+    let leading = lines(&stream.next().await.unwrap());
+    let first = leading[0]["first"].as_u64().unwrap();
+    assert!(first > 6);
+    let loss = lines(&stream.next().await.unwrap());
+    assert_eq!(
+        loss,
+        [
+            serde_json::json!({"type": "loss", "where": "ring", "count": first - 6, "fromSeq": 6, "toSeq": first - 1})
+        ]
+    );
+    assert_eq!(lines(&stream.next().await.unwrap())[0]["seq"], first);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_position_of_another_run_says_so_and_starts_at_the_first_kept() {
+    let (log, hub, _commands) = hub();
+    log.append(note("a")).await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    let mut stream = hub.records(Some("e0.77")).unwrap();
+    let leading = lines(&stream.next().await.unwrap());
+    assert_eq!(
+        (&leading[1]["type"], &leading[1]["count"]),
+        (&"loss".into(), &0.into())
+    );
+    assert_eq!(lines(&stream.next().await.unwrap())[0]["seq"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_position_is_refused() {
+    let (_log, hub, _commands) = hub();
+    for text in [
+        "",
+        "e1",
+        "e1.",
+        ".5",
+        "e1.x",
+        "e1.-1",
+        "e1.+1",
+        "e1.1",
+        "e1.1.1",
+        "e1.99999999999999999999",
+    ] {
+        assert!(hub.records(Some(text)).is_err(), "{text}");
+    }
+    assert!(hub.records(Some("e1.0")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_state_is_the_fold_at_the_head_as_lines() {
+    let (log, hub, _commands) = hub();
+    log.append(note("a")).await.unwrap();
+    let all: Vec<Bytes> = hub.state().collect().await;
+    let lines = lines(&all.concat());
+    assert_eq!(lines[0]["type"], "log");
+    assert_eq!(lines[0]["head"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_are_found_gone_or_unknown() {
+    let (log, hub, _commands) = hub();
+    let batch = Batch {
+        events: vec![(note("with a body"), Some(0..2))],
+        bodies: Bytes::from_static(b"{}"),
+    };
+    log.append(batch).await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    assert_eq!(hub.object("e1", 1), Ok(Bytes::from_static(b"{}")));
+    assert_eq!(hub.object("e1", 2), Err(ObjectError::Unknown));
+    assert_eq!(hub.object("e2", 1), Err(ObjectError::Unknown));
+}

@@ -1,0 +1,329 @@
+//! The log as its producers and readers see it, in paused time.
+
+use std::sync::Mutex as StdMutex;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::time::{Instant, advance, sleep, timeout};
+use watchscope_log::SEAL_RECORDS;
+use watchscope_model::event::{Change, Note, WatchStarted};
+use watchscope_model::vocabulary::{Author, ChangeType, LossPlace, Origin};
+use watchscope_model::{Object, Record, Uid};
+
+use super::*;
+
+const START: Time = Time(1_763_715_600_000_000);
+
+/// Tokio's clock, which tests pause; the wall clock can be set.
+pub(crate) struct TestClock {
+    started: Instant,
+    wall_off_us: StdMutex<i64>,
+}
+
+impl TestClock {
+    pub(crate) fn start() -> Arc<Self> {
+        Arc::new(Self {
+            started: Instant::now(),
+            wall_off_us: StdMutex::new(0),
+        })
+    }
+
+    fn set_wall_off_us(&self, off: i64) {
+        *self.wall_off_us.lock().unwrap() = off;
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        START.plus_micros(self.started.elapsed().as_micros() as i64)
+    }
+
+    fn wall(&self) -> Time {
+        self.now().plus_micros(*self.wall_off_us.lock().unwrap())
+    }
+}
+
+/// A log in the current runtime's time.
+pub(crate) fn open(ring_bytes: u64, body_bytes: u64) -> LogHandle {
+    open_with(TestClock::start(), ring_bytes, body_bytes)
+}
+
+fn open_with(clock: Arc<TestClock>, ring_bytes: u64, body_bytes: u64) -> LogHandle {
+    let config = LogConfig {
+        log: "demo".into(),
+        ring_bytes,
+        body_bytes,
+        clock,
+    };
+    LogHandle::open_epoch(config, "e1".into())
+}
+
+pub(crate) fn note(text: &str) -> Event {
+    Note {
+        author: Author::Story,
+        text: text.to_owned(),
+        watch: None,
+    }
+    .into()
+}
+
+fn modified(name: &str) -> Event {
+    Change {
+        watch: "shop/pods".into(),
+        stream: None,
+        change: ChangeType::Modified,
+        origin: Origin::Live,
+        object: Arc::new(Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse(name),
+        }),
+        resource_version: 1.into(),
+        generation: None,
+        manager: None,
+        subresource: None,
+        bytes: Some(4),
+    }
+    .into()
+}
+
+async fn records(reader: &mut LogReader) -> Vec<Record> {
+    match timeout(Duration::from_secs(60), reader.next()).await {
+        Ok(Some(Read::Records(records))) => records,
+        other => panic!("no records but {other:?}"),
+    }
+}
+
+fn texts(records: &[Record]) -> Vec<&str> {
+    records
+        .iter()
+        .map(|record| match &record.event {
+            Event::Note(note) => note.text.as_str(),
+            other => other.type_name(),
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_after_a_quiet_time_is_there_at_once_and_later_ones_after_16_ms() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    let begun = Instant::now();
+    log.append(note("a")).await.unwrap();
+    assert_eq!(texts(&records(&mut reader).await), ["a"]);
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    log.append(note("b")).await.unwrap();
+    sleep(Duration::from_millis(5)).await;
+    log.append(note("c")).await.unwrap();
+    assert_eq!(texts(&records(&mut reader).await), ["b", "c"]);
+    let waited = begun.elapsed();
+    assert!(
+        (Duration::from_millis(16)..Duration::from_millis(18)).contains(&waited),
+        "{waited:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_comes_in_full_segments_in_order_without_holes() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    let events: Vec<Event> = (0..1_000).map(|number| note(&number.to_string())).collect();
+    log.append(events).await.unwrap();
+    let mut all = Vec::new();
+    while all.len() < 1_000 {
+        let next = records(&mut reader).await;
+        assert!(next.len() as u64 <= SEAL_RECORDS);
+        all.extend(next);
+    }
+    let seqs: Vec<u64> = all.iter().map(|record| record.seq.0).collect();
+    assert_eq!(seqs, (1..=1_000).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_seals_what_is_queued_and_ends_readers_after_it() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    for text in ["a", "b", "c"] {
+        log.append(note(text)).await.unwrap();
+    }
+    log.close().await;
+    assert_eq!(log.append(note("d")).await, Err(LogClosed));
+    let mut all = Vec::new();
+    while let Some(Read::Records(next)) = reader.next().await {
+        all.extend(next);
+    }
+    assert_eq!(texts(&all), ["a", "b", "c"]);
+    let (state, _) = log.head().await;
+    assert_eq!(state.seq, Seq(3));
+    log.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_appends_waits_while_the_writer_is_behind() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    // The writer does not run while this task does not yield.
+    let mut sends: Vec<_> = (0..=QUEUED_BATCHES)
+        .map(|_| Box::pin(log.append(note("x"))))
+        .collect();
+    let mut pending = 0;
+    for send in &mut sends {
+        if send.now_or_never().is_none() {
+            pending += 1;
+        }
+    }
+    assert_eq!(pending, 1);
+    let last = sends.pop().unwrap();
+    drop(sends);
+    last.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_starts_in_the_middle_of_a_chapter_or_at_the_next_record() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    for number in 1..=40 {
+        log.append(note(&number.to_string())).await.unwrap();
+        sleep(Duration::from_millis(20)).await;
+    }
+    let mut middle = log.reader(Since::After(Seq(29)));
+    assert_eq!(texts(&records(&mut middle).await), ["30"]);
+    let mut head = log.reader(Since::Head);
+    log.append(note("new")).await.unwrap();
+    assert_eq!(texts(&records(&mut head).await), ["new"]);
+    assert_eq!(head.next_seq(), Seq(42));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_fold_at_the_head_goes_on_with_the_reader_that_comes_with_it() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let started = WatchStarted {
+        watch: "shop/pods".into(),
+        group: "".into(),
+        version: "v1".into(),
+        resource: "pods".into(),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    };
+    log.append(Event::from(started)).await.unwrap();
+    log.append(modified("a")).await.unwrap();
+    let (mut state, mut reader) = log.head().await;
+    assert!(state.seq <= Seq(2));
+    log.append(modified("b")).await.unwrap();
+    while state.seq < Seq(3) {
+        for record in records(&mut reader).await {
+            state.apply(&record);
+        }
+    }
+    assert_eq!(state.watches[&"shop/pods".into()].objects.len(), 2);
+    let (again, _) = log.head().await;
+    assert_eq!(again, state);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_the_ring_overtakes_is_told_what_it_lost_and_goes_on() {
+    let log = open(2 << 20, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    log.append(note("first")).await.unwrap();
+    records(&mut reader).await;
+    for _ in 0..600 {
+        log.append(note(&"x".repeat(10_000))).await.unwrap();
+    }
+    log.close().await;
+    let Some(Read::Loss { from, to }) = reader.next().await else {
+        panic!("it has lost something")
+    };
+    assert_eq!(from, Seq(2));
+    let mut next = to.next();
+    while let Some(Read::Records(records)) = reader.next().await {
+        assert_eq!(records[0].seq, next);
+        next = records[records.len() - 1].seq.next();
+    }
+    assert_eq!(next, Seq(602));
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_are_found_by_epoch_and_seq_before_their_record_is_seen() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    let batch = Batch {
+        events: vec![
+            (note("no body"), None),
+            (modified("a"), Some(0..4)),
+            (modified("b"), Some(4..8)),
+        ],
+        bodies: Bytes::from_static(b"aaaabbbb"),
+    };
+    log.append(batch).await.unwrap();
+    records(&mut reader).await;
+    let found = |text: &'static [u8]| BodyLookup::Found(Bytes::from_static(text));
+    assert_eq!(log.body("e1", Seq(2)), found(b"aaaa"));
+    assert_eq!(log.body("e1", Seq(3)), found(b"bbbb"));
+    assert_eq!(log.body("e1", Seq(1)), BodyLookup::Unknown);
+    assert_eq!(log.body("e1", Seq(9)), BodyLookup::Unknown);
+    assert_eq!(log.body("e0", Seq(2)), BodyLookup::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_bodies_are_told_as_one_loss_now_and_then() {
+    let log = open(RING_BYTES, 1_000);
+    let mut reader = log.reader(Since::First);
+    for number in 0..100 {
+        let batch = Batch {
+            events: vec![(modified(&number.to_string()), Some(0..400))],
+            bodies: vec![7; 400].into(),
+        };
+        log.append(batch).await.unwrap();
+    }
+    sleep(Duration::from_secs(12)).await;
+    log.close().await;
+    let mut losses = Vec::new();
+    while let Some(Read::Records(records)) = reader.next().await {
+        losses.extend(records.into_iter().filter_map(|record| match record.event {
+            Event::Loss(loss) => Some(loss),
+            _ => None,
+        }));
+    }
+    assert_eq!(losses.len(), 1);
+    assert_eq!((losses[0].place, losses[0].count), (LossPlace::Body, 99));
+    assert_eq!(log.body("e1", Seq(1)), BodyLookup::Gone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wall_clock_that_departs_by_more_than_a_second_is_recorded_once_per_departure() {
+    let clock = TestClock::start();
+    let log = open_with(clock.clone(), RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    clock.set_wall_off_us(900_000);
+    advance(Duration::from_secs(5)).await;
+    clock.set_wall_off_us(-90_000_000);
+    sleep(Duration::from_secs(5)).await;
+    clock.set_wall_off_us(0);
+    sleep(Duration::from_secs(5)).await;
+    log.close().await;
+    let mut offs = Vec::new();
+    while let Some(Read::Records(records)) = reader.next().await {
+        for record in records {
+            let Event::Clock(clock) = record.event else {
+                panic!("only clocks here")
+            };
+            offs.push(clock.off_ms);
+        }
+    }
+    assert_eq!(offs, [-90_000, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ids_are_unique_and_begin_at_1() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    assert_eq!(log.ids().stream().0, 1);
+    assert_eq!(log.clone().ids().stream().0, 2);
+    assert_eq!(log.ids().request().0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_run_has_an_epoch_of_its_own_without_a_dot() {
+    let open = || LogHandle::open(LogConfig::new("demo".into())).unwrap();
+    let (first, second) = (open(), open());
+    assert_ne!(first.epoch(), second.epoch());
+    assert!(!first.epoch().as_str().contains('.'));
+}
