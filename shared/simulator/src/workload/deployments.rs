@@ -16,7 +16,7 @@ const TEMPLATE_HASH: &str = "pod-template-hash";
 /// Pods a replicaset creates at a time (`BurstReplicas`); their events make it look again.
 const BURST: i64 = 500;
 /// More than this many pods of one owner are not made, whatever it asks for.
-const MOST_REPLICAS: i64 = 10_000;
+const MOST_REPLICAS: i64 = 1000;
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Brings a deployment's replicasets a step closer to what it asks for.

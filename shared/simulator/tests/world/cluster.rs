@@ -164,6 +164,17 @@ fn a_rollback_takes_the_old_replicaset_up_again() {
 }
 
 #[test]
+fn an_absurd_size_is_cut_to_one_that_can_be_simulated() {
+    let mut rig = still();
+    let mut absurd = deployment("i:1", 1);
+    absurd["spec"]["replicas"] = json!(i64::MAX);
+    rig.create(DEPLOYMENTS, &absurd);
+    rig.run_secs(60);
+    let status = rig.get(&format!("{DEPLOYMENTS}/web")).1["status"].clone();
+    assert_eq!(status["availableReplicas"], 1000);
+}
+
+#[test]
 fn without_nodes_a_pod_stays_pending_and_says_why() {
     let mut rig = Rig::quiet();
     rig.create(DEPLOYMENTS, &deployment("i:1", 1));
