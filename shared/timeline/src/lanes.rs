@@ -11,7 +11,7 @@ use watchscope_model::{Text, Time, WatchName};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::scene::Px;
-use crate::store::{Store, WatchTrace};
+use crate::store::{Span, Store, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
@@ -201,9 +201,18 @@ fn is_kind(resource: &str, kind: &str) -> bool {
             .is_some_and(|stem| kind.strip_suffix('y') == Some(stem))
 }
 
-/// The order of an object's rows and whether they show.
+/// An object whose row shows.
+struct FoundObject {
+    object: ObjectId,
+    /// Its divergence, if it has one in the view.
+    mark: Option<(Glyph, Token)>,
+    /// How many changes of it are loaded.
+    count: u64,
+}
+
+/// The objects of a watch whose rows show, in order, and how many are hidden.
 struct Found {
-    objects: Vec<(ObjectId, bool, u64)>,
+    objects: Vec<FoundObject>,
     hidden: usize,
 }
 
@@ -255,7 +264,7 @@ impl Lanes {
             density: self.density,
             rows: Rows::default(),
         };
-        builder.findings(store);
+        builder.findings(store, left, right);
         for &lane in &self.pinned {
             builder.pinned(store, lane, left, right);
         }
@@ -326,27 +335,26 @@ impl Lanes {
         for &object in store.names().objects_by_name(watch) {
             let lane = LaneId::Object(watch, object);
             let mut shown = self.selected == Some(lane);
-            let (mut diverged, mut count) = (false, 0);
-            for trace in traces {
-                let Some(object) = trace.objects.get(object.0 as usize) else {
-                    continue;
-                };
-                count += object.marks.len() as u64;
-                let lives = |start: Time, end: Time| start <= right && end >= left;
-                let diverges = object
-                    .verdicts
-                    .all()
+            let lives = |start: Time, end: Time| start <= right && end >= left;
+            let parts = || {
+                traces
                     .iter()
-                    .any(|span| lives(span.start.at, span.end_at(right)));
-                diverged |= diverges;
-                shown |= diverges
-                    || object
-                        .lives
+                    .filter_map(|trace| Some((trace, trace.objects.get(object.0 as usize)?)))
+            };
+            let mark = divergence_mark(
+                parts().flat_map(|(_, part)| part.verdicts.all()),
+                left,
+                right,
+            );
+            let count = parts().map(|(_, part)| part.marks.len() as u64).sum();
+            shown |= mark.is_some()
+                || parts().any(|(trace, part)| {
+                    part.lives
                         .all()
                         .iter()
                         .any(|span| lives(span.start.at, span.end_at(right)))
-                    || has_mark(trace, &object.marks, left, right);
-            }
+                        || has_mark(trace, &part.marks, left, right)
+                });
             if !shown || self.pinned.contains(&lane) {
                 continue;
             }
@@ -354,7 +362,11 @@ impl Lanes {
                 .filter
                 .allows(name, Some(store.names().object_at(watch, object)))
             {
-                found.objects.push((object, diverged, count));
+                found.objects.push(FoundObject {
+                    object,
+                    mark,
+                    count,
+                });
             } else {
                 found.hidden += 1;
             }
@@ -436,17 +448,15 @@ impl RowBuilder {
         self.rows.rows.last_mut().expect("a row was just pushed")
     }
 
-    fn findings(&mut self, store: &Store) {
+    fn findings(&mut self, store: &Store, left: Time, right: Time) {
         let spans = store
             .epochs()
             .iter()
             .flat_map(|epoch| epoch.trace.findings.all());
         let (mut count, mut worst) = (0, None);
-        for span in spans {
+        for span in spans.filter(|span| span.start.at <= right && span.end_at(right) >= left) {
             count += 1;
-            if span.is_live() {
-                worst = worst.max(Some(span.what.severity));
-            }
+            worst = worst.max(Some(span.what.severity));
         }
         if count == 0 {
             return;
@@ -507,7 +517,7 @@ impl RowBuilder {
         row.mark = mark;
     }
 
-    fn under_watch(&mut self, store: &Store, watch: WatchId, objects: &[(ObjectId, bool, u64)]) {
+    fn under_watch(&mut self, store: &Store, watch: WatchId, objects: &[FoundObject]) {
         self.push(
             LaneId::Connection(watch),
             RowKind::Connection,
@@ -524,19 +534,17 @@ impl RowBuilder {
             "resourceVersion".into(),
             None,
         );
-        for &(object, diverged, count) in objects {
-            self.object(store, watch, object, diverged, count);
+        for found in objects {
+            self.object(store, watch, found);
         }
     }
 
-    fn object(
-        &mut self,
-        store: &Store,
-        watch: WatchId,
-        object: ObjectId,
-        diverged: bool,
-        count: u64,
-    ) -> &mut Row {
+    fn object(&mut self, store: &Store, watch: WatchId, found: &FoundObject) -> &mut Row {
+        let &FoundObject {
+            object,
+            mark,
+            count,
+        } = found;
         let place = store.names().object_at(watch, object);
         let name = store.names().watch_name(watch);
         let everywhere = name.namespace() == "*";
@@ -548,25 +556,12 @@ impl RowBuilder {
         let row = self.push(
             lane,
             RowKind::Object,
-            diverged,
+            mark.is_some(),
             &prefix,
             place.name.clone(),
             Some(count),
         );
-        row.mark = diverged
-            .then(|| {
-                let traces = store
-                    .epochs()
-                    .iter()
-                    .filter_map(|epoch| epoch.trace.watch(watch));
-                let verdicts = traces
-                    .filter_map(|trace| Some(trace.objects.get(object.0 as usize)?.verdicts.all()));
-                verdicts
-                    .flatten()
-                    .last()
-                    .map(|span| (divergence_glyph(span.what.kind), Token::Divergence))
-            })
-            .flatten();
+        row.mark = mark;
         row
     }
 
@@ -578,17 +573,25 @@ impl RowBuilder {
             .epochs()
             .iter()
             .filter_map(|epoch| epoch.trace.watch(watch));
-        let (mut count, mut diverged) = (0, false);
-        for trace in traces.filter_map(|trace| trace.objects.get(object.0 as usize)) {
-            count += trace.marks.len() as u64;
-            diverged |= trace
-                .verdicts
-                .all()
-                .iter()
-                .any(|span| span.start.at <= right && span.end_at(right) >= left);
-        }
+        let parts: Vec<_> = traces
+            .filter_map(|trace| trace.objects.get(object.0 as usize))
+            .collect();
+        let mark = divergence_mark(
+            parts.iter().flat_map(|part| part.verdicts.all()),
+            left,
+            right,
+        );
+        let count = parts.iter().map(|part| part.marks.len() as u64).sum();
         let prefix = format!("{} ", store.names().watch_name(watch));
-        let row = self.object(store, watch, object, diverged, count);
+        let row = self.object(
+            store,
+            watch,
+            &FoundObject {
+                object,
+                mark,
+                count,
+            },
+        );
         row.pinned = true;
         row.indent_px = 12;
         row.prefix = prefix.into();
@@ -598,15 +601,12 @@ impl RowBuilder {
 /// The worst thing between `left` and `right`, as a mark beside the watch's name.
 fn worst_mark(traces: &[&WatchTrace], left: Time, right: Time) -> Option<(Glyph, Token)> {
     let within = |at: Time| at >= left && at <= right;
-    let diverged = traces
+    let verdicts = traces
         .iter()
         .flat_map(|trace| &trace.objects)
         .flat_map(|object| object.verdicts.all());
-    if let Some(span) = diverged
-        .filter(|span| span.start.at <= right && span.end_at(right) >= left)
-        .last()
-    {
-        return Some((divergence_glyph(span.what.kind), Token::Divergence));
+    if let Some(mark) = divergence_mark(verdicts, left, right) {
+        return Some(mark);
     }
     let refused = traces
         .iter()
@@ -628,6 +628,17 @@ fn worst_mark(traces: &[&WatchTrace], left: Time, right: Time) -> Option<(Glyph,
                 && span.end.is_some_and(|end| within(end.at))
         });
     (refused || error || lost).then_some((Glyph::Error, Token::Error))
+}
+
+/// The mark of the worst divergence between `left` and `right`.
+fn divergence_mark<'a>(
+    verdicts: impl Iterator<Item = &'a Span<VerdictSpan>>,
+    left: Time,
+    right: Time,
+) -> Option<(Glyph, Token)> {
+    let shown = verdicts.filter(|span| span.start.at <= right && span.end_at(right) >= left);
+    let worst = shown.map(|span| span.what.kind).min()?;
+    Some((divergence_glyph(worst), Token::Divergence))
 }
 
 /// The glyph of a divergence.

@@ -297,7 +297,7 @@ impl Page {
                 ..Look::small(Token::Text2)
             },
         );
-        let labels_x = width - EDGE - Px::whole(300);
+        let labels_x = width - EDGE - Px::whole(430);
         let losses = losses(picture, from, to);
         let scale = format!("1 px = {}", duration(view.us_per_px as i64));
         let facts = [

@@ -590,7 +590,7 @@ impl Store {
             }
             let oldest = epoch.chapters.remove(0);
             epoch.trace.forget(oldest.last, oldest.to);
-            epoch.dropped_to = Some(oldest.to);
+            epoch.dropped_to = epoch.dropped_to.max(Some(oldest.to));
             bytes = bytes.saturating_sub(oldest.bytes.len() * 2);
         }
     }

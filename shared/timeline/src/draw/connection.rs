@@ -8,7 +8,7 @@ use super::{Drawer, EpochView, HAIR, Layer, SPILL, TextLook, record};
 use crate::format::text_width;
 use crate::id::LaneId;
 use crate::lanes::Row;
-use crate::scene::{Px, StretchKind, Target};
+use crate::scene::{Align, Px, StretchKind, Target};
 use crate::store::WatchTrace;
 use crate::tokens::Token;
 
@@ -87,8 +87,12 @@ impl Drawer<'_> {
         let short = format!("conn {}", what.connection);
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
         let look = TextLook::plain(Token::Text3);
-        if !self.label_inside(Layer::Stream, xs, text_y, &words, look) {
-            self.label_inside(Layer::Stream, xs, text_y, &short, look);
+        let mut words_drawn = String::new();
+        for text in [words, short] {
+            if self.label_inside(Layer::Stream, xs, text_y, &text, look) {
+                words_drawn = text;
+                break;
+            }
         }
         // The bar is torn only where the connection itself broke, not where the watch took another one.
         let ended_here = span.end.is_some() && span.end.map(|end| end.seq) == closed;
@@ -106,11 +110,13 @@ impl Drawer<'_> {
             }
             Some(cause) => {
                 self.tear(x1, (y - HAIR, bottom + HAIR), Token::Ground0);
+                // At the torn end, inside, if the bar's own label leaves room.
                 let words = cause_words(cause);
-                let x = x1 + Px::whole(12);
-                if x1 >= Px::ZERO && x + text_width(words, 11, 400) < self.end_x {
-                    let look = TextLook::plain(Token::Text1).over(Token::Ground0);
-                    self.text(Layer::Error, x, text_y, words, look);
+                let taken = text_width(&words_drawn, 11, 400);
+                let room = x1 - x0.max(Px::ZERO) - taken - Px::whole(30);
+                if x1 <= self.end_x && text_width(words, 11, 400) <= room {
+                    let look = TextLook::plain(Token::Text1).aligned(Align::End);
+                    self.text(Layer::Error, x1 - Px::whole(12), text_y, words, look);
                 }
             }
         }

@@ -71,9 +71,15 @@ impl Drawer<'_> {
 
     /// A life nobody is sure of.
     fn dots(&mut self, x0: Px, x1: Px, y: Px) {
-        const PERIOD: i32 = 5 * 64;
-        let cut = ((-SPILL - x0).0.max(0) / PERIOD) * PERIOD;
-        let (from, to) = (Px(x0.0 + cut), x1.min(self.width + SPILL));
+        const PERIOD_PX: i32 = 5;
+        let mut from = x0;
+        if x0 < -SPILL {
+            // Dots lie on whole periods of time, so that they neither swim nor depend on where the line began.
+            let period_us = f64::from(PERIOD_PX) * self.picture.view.us_per_px;
+            let first = (self.left.0 as f64 / period_us).floor() * period_us;
+            from = self.x(Time(first as i64)).max(-SPILL - SPILL);
+        }
+        let to = x1.min(self.width + SPILL);
         if from < to {
             let line = [Step::Move(from, y), Step::Line(to, y)];
             self.stroke(

@@ -26,11 +26,6 @@ impl<T> Span<T> {
     pub(crate) fn end_at(&self, now: Time) -> Time {
         self.end.map_or(self.until.min(now), |end| end.at)
     }
-
-    /// Whether it is open at the head of a live log.
-    pub(crate) fn is_live(&self) -> bool {
-        self.end.is_none() && self.until == LIVE
-    }
 }
 
 /// Spans of one kind, by the record they began with.

@@ -517,7 +517,8 @@ fn merge_sorted<T>(all: &mut Vec<T>, other: Vec<T>, seq: impl Fn(&T) -> Seq) {
     let Some(first) = other.first().map(&seq) else {
         return;
     };
-    let place = all.partition_point(|item| seq(item) < first);
+    // A chapter opens at the seq of the record before it: its points follow those of that record.
+    let place = all.partition_point(|item| seq(item) <= first);
     all.splice(place..place, other);
 }
 
