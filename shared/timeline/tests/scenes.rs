@@ -219,11 +219,11 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                     },
                 );
             }
-            let connection = if chance.one_in(2) {
-                state.connection.map_or(id, |known| known.0)
-            } else {
-                id
-            };
+            // A connection's number is its own for the epoch: one that closed does not come back.
+            let open = log.state.watches[&name]
+                .connection
+                .filter(|_| chance.one_in(2));
+            let connection = open.map_or(id, |open| open.0);
             if !log
                 .state
                 .connections

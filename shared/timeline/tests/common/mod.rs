@@ -1,6 +1,11 @@
 //! A log written by hand: events at times, encoded into the frames a hub would send.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test file uses its part, and fails where it cannot go on"
+)]
 
 use std::sync::Arc;
 
