@@ -114,17 +114,29 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                 log.end(s, watch, number.0, Cause::ErrorEvent);
             }
             2 => {
-                let code = chance.of(&["F05", "normal", "unknown", "F08"]);
-                log.push(
-                    s,
-                    Attribution {
-                        watch: name,
-                        stream: StreamId(number.0.saturating_sub(1)),
-                        code: code.into(),
-                        certainty: Certainty::Likely,
-                        evidence: vec![],
-                    },
-                );
+                // Diagnosis speaks of streams that have ended.
+                let ended = log
+                    .records
+                    .iter()
+                    .rev()
+                    .find_map(|record| match &record.event {
+                        Event::StreamEnded(ended) if ended.watch == name => Some(ended.stream),
+                        _ => None,
+                    });
+                let code = chance.of(&["F05", "normal", "unknown", "F08"]).into();
+                if let Some(stream) = ended {
+                    let (certainty, evidence) = (Certainty::Likely, vec![]);
+                    log.push(
+                        s,
+                        Attribution {
+                            watch: name,
+                            stream,
+                            code,
+                            certainty,
+                            evidence,
+                        },
+                    );
+                }
             }
             3 | 4 => {
                 log.bookmark(s, watch, number.0, version);

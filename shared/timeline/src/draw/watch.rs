@@ -335,6 +335,9 @@ impl Drawer<'_> {
 
     /// A torn end at x, over the height of what is torn.
     pub(super) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) {
+        if x > self.width + SPILL {
+            return;
+        }
         let quarter = Px((bottom - y).0 / 4);
         let at = |dx: i32, steps: i32| (x + Px::whole(dx), Px(y.0 + quarter.0 * steps));
         self.fill(
