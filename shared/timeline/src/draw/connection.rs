@@ -68,7 +68,10 @@ impl Drawer<'_> {
         self.fill(Layer::Stream, xs, (y, bottom), Token::StreamFill);
         self.fill(Layer::Stream, xs, (y, y + HAIR), Token::Stream);
         self.fill(Layer::Stream, xs, (bottom - HAIR, bottom), Token::Stream);
-        self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
+        // Where a chapter opened before the view, the bar's beginning is not known; it does not show either.
+        if x0 >= -HAIR {
+            self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
+        }
         let spans = epoch.trace.connections.all();
         let Some(span) = spans
             .iter()
