@@ -88,7 +88,9 @@ fn words(event: &Event) -> String {
             let delay = e
                 .delay_ms
                 .map(|ms| format!(", for {}.{:03} s", ms / 1_000, ms % 1_000));
-            format!("{}: {}{}", e.to, e.reason, delay.unwrap_or_default())
+            let error = e.error.as_ref().map(|error| format!(" ({error})"));
+            let (delay, error) = (delay.unwrap_or_default(), error.unwrap_or_default());
+            format!("{}: {}{delay}{error}", e.to, e.reason)
         }
         Event::WatchStopped(e) => e.reason.to_string(),
         Event::RequestSent(e) => format!(
@@ -261,6 +263,7 @@ mod tests {
         assert_snapshot!(shown(WatchPhase {
             watch: "shop/pods".into(), from: Some(Phase::Connecting), to: Phase::Waiting,
             reason: PhaseReason::TooManyRequests, delay_ms: Some(2_450),
+            error: None,
         }), @"09:00:00.004  shop/pods               watch.phase         waiting: too-many-requests, for 2.450 s");
     }
 
@@ -273,6 +276,7 @@ mod tests {
             to: Phase::Stopped,
             reason: PhaseReason::StopRequested,
             delay_ms: None,
+            error: None,
         };
         assert!(shown(phase).contains(r"shop/\u{1b}[2Jpods\n"));
     }

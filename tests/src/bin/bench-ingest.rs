@@ -39,11 +39,15 @@ const POD: &str = include_str!("../../fixtures/pod.json");
 const LAST: u64 = 1_000 + EVENTS;
 
 fn main() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => runtime.block_on(measure()),
-        ["watchscope", shape, url] => runtime.block_on(read_as_watchscope(url, shape == "metadata")),
+        ["watchscope", shape, url] => {
+            runtime.block_on(read_as_watchscope(url, shape == "metadata"))
+        }
         ["kube", "whole", url] => runtime.block_on(read_as_kube::<Pod>(url)),
         ["kube", "metadata", url] => runtime.block_on(read_as_kube::<PartialObjectMeta<Pod>>(url)),
         _ => bail!("unknown arguments {arguments:?}"),
@@ -93,12 +97,27 @@ async fn run_reader(reader: &str, shape: &str, url: &str) -> Result<Reading> {
         .stderr(Stdio::inherit())
         .kill_on_drop(true)
         .output();
-    let output = tokio::time::timeout(Duration::from_secs(120), output).await.context("the reader hangs")??;
-    ensure!(output.status.success(), "{reader} failed: {}", output.status);
+    let output = tokio::time::timeout(Duration::from_secs(120), output)
+        .await
+        .context("the reader hangs")??;
+    ensure!(
+        output.status.success(),
+        "{reader} failed: {}",
+        output.status
+    );
     let line = String::from_utf8(output.stdout)?;
-    let numbers: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-    let [events, last, cpu_ns] = numbers[..] else { bail!("the reader said {line:?}") };
-    Ok(Reading { events, last, cpu_ns })
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()?;
+    let [events, last, cpu_ns] = numbers[..] else {
+        bail!("the reader said {line:?}")
+    };
+    Ok(Reading {
+        events,
+        last,
+        cpu_ns,
+    })
 }
 
 fn cpu_ns() -> u64 {
@@ -123,7 +142,11 @@ async fn read_as_watchscope(url: &str, metadata: bool) -> Result<()> {
         },
         label_selector: None,
         field_selector: None,
-        metadata_only: if metadata { vec!["*".to_owned()] } else { Vec::new() },
+        metadata_only: if metadata {
+            vec!["*".to_owned()]
+        } else {
+            Vec::new()
+        },
         probe: ProbeConfig::default(),
     };
     let mut reader = log.reader(Since::First);
@@ -161,7 +184,10 @@ where
 {
     let began = cpu_ns();
     let client = Client::try_from(Config::new(url.parse()?))?;
-    let mut stream = std::pin::pin!(watcher::watcher(Api::<K>::all(client), watcher::Config::default()));
+    let mut stream = std::pin::pin!(watcher::watcher(
+        Api::<K>::all(client),
+        watcher::Config::default()
+    ));
     let (mut events, mut last) = (0, 0);
     while last < LAST {
         match stream.next().await.context("the watcher ended")?? {
@@ -183,10 +209,14 @@ async fn serve(metadata: bool) -> Result<(String, usize)> {
     let template = Template::new(metadata)?;
     let mean_bytes = template.object(1).len();
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async move {
-            let Ok(listener) = listener.into_std().and_then(TcpListener::from_std) else { return };
+            let Ok(listener) = listener.into_std().and_then(TcpListener::from_std) else {
+                return;
+            };
             while let Ok((stream, _)) = listener.accept().await {
                 let template = template.clone();
                 tokio::spawn(async move {
@@ -215,7 +245,11 @@ async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Resu
         if asked.contains("watch=") {
             return stream_events(&mut write, &template).await;
         }
-        let kind = if metadata { ("PartialObjectMetadataList", "meta.k8s.io/v1") } else { ("PodList", "v1") };
+        let kind = if metadata {
+            ("PartialObjectMetadataList", "meta.k8s.io/v1")
+        } else {
+            ("PodList", "v1")
+        };
         let body = match asked.split('?').next().unwrap_or_default() {
             "/version" => r#"{"gitVersion":"v1.36.3","major":"1","minor":"36","platform":"linux/amd64","gitCommit":"","gitTreeState":"","buildDate":"","goVersion":"","compiler":""}"#.to_owned(),
             "/api" => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
@@ -223,13 +257,19 @@ async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Resu
             "/api/v1" => r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list","watch"]}]}"#.to_owned(),
             _ => format!(r#"{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"1000"}},"items":[]}}"#, kind.0, kind.1),
         };
-        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
         write.write_all((head + &body).as_bytes()).await?;
     }
     Ok(())
 }
 
-async fn stream_events(write: &mut (impl tokio::io::AsyncWrite + Unpin), template: &Template) -> Result<()> {
+async fn stream_events(
+    write: &mut (impl tokio::io::AsyncWrite + Unpin),
+    template: &Template,
+) -> Result<()> {
     write.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
     let mut batch = Vec::with_capacity(1 << 20);
     for number in 1..=EVENTS {
@@ -275,12 +315,24 @@ impl Template {
         let (name, text) = text.split_once("NAME").context("the name's place")?;
         let (uid, text) = text.split_once("UID").context("the uid's place")?;
         let (version, rest) = text.split_once("\"RV\"").context("the version's place")?;
-        Ok(Self { name: name.to_owned(), uid: uid.to_owned(), version: version.to_owned(), rest: rest.to_owned() })
+        Ok(Self {
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+            version: version.to_owned(),
+            rest: rest.to_owned(),
+        })
     }
 
     fn object(&self, number: u64) -> String {
         let (pod, version) = (number % PODS, 1_000 + number);
-        let Self { name, uid, version: before, rest } = self;
-        format!("{name}checkout-{pod:05}{uid}6f1d3c0a-9b7e-4c5d-8a21-{pod:012x}{before}\"{version}\"{rest}")
+        let Self {
+            name,
+            uid,
+            version: before,
+            rest,
+        } = self;
+        format!(
+            "{name}checkout-{pod:05}{uid}6f1d3c0a-9b7e-4c5d-8a21-{pod:012x}{before}\"{version}\"{rest}"
+        )
     }
 }
