@@ -1,0 +1,490 @@
+//! The rules by which marks, ends and stretches are drawn, each by a story of a few records.
+
+mod common;
+
+use common::{Log, at, picture};
+use watchscope_model::event::*;
+use watchscope_model::vocabulary::*;
+use watchscope_model::*;
+use watchscope_timeline::scene::{Hatch, Primitive};
+use watchscope_timeline::words::{describe, phase_sentence};
+use watchscope_timeline::{Glyph, Lanes, Scene, Store, View};
+
+const PODS: &str = "shop/pods";
+
+/// A watch with an open stream (number 10, timeout 431 s) and one object.
+fn streaming() -> Log {
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["cart-0"], 1_000);
+    log
+}
+
+/// The scene of the first `seconds`, 10 px a second.
+fn scene_of(store: &Store, seconds: f64) -> Scene {
+    let view = View::between(at(0.0), at(seconds), seconds * 10.0);
+    picture(store, &mut Lanes::default(), &view, at(seconds)).1
+}
+
+fn draw(log: &Log, seconds: f64) -> Scene {
+    scene_of(&log.store(), seconds)
+}
+
+fn texts(scene: &Scene) -> Vec<&str> {
+    let lines = scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Text(line) => Some(line.text.as_str()),
+            _ => None,
+        });
+    lines.collect()
+}
+
+fn has_text(scene: &Scene, wanted: &str) -> bool {
+    texts(scene).iter().any(|text| text.contains(wanted))
+}
+
+fn hatched(scene: &Scene, wanted: Hatch) -> bool {
+    scene
+        .primitives
+        .iter()
+        .any(|primitive| matches!(primitive, Primitive::Hatch { hatch, .. } if *hatch == wanted))
+}
+
+fn glyphs(scene: &Scene, wanted: Glyph) -> usize {
+    let is = |primitive: &&Primitive| matches!(primitive, Primitive::Glyph { glyph, .. } if *glyph == wanted);
+    scene.primitives.iter().filter(is).count()
+}
+
+#[test]
+fn a_modified_is_a_half_dot_only_if_the_generation_is_unchanged_and_the_subresource_is_status() {
+    let mut log = streaming();
+    let modified = |log: &mut Log, s: f64, version: u64, generation: u64, sub| {
+        log.change_as(
+            s,
+            PODS,
+            ChangeType::Modified,
+            Origin::Live,
+            "cart-0",
+            version,
+            (generation, sub),
+        );
+    };
+    modified(&mut log, 5.0, 1_001, 1, Some("status"));
+    modified(&mut log, 15.0, 1_002, 2, Some("status"));
+    modified(&mut log, 25.0, 1_003, 2, None);
+    modified(&mut log, 35.0, 1_004, 2, Some("scale"));
+    let scene = draw(&log, 40.0);
+    assert_eq!(
+        (
+            glyphs(&scene, Glyph::Status),
+            glyphs(&scene, Glyph::Modified)
+        ),
+        (1, 3)
+    );
+}
+
+#[test]
+fn what_a_list_told_is_hollow() {
+    let mut log = streaming();
+    log.change(9.0, PODS, ChangeType::Added, Origin::Initial, "x", 900);
+    log.change(19.0, PODS, ChangeType::Modified, Origin::List, "x", 950);
+    log.change(29.0, PODS, ChangeType::Deleted, Origin::Inferred, "x", 950);
+    let scene = draw(&log, 40.0);
+    for glyph in [
+        Glyph::AddedByList,
+        Glyph::ModifiedByList,
+        Glyph::DeletedInferred,
+    ] {
+        assert!(glyphs(&scene, glyph) > 0, "{}", glyph.id());
+    }
+    assert_eq!(
+        glyphs(&scene, Glyph::Added) + glyphs(&scene, Glyph::Deleted),
+        0
+    );
+}
+
+/// The fall of stream 10, ended after `seconds` by `cause`, with an attribution if one came.
+fn fall(seconds: f64, cause: Cause, attributed: Option<&str>) -> Glyph {
+    let mut log = streaming();
+    let evidence = vec![log.end(seconds, PODS, 10, cause)];
+    if let Some(code) = attributed {
+        let (stream, certainty) = (StreamId(10), Certainty::Likely);
+        log.push(
+            seconds + 1.0,
+            Attribution {
+                watch: PODS.into(),
+                stream,
+                code: code.into(),
+                certainty,
+                evidence,
+            },
+        );
+    }
+    let legend = draw(&log, seconds + 5.0).legend.glyphs;
+    let ends = [Glyph::EndNormal, Glyph::EndUnknown, Glyph::EndAbnormal];
+    let found: Vec<Glyph> = ends
+        .into_iter()
+        .filter(|glyph| legend.contains(glyph))
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0]
+}
+
+#[test]
+fn how_a_plateau_falls_says_how_the_stream_ended() {
+    assert_eq!(fall(50.0, Cause::Cancelled, None), Glyph::EndNormal);
+    assert_eq!(fall(430.0, Cause::End, None), Glyph::EndNormal);
+    assert_eq!(fall(433.5, Cause::End, None), Glyph::EndUnknown);
+    assert_eq!(fall(50.0, Cause::End, None), Glyph::EndUnknown);
+    for cause in [
+        Cause::TcpReset,
+        Cause::Eof,
+        Cause::EofInFrame,
+        Cause::IdleTimeout,
+        Cause::Decode,
+    ] {
+        assert_eq!(fall(50.0, cause, None), Glyph::EndAbnormal, "{cause}");
+    }
+}
+
+#[test]
+fn a_later_attribution_overrides_how_a_plateau_falls() {
+    assert_eq!(fall(50.0, Cause::End, Some("F08")), Glyph::EndAbnormal);
+    assert_eq!(
+        fall(50.0, Cause::TcpReset, Some("normal")),
+        Glyph::EndNormal
+    );
+    assert_eq!(fall(50.0, Cause::Eof, Some("ours")), Glyph::EndNormal);
+    assert_eq!(
+        fall(50.0, Cause::TcpReset, Some("unknown")),
+        Glyph::EndUnknown
+    );
+}
+
+#[test]
+fn a_jump_and_a_reversal_stand_on_the_trace_with_their_signed_deltas() {
+    let mut log = streaming();
+    for step in 1..6_u64 {
+        log.change(
+            step as f64,
+            PODS,
+            ChangeType::Modified,
+            Origin::Live,
+            "cart-0",
+            1_000 + step,
+        );
+    }
+    log.change(
+        20.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        42_878,
+    );
+    log.change(
+        40.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        42_000,
+    );
+    let scene = draw(&log, 50.0);
+    assert_eq!(
+        (glyphs(&scene, Glyph::Jump), glyphs(&scene, Glyph::Reversal)),
+        (1, 1)
+    );
+    assert!(
+        has_text(&scene, "+41,873") && has_text(&scene, "−878"),
+        "{:?}",
+        texts(&scene)
+    );
+}
+
+#[test]
+fn a_resumed_gap_is_hatched_and_a_lost_one_cross_hatched_with_what_was_missed() {
+    let closed = |resumed, lost| {
+        let mut log = streaming();
+        log.end(10.0, PODS, 10, Cause::TcpReset);
+        log.gap(40.0, PODS, resumed, lost);
+        draw(&log, 50.0)
+    };
+    let resumed = closed(true, Some(0));
+    assert!(hatched(&resumed, Hatch::Resumed) && !hatched(&resumed, Hatch::LostWide));
+    let lost = closed(false, None);
+    assert!(
+        hatched(&lost, Hatch::LostWide) && has_text(&lost, "missed: unknown"),
+        "{:?}",
+        texts(&lost)
+    );
+    assert!(has_text(&closed(false, Some(14)), "missed: 14"));
+}
+
+#[test]
+fn a_list_after_the_first_is_a_relist_with_its_counts() {
+    let mut log = streaming();
+    let first = draw(&log, 40.0);
+    assert!(!first.legend.glyphs.contains(&Glyph::Relist));
+    log.phase(9.0, PODS, Phase::Listing, PhaseReason::Expired, None);
+    log.list(10.0, PODS, 2_000, 214, (0, 2, 2));
+    let scene = draw(&log, 40.0);
+    assert!(scene.legend.glyphs.contains(&Glyph::Relist));
+    assert!(
+        has_text(&scene, "LIST 214 items +0 ~2 −2"),
+        "{:?}",
+        texts(&scene)
+    );
+}
+
+#[test]
+fn low_lines_say_why_and_when_next() {
+    let mut log = streaming();
+    log.end(5.0, PODS, 10, Cause::TcpReset);
+    for turn in 0..5 {
+        log.phase(
+            6.0 + f64::from(turn),
+            PODS,
+            Phase::Waiting,
+            PhaseReason::TooManyRequests,
+            Some(500),
+        );
+        log.phase(
+            6.5 + f64::from(turn),
+            PODS,
+            Phase::Connecting,
+            PhaseReason::RetryDue,
+            None,
+        );
+    }
+    assert!(has_text(&draw(&log, 30.0), "429 × 5"));
+    let mut log = streaming();
+    log.end(5.0, PODS, 10, Cause::TcpReset);
+    log.phase(
+        6.0,
+        PODS,
+        Phase::Refused,
+        PhaseReason::Forbidden,
+        Some(62_000),
+    );
+    let scene = draw(&log, 40.0);
+    assert!(
+        has_text(&scene, "403 Forbidden, next try in 28 s"),
+        "{:?}",
+        texts(&scene)
+    );
+    assert!(scene.legend.glyphs.contains(&Glyph::Refused));
+}
+
+#[test]
+fn an_error_is_a_diamond_with_its_code_and_a_line_through_all_lanes_the_watch_feeds() {
+    let mut log = streaming();
+    log.error(20.0, PODS, 10, 410);
+    let scene = draw(&log, 40.0);
+    assert_eq!(glyphs(&scene, Glyph::Error), 1);
+    assert!(has_text(&scene, "410"));
+    let line = scene
+        .primitives
+        .iter()
+        .find_map(|primitive| match primitive {
+            Primitive::Rect {
+                area,
+                fill: Some(watchscope_timeline::Token::Error),
+                ..
+            } => Some(*area),
+            _ => None,
+        });
+    assert_eq!(
+        line.unwrap().h,
+        scene.height,
+        "watch, connection, trace and object"
+    );
+}
+
+#[test]
+fn a_life_is_dotted_from_the_gap_on_if_its_end_was_inferred() {
+    let mut log = streaming();
+    log.end(10.0, PODS, 10, Cause::TcpReset);
+    log.change(
+        30.0,
+        PODS,
+        ChangeType::Deleted,
+        Origin::Inferred,
+        "cart-0",
+        1_000,
+    );
+    let text = draw(&log, 40.0).dump();
+    // Solid to 10 s (100 px), dotted from there to 30 s (300 px).
+    assert!(text.contains("99x2 life"), "{text}");
+    assert!(
+        text.contains("M100,95 L300,95 line 2 life dashed 2-3"),
+        "{text}"
+    );
+}
+
+#[test]
+fn marks_too_near_to_be_told_apart_are_merged_and_none_is_lost() {
+    let mut log = streaming();
+    for step in 0..500_u64 {
+        log.change(
+            1.0 + step as f64 * 0.07,
+            PODS,
+            ChangeType::Modified,
+            Origin::Live,
+            "cart-0",
+            1_001 + step,
+        );
+    }
+    let scene = draw(&log, 40.0);
+    let drawn: u32 = scene
+        .primitives
+        .iter()
+        .map(|primitive| match primitive {
+            Primitive::Plate { count, .. } => *count,
+            Primitive::Glyph {
+                glyph: Glyph::Modified | Glyph::AddedByList,
+                ..
+            } => 1,
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(drawn, 501);
+    assert!(scene.legend.plates);
+}
+
+#[test]
+fn what_is_not_loaded_and_what_has_expired_look_different_and_say_so() {
+    let log = {
+        let mut log = streaming();
+        for step in 1..40_u64 {
+            log.change(
+                step as f64,
+                PODS,
+                ChangeType::Modified,
+                Origin::Live,
+                "cart-0",
+                1_000 + step,
+            );
+        }
+        log
+    };
+    let mut store = Store::default();
+    log.send_from(&mut store, 40);
+    store.ring_begins(&log.epoch, Seq(1), at(0.0));
+    let scene = scene_of(&store, 40.0);
+    assert!(has_text(&scene, "not loaded yet") && hatched(&scene, Hatch::NotLoaded));
+    assert!(store.backfill(at(0.0)).is_some());
+    store.expired(Seq(40));
+    let scene = scene_of(&store, 40.0);
+    assert!(
+        has_text(&scene, "expired from buffer") && !hatched(&scene, Hatch::NotLoaded),
+        "{:?}",
+        texts(&scene)
+    );
+    assert_eq!(store.backfill(at(0.0)), None);
+}
+
+#[test]
+fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
+    assert_eq!(
+        phase_sentence(Phase::Waiting, PhaseReason::TooManyRequests, Some(1_600)),
+        "Waiting 1.6 s before the next request, because the server answered 429 and asked to come later."
+    );
+    for &phase in Phase::ALL {
+        for &reason in PhaseReason::ALL {
+            let sentence = phase_sentence(phase, reason, None);
+            assert!(
+                sentence.ends_with('.') && sentence.matches('.').count() == 1,
+                "{sentence}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_click_on_a_mark_tells_the_event_its_fields_its_request_and_the_version_before() {
+    let mut log = streaming();
+    let first = log.change(
+        10.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        1_001,
+    );
+    let second = log.change(
+        20.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        1_002,
+    );
+    let store = log.store();
+    let scene = scene_of(&store, 40.0);
+    let is_second = |target: &watchscope_timeline::scene::Target| matches!(target, watchscope_timeline::scene::Target::Record(id) if id.seq == second);
+    let hit = scene
+        .hits
+        .iter()
+        .find(|hit| is_second(&hit.target))
+        .unwrap();
+    let found = scene.hit(hit.area.x, hit.area.y).unwrap();
+    assert_eq!(found, hit);
+    let told = describe(&store, hit, at(40.0));
+    assert_eq!(told.lane, "cart-0 of shop/pods");
+    assert_eq!(
+        told.what,
+        "MODIFIED cart-0 at resourceVersion 1,002 by kubelet."
+    );
+    assert_eq!(told.previous_body.unwrap().seq, first);
+    assert!(told.fields.contains(&("manager", "kubelet".to_string())));
+    assert!(
+        told.request
+            .contains(&("parameter", "timeoutSeconds=431".to_string())),
+        "{:?}",
+        told.request
+    );
+    let next = store
+        .neighbour(hit.lane, told.previous_body.unwrap(), true)
+        .unwrap();
+    assert_eq!(next.seq, second);
+}
+
+#[test]
+fn hidden_lanes_are_counted_and_a_filter_takes_kinds_words_and_their_denial() {
+    let mut log = streaming();
+    log.opened(
+        1.0,
+        "shop/leases.coordination.k8s.io",
+        2,
+        &["node-1"],
+        1_000,
+    );
+    log.opened(2.0, "shop/configmaps", 3, &["cart-env", "api-env"], 1_000);
+    let store = log.store();
+    let view = View::between(at(0.0), at(40.0), 400.0);
+    let names = |filter: &str| {
+        let mut lanes = Lanes::default();
+        lanes.set_filter(filter);
+        let rows = lanes.rows(&store, &view, at(40.0));
+        let skip = ["connection", "resourceVersion"];
+        let shown: Vec<String> = rows
+            .rows
+            .iter()
+            .map(|row| row.name.to_string())
+            .filter(|name| !skip.contains(&name.as_str()))
+            .collect();
+        (shown.join(" "), rows.hidden)
+    };
+    assert_eq!(
+        names("kind≠lease cart"),
+        ("configmaps cart-env pods cart-0".into(), 2)
+    );
+    assert_eq!(
+        names("-cart kind=configmap"),
+        ("configmaps api-env".into(), 3)
+    );
+    let (shown, hidden) = names("no-such-thing");
+    assert!(shown.is_empty() && hidden > 0);
+}
