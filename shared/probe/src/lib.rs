@@ -19,6 +19,7 @@
 mod backoff;
 mod decode;
 mod held;
+mod json;
 mod lines;
 mod list;
 mod port;

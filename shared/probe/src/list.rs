@@ -1,12 +1,14 @@
 //! Reading a list: pages, what of them is news, and what is missing from them.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use watchscope_model::event::{Change, ListComplete, ListPage};
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, PhaseReason};
 use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
 
-use std::sync::Arc;
-
-use crate::decode::{self, DecodeError, ObjectHead, decode_page};
+use crate::decode::page::Item;
+use crate::decode::{self, DecodeError, Decoder, ObjectHead, decode_page};
 use crate::held::Relation;
 use crate::port::Emitted;
 use crate::probe::{Probe, Task, Turn};
@@ -131,14 +133,39 @@ impl Probe {
     }
 
     fn take_page(&mut self, page: &Page, turn: &mut Turn<'_>) -> Result<(), DecodeError> {
-        let kind = self
-            .decoder
-            .as_ref()
-            .map_or("", decode::Decoder::kind)
-            .to_owned();
+        let Some(mut decoder) = self.decoder.take() else {
+            return Ok(());
+        };
+        let taken = self.read_page(page, &mut decoder, turn);
+        self.decoder = Some(decoder);
+        let token = match taken? {
+            Taken::Page(token) => token,
+            Taken::Older(version) => {
+                self.list_was_older(&version, turn);
+                return Ok(());
+            }
+        };
+        if token.is_some() {
+            self.list.token = token;
+            self.begin(Task::List, PhaseReason::FirstList, turn);
+            return Ok(());
+        }
+        self.streaks.too_large = 0;
+        let version = self.list.version.clone().unwrap_or_else(|| 0.into());
+        self.complete_list(version, None, turn);
+        self.begin(Task::Watch, PhaseReason::Listed, turn);
+        Ok(())
+    }
+
+    fn read_page(
+        &mut self,
+        page: &Page,
+        decoder: &mut Decoder,
+        turn: &mut Turn<'_>,
+    ) -> Result<Taken, DecodeError> {
         // Groups of built-in resources have no dot or end in .k8s.io.
         let own_list_kind = self.spec.group.contains('.') && !self.spec.group.ends_with(".k8s.io");
-        let decoded = decode_page(&page.body, &kind, own_list_kind)?;
+        let decoded = decode_page(&page.body, decoder, own_list_kind)?;
         let version = ResourceVersion::parse(&decoded.resource_version);
         if self
             .list
@@ -159,21 +186,12 @@ impl Probe {
             remaining: decoded.remaining,
         });
         if self.is_older_than_progress(&version) {
-            self.list_was_older(&version, turn);
-            return Ok(());
+            return Ok(Taken::Older(version));
         }
         for item in &decoded.items {
-            self.take_item(item.get(), turn);
+            self.take_item(item, decoder, turn);
         }
-        if let Some(token) = decoded.token {
-            self.list.token = Some(token.into_owned());
-            self.begin(Task::List, PhaseReason::FirstList, turn);
-            return Ok(());
-        }
-        self.streaks.too_large = 0;
-        self.complete_list(version, None, turn);
-        self.begin(Task::Watch, PhaseReason::Listed, turn);
-        Ok(())
+        Ok(Taken::Page(decoded.token.map(Cow::into_owned)))
     }
 
     fn is_older_than_progress(&self, version: &ResourceVersion) -> bool {
@@ -197,20 +215,19 @@ impl Probe {
         self.relist(at_progress, PhaseReason::TooLarge, turn);
     }
 
-    fn take_item(&mut self, raw: &str, turn: &mut Turn<'_>) {
-        let Some(mut decoder) = self.decoder.take() else {
-            return;
-        };
-        let taken = decoder.object(raw).and_then(|head| {
-            // Items of a list carry no kind; where one does, it must be the one asked for.
-            if head.kind.is_some() {
-                decoder.check_kind(head.kind.as_deref())?;
+    fn take_item(&mut self, item: &Item<'_>, decoder: &Decoder, turn: &mut Turn<'_>) {
+        let (bytes, taken) = match item {
+            Ok(object) => {
+                // Items of a list carry no kind; where one does, it must be the one asked for.
+                let kind = object.head.kind.as_deref();
+                let checked = kind.map_or(Ok(()), |kind| decoder.check_kind(Some(kind)));
+                let taken =
+                    checked.and_then(|()| self.learn(object, Origin::List, None, decoder, turn));
+                (object.raw.len() as u64, taken)
             }
-            self.learn(&head, raw, Origin::List, None, &decoder, turn)
-        });
-        self.decoder = Some(decoder);
+            Err(broken) => (broken.bytes, Err(broken.error.into())),
+        };
         if let Err(error) = taken {
-            let bytes = raw.len() as u64;
             self.lose(
                 LossPlace::Frame,
                 bytes,
@@ -223,13 +240,13 @@ impl Probe {
     /// Compares an object of a list (or an initial event) with what is held, and writes what differs.
     pub(crate) fn learn(
         &mut self,
-        head: &ObjectHead<'_>,
-        raw: &str,
+        read: &decode::Object<'_>,
         origin: Origin,
         stream: Option<StreamId>,
-        decoder: &decode::Decoder,
+        decoder: &Decoder,
         turn: &mut Turn<'_>,
     ) -> Result<(), DecodeError> {
+        let head = &read.head;
         let (name, version) = identity(head)?;
         let uid = head.uid.as_deref().unwrap_or("");
         let (object, relation) = self
@@ -263,8 +280,7 @@ impl Probe {
                 version: version.clone(),
                 stream,
             },
-            head,
-            raw,
+            read,
             decoder,
             turn,
         );
@@ -329,12 +345,12 @@ impl Probe {
     pub(crate) fn write_change(
         &mut self,
         learned: Learned,
-        head: &ObjectHead<'_>,
-        raw: &str,
-        decoder: &decode::Decoder,
+        read: &decode::Object<'_>,
+        decoder: &Decoder,
         turn: &mut Turn<'_>,
     ) {
-        let body = decoder.copy_body(raw, &mut turn.out.bodies);
+        let head = &read.head;
+        let body = decoder.copy_body(read, &mut turn.out.bodies);
         let withheld = body.is_none();
         let event = Change {
             watch: self.spec.name.clone(),
@@ -346,7 +362,7 @@ impl Probe {
             generation: head.generation,
             manager: head.writer.manager().map(|text| self.texts.share(text)),
             subresource: head.writer.subresource().map(|text| self.texts.share(text)),
-            bytes: Some(raw.len() as u64),
+            bytes: Some(read.raw.len() as u64),
         };
         turn.out.events.push(Emitted {
             event: event.into(),
@@ -355,7 +371,7 @@ impl Probe {
         if withheld {
             self.lose(
                 LossPlace::Body,
-                raw.len() as u64,
+                read.raw.len() as u64,
                 "a part that has to be redacted has an unexpected shape; the body is withheld",
                 turn,
             );
@@ -371,6 +387,14 @@ impl Probe {
         }
         self.relist(false, PhaseReason::Expired, turn);
     }
+}
+
+/// What came of a page.
+enum Taken {
+    /// It was taken; where the next one begins, if there is one.
+    Page(Option<String>),
+    /// It is from before progress.
+    Older(ResourceVersion),
 }
 
 /// What was learned of an object, and where.

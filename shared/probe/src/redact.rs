@@ -81,35 +81,28 @@ pub(crate) fn rule_for(group: &str, kind: &str, redact_configmaps: bool) -> &'st
     }
 }
 
-/// Appends `raw` to `out`, each of the `cuts` (in order, not overlapping) replaced by a string that says its size.
-pub(crate) fn copy_without(raw: &str, cuts: &[Range<usize>], out: &mut Vec<u8>) {
+/// A value that must go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Where it is in the text that was read.
+    pub(crate) place: Range<usize>,
+    /// Its size in bytes: of a string that of its text, of anything else its JSON's.
+    pub(crate) size: usize,
+}
+
+/// Appends `raw` to `out`, each of the `cuts` (in order, not overlapping, in a text in which `raw` begins at `start`)
+/// replaced by a string that says its size.
+pub(crate) fn copy_without(raw: &str, start: usize, cuts: &[Cut], out: &mut Vec<u8>) {
     let bytes = raw.as_bytes();
     let mut from = 0;
-    for cut in cuts {
+    for Cut { place, size } in cuts {
+        let cut = place.start - start..place.end - start;
         out.extend_from_slice(&bytes[from..cut.start]);
         // Writing to a Vec does not fail.
-        let _ = write!(
-            out,
-            "\"(redacted, {} bytes)\"",
-            size_of_value(&raw[cut.clone()])
-        );
+        let _ = write!(out, "\"(redacted, {size} bytes)\"");
         from = cut.end;
     }
     out.extend_from_slice(&bytes[from..]);
-}
-
-/// Bytes of a JSON value: of a string its text without quotes and escapes, of anything else its JSON.
-fn size_of_value(json: &str) -> usize {
-    let Some(text) = json
-        .strip_prefix('"')
-        .and_then(|json| json.strip_suffix('"'))
-    else {
-        return json.len();
-    };
-    if !text.contains('\\') {
-        return text.len();
-    }
-    serde_json::from_str::<String>(json).map_or(text.len(), |text| text.len())
 }
 
 #[cfg(test)]
@@ -119,8 +112,17 @@ mod tests {
     #[test]
     fn a_cut_value_becomes_a_string_that_says_its_size() {
         let raw = r#"{"a":"abc","b":"x\ny","c":[1,2]}"#;
+        let cut = |place: Range<usize>, size| Cut {
+            place: place.start + 9..place.end + 9,
+            size,
+        };
         let mut out = Vec::new();
-        copy_without(raw, &[5..10, 15..21, 26..31], &mut out);
+        copy_without(
+            raw,
+            9,
+            &[cut(5..10, 3), cut(15..21, 3), cut(26..31, 5)],
+            &mut out,
+        );
         assert_eq!(
             String::from_utf8(out).unwrap(),
             r#"{"a":"(redacted, 3 bytes)","b":"(redacted, 3 bytes)","c":"(redacted, 5 bytes)"}"#

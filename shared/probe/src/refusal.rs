@@ -145,7 +145,7 @@ pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<Str
 fn sentence(body: &[u8], about_secrets: bool) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?.trim();
     match Status::parse(text) {
-        Ok(status) => message_of(&status, about_secrets).or_else(|| {
+        Some(status) => message_of(&status, about_secrets).or_else(|| {
             let reason = status
                 .reason
                 .as_deref()
@@ -153,8 +153,8 @@ fn sentence(body: &[u8], about_secrets: bool) -> Option<String> {
             Some(reason.chars().take(MESSAGE_LIMIT).collect())
         }),
         // Overload filters and proxies answer in text or HTML.
-        Err(_) if about_secrets || text.is_empty() => None,
-        Err(_) => {
+        None if about_secrets || text.is_empty() => None,
+        None => {
             let line: Vec<&str> = text.split_whitespace().collect();
             Some(line.join(" ").chars().take(MESSAGE_LIMIT).collect())
         }

@@ -178,11 +178,15 @@ impl Probe {
             let Ok(document) = decode_line(line, decoder) else {
                 continue;
             };
-            let head = match &document {
-                Document::Data { head, .. } | Document::Bookmark(head) => head,
+            let object = match &document {
+                Document::Data { object, .. } | Document::Bookmark(object) => object,
                 Document::Error(_) => continue,
             };
-            let version = head.resource_version.as_deref().map(ResourceVersion::parse);
+            let version = object
+                .head
+                .resource_version
+                .as_deref()
+                .map(ResourceVersion::parse);
             if let (Some(version), Some(progress)) = (version, &self.progress) {
                 look.beyond |= version.is_after(progress);
             }

@@ -5,7 +5,7 @@ use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, 
 use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 
 use crate::backoff::jittered;
-use crate::decode::{Decoder, Document, ObjectHead, Status, decode_line};
+use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, decode_line};
 use crate::held::Relation;
 use crate::lines::{Lines, Piece};
 use crate::list::{Learned, identity};
@@ -202,12 +202,12 @@ impl Probe {
                 self.accepted(facts, turn);
             }
             match document {
-                Document::Data { change, raw, head } => {
-                    decoder.check_kind(head.kind.as_deref())?;
-                    self.take_data(change, raw, &head, facts, decoder, turn)?;
+                Document::Data { change, object } => {
+                    decoder.check_kind(object.head.kind.as_deref())?;
+                    self.take_data(change, &object, facts, decoder, turn)?;
                     Ok(None)
                 }
-                Document::Bookmark(head) => self.take_bookmark(&head, facts, turn),
+                Document::Bookmark(object) => self.take_bookmark(&object.head, facts, turn),
                 Document::Error(status) => {
                     self.take_error(&status, facts, turn);
                     Ok(None)
@@ -241,22 +241,14 @@ impl Probe {
     fn take_data(
         &mut self,
         change: ChangeType,
-        raw: &str,
-        head: &ObjectHead<'_>,
+        read: &Object<'_>,
         facts: &mut Facts,
         decoder: &Decoder,
         turn: &mut Turn<'_>,
-    ) -> Result<(), crate::decode::DecodeError> {
+    ) -> Result<(), DecodeError> {
         if facts.opening != Opening::Resume && change == ChangeType::Added {
             // Not in the order of their versions, so no progress (F21).
-            self.learn(
-                head,
-                raw,
-                Origin::Initial,
-                Some(facts.stream),
-                decoder,
-                turn,
-            )?;
+            self.learn(read, Origin::Initial, Some(facts.stream), decoder, turn)?;
             self.note_initial_item();
             return Ok(());
         }
@@ -265,6 +257,7 @@ impl Probe {
             facts.opening = Opening::Resume;
             self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
         }
+        let head = &read.head;
         let (name, version) = identity(head)?;
         let uid = head.uid.as_deref().unwrap_or("");
         let (object, relation) = self
@@ -284,8 +277,7 @@ impl Probe {
                 version: version.clone(),
                 stream: Some(facts.stream),
             },
-            head,
-            raw,
+            read,
             decoder,
             turn,
         );
@@ -308,13 +300,13 @@ impl Probe {
         head: &ObjectHead<'_>,
         facts: &mut Facts,
         turn: &mut Turn<'_>,
-    ) -> Result<Option<OwnEnd>, crate::decode::DecodeError> {
+    ) -> Result<Option<OwnEnd>, DecodeError> {
         let version = head
             .resource_version
             .as_deref()
             .filter(|version| !version.is_empty())
             .map(ResourceVersion::parse)
-            .ok_or(crate::decode::DecodeError::Missing(
+            .ok_or(DecodeError::Missing(
                 "metadata.resourceVersion of a bookmark",
             ))?;
         facts.bookmarked = true;

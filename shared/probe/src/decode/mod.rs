@@ -1,7 +1,7 @@
 //! JSON of the wire → what the machine needs of it, borrowed, in one pass.
 //!
 //! Absent on purpose: typed objects. An object of any kind, known or not, broken or not, is read by the same few
-//! seeds; what is not looked at is only checked to be JSON.
+//! functions; what is not looked at is only checked to be JSON.
 
 pub(crate) mod document;
 pub(crate) mod object;
@@ -10,11 +10,13 @@ pub(crate) mod status;
 mod value;
 
 pub(crate) use self::document::{Document, decode_line};
-pub(crate) use self::object::{Decoder, ObjectHead};
+pub(crate) use self::object::{Decoder, Object, ObjectHead};
 pub(crate) use self::page::decode_page;
 pub(crate) use self::status::Status;
 
 use thiserror::Error;
+
+use crate::json::{JsonError, JsonErrorKind};
 
 /// Why bytes could not become an event. Its text never quotes them: they may hold a Secret.
 #[derive(Debug, Error)]
@@ -23,12 +25,10 @@ pub(crate) enum DecodeError {
     #[error("not UTF-8 at byte {0}")]
     Utf8(usize),
     /// The text is not JSON of the expected shape.
-    #[error("{what} at byte {column}: {kind}")]
+    #[error("{kind} at byte {at}")]
     Json {
-        /// What was being read.
-        what: &'static str,
         /// Where it broke.
-        column: usize,
+        at: usize,
         /// In what way.
         kind: &'static str,
     },
@@ -38,6 +38,9 @@ pub(crate) enum DecodeError {
     /// Something an object or list must have is missing.
     #[error("no {0}")]
     Missing(&'static str),
+    /// Something comes twice in a way that leaves open which one counts.
+    #[error("more than one {0}")]
+    Twice(&'static str),
     /// The object is of another kind than was asked for (F39).
     #[error("kind {found} where {expected} was asked for")]
     Kind {
@@ -48,19 +51,16 @@ pub(crate) enum DecodeError {
     },
 }
 
-impl DecodeError {
-    fn json(what: &'static str, error: &serde_json::Error) -> Self {
-        let kind = match error.classify() {
-            serde_json::error::Category::Eof => "cut short",
-            serde_json::error::Category::Data => "unexpected shape",
-            serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
-                "not JSON, or nested too deep"
-            }
-        };
+impl From<JsonError> for DecodeError {
+    fn from(error: JsonError) -> Self {
         Self::Json {
-            what,
-            column: error.column(),
-            kind,
+            at: error.at,
+            kind: match error.kind {
+                JsonErrorKind::Syntax => "not JSON",
+                JsonErrorKind::CutShort => "cut short",
+                JsonErrorKind::TooDeep => "nested too deep",
+                JsonErrorKind::Shape => "of an unexpected shape",
+            },
         }
     }
 }

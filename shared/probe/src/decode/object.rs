@@ -1,17 +1,28 @@
 //! An object → who and at which version it is, who wrote it last, and which values must go.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::cmp::Ordering;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-
 use super::DecodeError;
-use super::value::{Cuts, Follow, Key, Skip};
+use super::value::{Cuts, cut, follow, follow_at};
+use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 use crate::redact::{LAST_APPLIED, Rule, copy_without, rule_for};
 
-/// What the machine needs of an object, borrowed from its text.
+/// An object as it came, and what the machine needs of it.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    /// Its JSON.
+    pub(crate) raw: &'a str,
+    /// What it says of itself.
+    pub(crate) head: ObjectHead<'a>,
+    /// Where `raw` begins in the text that was read.
+    start: usize,
+    /// Which of the decoder's cuts are in it; absent if its body must be withheld.
+    cuts: Option<Range<usize>>,
+}
+
+/// What an object says of itself, borrowed from its text.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectHead<'a> {
     /// `kind`; items of a list have none.
@@ -40,7 +51,7 @@ pub(crate) struct Writer<'a> {
     subresource: Agreed<'a>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// The manager; `None` if entries of the newest second disagree.
     pub(crate) fn manager(&self) -> Option<&str> {
         self.manager.get()
@@ -49,6 +60,19 @@ impl Writer<'_> {
     /// The subresource it wrote through; `None` if the object itself, or if entries of the newest second disagree.
     pub(crate) fn subresource(&self) -> Option<&str> {
         self.subresource.get()
+    }
+
+    /// Takes another entry.
+    fn join(&mut self, entry: Self) {
+        // RFC 3339 in UTC with whole seconds: the order of the texts is the order of the times.
+        match entry.time.cmp(&self.time) {
+            Ordering::Less => {}
+            Ordering::Equal => {
+                self.manager.join(entry.manager);
+                self.subresource.join(entry.subresource);
+            }
+            Ordering::Greater => *self = entry,
+        }
     }
 }
 
@@ -83,15 +107,14 @@ impl<'a> Agreed<'a> {
     }
 }
 
-/// Reads objects of one watch. Keeps the list of spans between objects, so that reading allocates nothing.
+/// Reads objects of one watch. Keeps the list of cuts between texts, so that reading an object allocates nothing.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     /// The kind asked for.
     kind: String,
     rule: &'static Rule,
-    cuts: Vec<Range<usize>>,
-    /// Whether the last object's body may be copied.
-    may_copy: bool,
+    /// What must go of the objects of the text read last.
+    cuts: Cuts,
 }
 
 impl Decoder {
@@ -101,7 +124,6 @@ impl Decoder {
             kind: kind.to_owned(),
             rule: rule_for(group, kind, redact_configmaps),
             cuts: Vec::new(),
-            may_copy: false,
         }
     }
 
@@ -110,34 +132,43 @@ impl Decoder {
         &self.kind
     }
 
-    /// Reads an object. If a part that has to be redacted is not of the shape the rules know, the rest is read all
-    /// the same and the body withheld.
-    pub(crate) fn object<'a>(&mut self, raw: &'a str) -> Result<ObjectHead<'a>, DecodeError> {
-        match self.read(raw, self.rule) {
-            Ok(head) => {
-                self.may_copy = true;
-                Ok(head)
-            }
-            Err(error) if error.is_data() => {
-                // Read again without looking at more than the head.
-                self.may_copy = false;
-                self.read(raw, &Rule::At(&[]))
-                    .map_err(|error| DecodeError::json("object", &error))
-            }
-            Err(error) => {
-                self.may_copy = false;
-                Err(DecodeError::json("object", &error))
-            }
-        }
+    /// Begins a text. Objects of the text before can no longer be copied.
+    pub(super) fn begin(&mut self) {
+        self.cuts.clear();
     }
 
-    /// Appends the body of the object read last, redacted. `None` if it has to be withheld.
-    pub(crate) fn copy_body(&self, raw: &str, out: &mut Vec<u8>) -> Option<Range<usize>> {
-        if !self.may_copy {
-            return None;
+    /// Reads the object that comes next. If a part that has to be redacted is not of the shape the rules know, the
+    /// rest is read all the same and the body withheld.
+    pub(super) fn object<'a>(&mut self, reader: &mut Reader<'a>) -> Result<Object<'a>, JsonError> {
+        let start = reader.position();
+        let first_cut = self.cuts.len();
+        let again = reader.clone();
+        let mut head = ObjectHead::default();
+        let mut is_withheld = false;
+        match read_object(reader, self.rule, &mut self.cuts, &mut head) {
+            Ok(()) => {}
+            Err(error) if error.kind == JsonErrorKind::Shape => {
+                is_withheld = true;
+                self.cuts.truncate(first_cut);
+                *reader = again;
+                head = ObjectHead::default();
+                read_object(reader, &Rule::At(&[]), &mut self.cuts, &mut head)?;
+            }
+            Err(error) => return Err(error),
         }
+        Ok(Object {
+            raw: &reader.text()[start..reader.position_after()],
+            head,
+            start,
+            cuts: (!is_withheld).then_some(first_cut..self.cuts.len()),
+        })
+    }
+
+    /// Appends an object's body, redacted. `None` if it has to be withheld.
+    pub(crate) fn copy_body(&self, object: &Object<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let cuts = object.cuts.clone()?;
         let start = out.len();
-        copy_without(raw, &self.cuts, out);
+        copy_without(object.raw, object.start, &self.cuts[cuts], out);
         Some(start..out.len())
     }
 
@@ -152,240 +183,143 @@ impl Decoder {
             }),
         }
     }
-
-    fn read<'a>(
-        &mut self,
-        raw: &'a str,
-        rule: &'static Rule,
-    ) -> Result<ObjectHead<'a>, serde_json::Error> {
-        self.cuts.clear();
-        let mut head = ObjectHead::default();
-        let mut deserializer = serde_json::Deserializer::from_str(raw);
-        ObjectSeed {
-            rule,
-            cuts: &mut Cuts::new(raw, &mut self.cuts),
-            head: &mut head,
-        }
-        .deserialize(&mut deserializer)?;
-        deserializer.end()?;
-        Ok(head)
-    }
 }
 
-struct ObjectSeed<'c, 'a, 'h, 'de> {
+fn read_object<'a>(
+    reader: &mut Reader<'a>,
     rule: &'static Rule,
-    cuts: &'c mut Cuts<'a>,
-    head: &'h mut ObjectHead<'de>,
+    cuts: &mut Cuts,
+    head: &mut ObjectHead<'a>,
+) -> Result<(), JsonError> {
+    reader.object(|reader, key| {
+        match (&*key, rule) {
+            ("kind", _) => head.kind = reader.optional_string()?,
+            ("metadata", _) => read_metadata(reader, cuts, head)?,
+            (key, Rule::At(places)) => follow_at(reader, places, key, cuts)?,
+            (_, rule) => follow(reader, rule, cuts)?,
+        }
+        Ok(())
+    })
 }
 
-impl<'de> DeserializeSeed<'de> for ObjectSeed<'_, '_, '_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ObjectSeed<'_, '_, '_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { rule, cuts, head } = self;
-        while let Some(key) = map.next_key_seed(Key)? {
-            match (&*key, rule) {
-                ("kind", _) => head.kind = map.next_value_seed(OptionalText)?,
-                ("metadata", _) => map.next_value_seed(MetadataSeed { cuts, head })?,
-                (key, Rule::At(places)) => {
-                    match places.iter().find(|(name, _)| *name == key) {
-                        Some((_, rule)) => map.next_value_seed(Follow { rule, cuts })?,
-                        None => map.next_value_seed(Skip)?,
-                    };
-                }
-                (_, rule) => map.next_value_seed(Follow { rule, cuts })?,
+fn read_metadata<'a>(
+    reader: &mut Reader<'a>,
+    cuts: &mut Cuts,
+    head: &mut ObjectHead<'a>,
+) -> Result<(), JsonError> {
+    reader.object(|reader, key| {
+        match &*key {
+            "name" => head.name = reader.optional_string()?,
+            "namespace" => head.namespace = reader.optional_string()?,
+            "uid" => head.uid = reader.optional_string()?,
+            "resourceVersion" => head.resource_version = reader.optional_string()?,
+            "generation" => {
+                let place = reader.skip()?;
+                head.generation = reader.text()[place].parse().ok();
+            }
+            "annotations" => read_annotations(reader, cuts, head)?,
+            "managedFields" => read_managed_fields(reader, &mut head.writer)?,
+            _ => {
+                reader.skip()?;
             }
         }
         Ok(())
-    }
-}
-
-struct MetadataSeed<'c, 'a, 'h, 'de> {
-    cuts: &'c mut Cuts<'a>,
-    head: &'h mut ObjectHead<'de>,
-}
-
-impl<'de> DeserializeSeed<'de> for MetadataSeed<'_, '_, '_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MetadataSeed<'_, '_, '_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("object metadata")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { cuts, head } = self;
-        while let Some(key) = map.next_key_seed(Key)? {
-            match &*key {
-                "name" => head.name = map.next_value_seed(OptionalText)?,
-                "namespace" => head.namespace = map.next_value_seed(OptionalText)?,
-                "uid" => head.uid = map.next_value_seed(OptionalText)?,
-                "resourceVersion" => {
-                    head.resource_version = map.next_value_seed(OptionalText)?;
-                }
-                "generation" => head.generation = map.next_value()?,
-                "annotations" => map.next_value_seed(AnnotationsSeed { cuts, head })?,
-                "managedFields" => {
-                    map.next_value_seed(ManagedFieldsSeed {
-                        writer: &mut head.writer,
-                    })?;
-                }
-                _ => map.next_value_seed(Skip)?,
-            }
-        }
-        Ok(())
-    }
+    })
 }
 
 /// Annotations: the last-applied one goes; a bookmark's end mark is read.
-struct AnnotationsSeed<'c, 'a, 'h, 'de> {
-    cuts: &'c mut Cuts<'a>,
-    head: &'h mut ObjectHead<'de>,
-}
-
-impl<'de> DeserializeSeed<'de> for AnnotationsSeed<'_, '_, '_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+fn read_annotations<'a>(
+    reader: &mut Reader<'a>,
+    cuts: &mut Cuts,
+    head: &mut ObjectHead<'a>,
+) -> Result<(), JsonError> {
+    if reader.peek()? == Next::Null {
+        return reader.skip().map(|_| ());
     }
-}
-
-impl<'de> Visitor<'de> for AnnotationsSeed<'_, '_, '_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("annotations")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
+    reader.object(|reader, key| {
+        match &*key {
+            LAST_APPLIED => cut(reader, cuts)?,
+            // KEP-3157.
+            "k8s.io/initial-events-end" => {
+                head.initial_events_end = reader.optional_string()?.as_deref() == Some("true");
+            }
+            _ => {
+                reader.skip()?;
+            }
+        }
         Ok(())
-    }
+    })
+}
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { cuts, head } = self;
-        while let Some(key) = map.next_key_seed(Key)? {
+fn read_managed_fields<'a>(
+    reader: &mut Reader<'a>,
+    writer: &mut Writer<'a>,
+) -> Result<(), JsonError> {
+    if reader.peek()? == Next::Null {
+        return reader.skip().map(|_| ());
+    }
+    reader.array(|reader| {
+        let (mut time, mut manager, mut subresource) = (None, None, None);
+        reader.object(|reader, key| {
             match &*key {
-                LAST_APPLIED => map.next_value_seed(Follow {
-                    rule: &Rule::Cut,
-                    cuts,
-                })?,
-                // KEP-3157.
-                "k8s.io/initial-events-end" => {
-                    let value = map.next_value_seed(OptionalText)?;
-                    head.initial_events_end = value.as_deref() == Some("true");
-                }
-                _ => map.next_value_seed(Skip)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-struct ManagedFieldsSeed<'w, 'de> {
-    writer: &'w mut Writer<'de>,
-}
-
-impl<'de> DeserializeSeed<'de> for ManagedFieldsSeed<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ManagedFieldsSeed<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("managedFields")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while let Some(entry) = seq.next_element::<ManagedFieldsEntry<'de>>()? {
-            let Some(time) = entry.time else { continue };
-            let manager = Agreed::of(entry.manager);
-            let subresource = Agreed::of(entry.subresource);
-            // RFC 3339 in UTC with whole seconds: the order of the texts is the order of the times.
-            match time.cmp(&self.writer.time) {
-                std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => {
-                    self.writer.manager.join(manager);
-                    self.writer.subresource.join(subresource);
-                }
-                std::cmp::Ordering::Greater => {
-                    *self.writer = Writer {
-                        time,
-                        manager,
-                        subresource,
-                    };
+                "manager" => manager = reader.optional_string()?,
+                "subresource" => subresource = reader.optional_string()?,
+                "time" => time = reader.optional_string()?,
+                _ => {
+                    reader.skip()?;
                 }
             }
+            Ok(())
+        })?;
+        if let Some(time) = time {
+            writer.join(Writer {
+                time,
+                manager: Agreed::of(manager),
+                subresource: Agreed::of(subresource),
+            });
         }
         Ok(())
-    }
+    })
 }
 
-#[derive(Deserialize)]
-struct ManagedFieldsEntry<'a> {
-    #[serde(borrow, default)]
-    manager: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    subresource: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    time: Option<Cow<'a, str>>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A string, or null as nothing; borrowed unless it has escapes.
-struct OptionalText;
-
-impl<'de> DeserializeSeed<'de> for OptionalText {
-    type Value = Option<Cow<'de, str>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for OptionalText {
-    type Value = Option<Cow<'de, str>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
+    fn writer(entries: &str) -> (Option<String>, Option<String>) {
+        let text = format!(r#"{{"metadata":{{"managedFields":{entries}}}}}"#);
+        let mut decoder = Decoder::new("", "Pod", false);
+        let object = decoder.object(&mut Reader::new(&text)).unwrap();
+        let writer = &object.head.writer;
+        (
+            writer.manager().map(str::to_owned),
+            writer.subresource().map(str::to_owned),
+        )
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Some(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Some(Cow::Owned(text.to_owned())))
+    #[test]
+    fn the_writer_is_that_of_the_newest_entry_unless_its_second_disagrees() {
+        let pair = |manager: Option<&str>, subresource: Option<&str>| {
+            (manager.map(str::to_owned), subresource.map(str::to_owned))
+        };
+        assert_eq!(
+            writer(
+                r#"[{"manager":"kubelet","time":"2026-01-01T00:00:02Z","subresource":"status"},{"manager":"kubectl","time":"2026-01-01T00:00:01Z"},{"manager":"timeless"}]"#
+            ),
+            pair(Some("kubelet"), Some("status"))
+        );
+        assert_eq!(
+            writer(
+                r#"[{"manager":"a","time":"2026-01-01T00:00:02Z","subresource":"status"},{"manager":"a","time":"2026-01-01T00:00:02Z"}]"#
+            ),
+            pair(Some("a"), None)
+        );
+        assert_eq!(
+            writer(
+                r#"[{"manager":"a","time":"2026-01-01T00:00:02Z"},{"manager":"b","time":"2026-01-01T00:00:02Z"}]"#
+            ),
+            pair(None, None)
+        );
+        assert_eq!(writer("null"), pair(None, None));
     }
 }

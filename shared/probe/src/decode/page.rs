@@ -1,14 +1,14 @@
-//! A page of a list → its metadata and its items as they came.
+//! A page of a list → its metadata and its items.
 
 use std::borrow::Cow;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::ops::Range;
 
 use super::DecodeError;
+use super::object::{Decoder, Object};
+use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 
-/// A page of a list. Items are read one after the other from their raw JSON, so a page costs two words an item.
-#[derive(Debug)]
+/// A page of a list.
+#[derive(Debug, Default)]
 pub(crate) struct Page<'a> {
     /// The list's resourceVersion.
     pub(crate) resource_version: Cow<'a, str>,
@@ -17,55 +17,103 @@ pub(crate) struct Page<'a> {
     /// Items the server says remain.
     pub(crate) remaining: Option<u64>,
     /// The items.
-    pub(crate) items: Vec<&'a RawValue>,
+    pub(crate) items: Vec<Item<'a>>,
 }
 
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow, default)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    metadata: Option<ListMetadata<'a>>,
-    // An empty list may be null: Go writes a nil slice so.
-    #[serde(borrow, default)]
-    items: Option<Vec<&'a RawValue>>,
+/// An item of a list: an object, or JSON that is none.
+pub(crate) type Item<'a> = Result<Object<'a>, Broken>;
+
+/// An item that is no object with metadata.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// How many bytes it has.
+    pub(crate) bytes: u64,
+    /// What is wrong with it.
+    pub(crate) error: JsonError,
 }
 
-#[derive(Default, Deserialize)]
-struct ListMetadata<'a> {
-    #[serde(rename = "resourceVersion", borrow, default)]
-    resource_version: Option<Cow<'a, str>>,
-    #[serde(rename = "continue", borrow, default)]
-    token: Option<Cow<'a, str>>,
-    #[serde(rename = "remainingItemCount", default)]
-    remaining: Option<u64>,
-}
-
-/// Decodes a page of a list of `kind`. `own_list_kind`: the resource may name its list as it likes (CRDs do, by
-/// `names.listKind`); built-in ones add `List`.
+/// Decodes a page of a list. `own_list_kind`: the resource may name its list as it likes (CRDs do, by
+/// `names.listKind`); built-in ones add `List` to their kind.
 pub(crate) fn decode_page<'a>(
     body: &'a [u8],
-    kind: &str,
+    decoder: &mut Decoder,
     own_list_kind: bool,
 ) -> Result<Page<'a>, DecodeError> {
     let text = std::str::from_utf8(body).map_err(|error| DecodeError::Utf8(error.valid_up_to()))?;
-    let list: List<'a> =
-        serde_json::from_str(text).map_err(|error| DecodeError::json("list", &error))?;
-    let found = list.kind.as_deref().unwrap_or("");
+    let mut reader = Reader::new(text);
+    let mut page = Page::default();
+    let mut kind = None;
+    let mut has_metadata = false;
+    decoder.begin();
+    reader.object(|reader, key| {
+        match &*key {
+            "kind" => kind = reader.optional_string()?,
+            "metadata" => {
+                has_metadata = true;
+                read_metadata(reader, &mut page)?;
+            }
+            // An empty list may be null: Go writes a nil slice so.
+            "items" if reader.peek()? != Next::Null => {
+                reader.array(|reader| {
+                    page.items.push(read_item(reader, decoder)?);
+                    Ok(())
+                })?;
+            }
+            _ => {
+                reader.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    reader.end()?;
+    let found = kind.as_deref().unwrap_or("");
     let fits = found == "PartialObjectMetadataList"
-        || found.strip_suffix("List") == Some(kind)
-        || own_list_kind && !matches!(found, "Status" | "Table");
+        || found.strip_suffix("List") == Some(decoder.kind())
+        || own_list_kind && !matches!(found, "" | "Status" | "Table");
     if !fits {
         return Err(DecodeError::Kind {
             found: super::shortened(found),
-            expected: format!("{kind}List"),
+            expected: format!("{}List", decoder.kind()),
         });
     }
-    let metadata = list.metadata.ok_or(DecodeError::Missing("metadata"))?;
-    Ok(Page {
-        resource_version: metadata.resource_version.unwrap_or_default(),
-        token: metadata.token.filter(|token| !token.is_empty()),
-        remaining: metadata.remaining,
-        items: list.items.unwrap_or_default(),
+    if !has_metadata {
+        return Err(DecodeError::Missing("metadata"));
+    }
+    Ok(page)
+}
+
+fn read_metadata<'a>(reader: &mut Reader<'a>, page: &mut Page<'a>) -> Result<(), JsonError> {
+    reader.object(|reader, key| {
+        match &*key {
+            "resourceVersion" => {
+                page.resource_version = reader.optional_string()?.unwrap_or_default();
+            }
+            "continue" => {
+                page.token = reader.optional_string()?.filter(|token| !token.is_empty());
+            }
+            "remainingItemCount" => {
+                let place: Range<usize> = reader.skip()?;
+                page.remaining = reader.text()[place].parse().ok();
+            }
+            _ => {
+                reader.skip()?;
+            }
+        }
+        Ok(())
     })
+}
+
+fn read_item<'a>(reader: &mut Reader<'a>, decoder: &mut Decoder) -> Result<Item<'a>, JsonError> {
+    let again = reader.clone();
+    match decoder.object(reader) {
+        Err(error) if error.kind == JsonErrorKind::Shape => {
+            *reader = again;
+            let place = reader.skip()?;
+            Ok(Err(Broken {
+                bytes: place.len() as u64,
+                error,
+            }))
+        }
+        read => read.map(Ok),
+    }
 }

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::DecodeError;
-
 /// What the machine needs of a Status.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Status<'a> {
@@ -41,8 +39,8 @@ struct StatusCause<'a> {
 
 impl<'a> Status<'a> {
     /// Reads a Status.
-    pub(crate) fn parse(json: &'a str) -> Result<Self, DecodeError> {
-        serde_json::from_str(json).map_err(|error| DecodeError::json("Status", &error))
+    pub(crate) fn parse(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok()
     }
 
     /// The history asked for is gone; reason `Gone` up to 1.17.

@@ -75,7 +75,7 @@ fn garbage_ends_the_stream() {
     assert_snapshot!(streaming("line <html><body>upstream error</body></html>"), @r#"
 line <html><body>upstream error</body></html>
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":41,"reason":"event at byte 1: not JSON, or nested too deep"}
+  {"type":"loss","where":"frame","count":1,"bytes":41,"reason":"not JSON at byte 0"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":41}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -144,7 +144,7 @@ fn what_follows_a_broken_line_in_the_same_piece_is_counted() {
         MODIFIED a@160"), @r#"
 line []
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"event at byte 2: unexpected shape"}
+  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"of an unexpected shape at byte 0"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":3}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 MODIFIED a@160

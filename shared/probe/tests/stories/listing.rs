@@ -550,7 +550,7 @@ end
   {"type":"request.answered","request":2,"status":200}
 raw <html>
 end
-  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"list at byte 1: not JSON, or nested too deep"}
+  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":3043}
 "#);
 }

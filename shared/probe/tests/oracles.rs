@@ -1,0 +1,783 @@
+//! Random scripts against a server that is honest but unreliable, and what must hold of what the probe makes of it.
+//!
+//! The server's history is the truth. It answers lists in pages and watches from any resourceVersion it still has;
+//! everything around that goes wrong at random: dials fail, requests are refused, bodies are cut at any byte,
+//! history expires, streams end, fall silent or report errors. Then all is calm, and the probe must know the truth.
+//! The oracles: ordered, unique, resumable (nothing is missing that no gap admits), progress never goes down, and
+//! what the log's fold holds is what the probe holds. A failing seed is printed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
+use watchscope_model::event::Event;
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase};
+use watchscope_model::{ConnectionId, Record, RequestId, Seq, State, StreamId, Time};
+use watchscope_probe::{
+    Channel, Context, Effect, Failure, FailureKind, Get, Ids, Input, Output, Probe, ProbeConfig,
+    Served, WatchSpec,
+};
+
+const WATCH: &str = "shop/pods";
+
+/// One write of the truth.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Write {
+    version: u64,
+    change: &'static str,
+    name: String,
+    uid: String,
+}
+
+impl Write {
+    fn object(&self) -> String {
+        object(&self.name, &self.uid, self.version)
+    }
+}
+
+fn object(name: &str, uid: &str, version: u64) -> String {
+    format!(
+        r#"{{"kind":"Pod","metadata":{{"name":"{name}","namespace":"shop","uid":"{uid}","resourceVersion":"{version}"}}}}"#
+    )
+}
+
+/// The server.
+#[derive(Default)]
+struct Server {
+    version: u64,
+    objects: BTreeMap<String, (String, u64)>,
+    history: Vec<Write>,
+    /// Watches from below this are told 410.
+    oldest: u64,
+    /// Lists under way, by token: what is still to come, and the list's version.
+    lists: BTreeMap<String, (Vec<String>, u64)>,
+}
+
+impl Server {
+    fn write(&mut self, rng: &mut ChaCha8Rng) {
+        self.version += 1 + below(rng, 5);
+        let name = format!("pod-{}", below(rng, 6));
+        let version = self.version;
+        let (change, uid) = match self.objects.get(&name) {
+            None => ("ADDED", format!("u-{version}")),
+            Some((uid, _)) if below(rng, 3) > 0 => ("MODIFIED", uid.clone()),
+            Some((uid, _)) => ("DELETED", uid.clone()),
+        };
+        if change == "DELETED" {
+            self.objects.remove(&name);
+        } else {
+            self.objects.insert(name.clone(), (uid.clone(), version));
+        }
+        self.history.push(Write {
+            version,
+            change,
+            name,
+            uid,
+        });
+    }
+
+    fn page(&mut self, query: &str) -> Result<String, u16> {
+        let (mut items, version) = match parameter(query, "continue") {
+            Some(token) => self.lists.remove(token).ok_or(410_u16)?,
+            None => {
+                let items = self
+                    .objects
+                    .iter()
+                    .map(|(name, (uid, version))| object(name, uid, *version))
+                    .collect();
+                (items, self.version)
+            }
+        };
+        let limit = parameter(query, "limit").map_or(500, |text| text.parse().unwrap());
+        let rest = if limit > 0 && items.len() > limit {
+            items.split_off(limit)
+        } else {
+            Vec::new()
+        };
+        let mut token = String::new();
+        if !rest.is_empty() {
+            let name = format!("t{}-{}", self.version, rest.len());
+            token = format!(r#","continue":"{name}""#);
+            self.lists.insert(name, (rest, version));
+        }
+        Ok(format!(
+            r#"{{"kind":"PodList","metadata":{{"resourceVersion":"{version}"{token}}},"items":[{}]}}"#,
+            items.join(",")
+        ))
+    }
+
+    /// What a watch from `version` has to say by now.
+    fn lines_after(&self, version: u64) -> String {
+        self.history
+            .iter()
+            .filter(|write| write.version > version)
+            .map(|write| {
+                format!(
+                    "{{\"type\":\"{}\",\"object\":{}}}\n",
+                    write.change,
+                    write.object()
+                )
+            })
+            .collect()
+    }
+}
+
+fn bookmark(version: u64, ends_initial: bool) -> String {
+    let annotations = if ends_initial {
+        r#","annotations":{"k8s.io/initial-events-end":"true"}"#
+    } else {
+        ""
+    };
+    format!(
+        "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"Pod\",\"metadata\":{{\"resourceVersion\":\"{version}\"{annotations}}}}}}}\n"
+    )
+}
+
+fn error(code: u16, reason: &str) -> String {
+    format!(
+        "{{\"type\":\"ERROR\",\"object\":{{\"kind\":\"Status\",\"code\":{code},\"reason\":\"{reason}\"}}}}\n"
+    )
+}
+
+fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn below(rng: &mut ChaCha8Rng, limit: u64) -> u64 {
+    rng.next_u64() % limit
+}
+
+#[derive(Default)]
+struct Counter {
+    requests: u64,
+    streams: u64,
+}
+
+impl Ids for Counter {
+    fn request(&mut self) -> RequestId {
+        self.requests += 1;
+        RequestId(self.requests)
+    }
+
+    fn stream(&mut self) -> StreamId {
+        self.streams += 1;
+        StreamId(self.streams)
+    }
+}
+
+/// What is under way on the main connection.
+enum Wire {
+    Nothing,
+    Dialling,
+    Asked(RequestId, Get),
+    /// A body whose remaining bytes are known.
+    Body(RequestId, Vec<u8>),
+    /// A stream: sent up to this version; bytes of it not yet delivered; whether it has gone deaf.
+    Stream {
+        request: RequestId,
+        version: u64,
+        bytes: Vec<u8>,
+        deaf: bool,
+    },
+}
+
+/// The driver, the server, and the log they fill.
+struct World {
+    rng: ChaCha8Rng,
+    probe: Option<Probe>,
+    ids: Counter,
+    server: Server,
+    wire: Wire,
+    main: Option<ConnectionId>,
+    side: Option<ConnectionId>,
+    side_asked: Option<(RequestId, Get)>,
+    side_dialling: bool,
+    connections: u64,
+    now: Time,
+    timer: Option<Time>,
+    output: Output,
+    log: Vec<Event>,
+    fold: State,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let spec = WatchSpec {
+            name: WATCH.into(),
+            group: "".into(),
+            resource: "pods".into(),
+            served: Some(Served {
+                version: "v1".into(),
+                kind: "Pod".into(),
+            }),
+            namespace: Some("shop".into()),
+            label_selector: None,
+            field_selector: None,
+        };
+        let config = ProbeConfig {
+            watch_list: below(&mut rng, 3) == 0,
+            page_size: 1 + below(&mut rng, 8) as u32,
+            ..ProbeConfig::default()
+        };
+        let mut world = Self {
+            probe: Some(Probe::new(spec, config, seed)),
+            rng,
+            ids: Counter::default(),
+            server: Server::default(),
+            wire: Wire::Nothing,
+            main: None,
+            side: None,
+            side_asked: None,
+            side_dialling: false,
+            connections: 0,
+            now: Time(0),
+            timer: None,
+            output: Output::default(),
+            log: Vec::new(),
+            fold: State::default(),
+        };
+        for _ in 0..5 {
+            world.server.write(&mut world.rng);
+        }
+        world.step(Input::Start);
+        world
+    }
+
+    fn chance(&mut self, one_in: u64) -> bool {
+        below(&mut self.rng, one_in) == 0
+    }
+
+    fn step(&mut self, input: Input<'_>) {
+        let probe = self.probe.take().unwrap();
+        let before = probe.progress().cloned();
+        let mut context = Context {
+            now: self.now,
+            ids: &mut self.ids,
+        };
+        let probe = probe.step(input, &mut context, &mut self.output);
+        if let Some(before) = before {
+            assert!(
+                !before.is_after(probe.progress().unwrap()),
+                "progress went down"
+            );
+        }
+        self.probe = Some(probe);
+        let effects: Vec<Effect> = self.output.effects.drain(..).collect();
+        for emitted in self.output.events.drain(..) {
+            let mut record = Record {
+                seq: Seq(self.log.len() as u64 + 1),
+                at: self.now,
+                event: emitted.event,
+            };
+            self.fold.complete(&mut record.event);
+            self.fold.apply(&record);
+            self.log.push(record.event);
+        }
+        self.output.clear();
+        for effect in effects {
+            self.carry_out(effect);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Connect {
+                channel: Channel::Main,
+            } => {
+                assert!(self.main.is_none(), "one main connection at a time");
+                self.wire = Wire::Dialling;
+            }
+            Effect::Connect {
+                channel: Channel::Side,
+            } => self.side_dialling = true,
+            Effect::Send {
+                connection,
+                request,
+                get,
+            } => {
+                if self.main == Some(connection) {
+                    assert!(
+                        matches!(self.wire, Wire::Nothing),
+                        "one request at a time on a connection"
+                    );
+                    self.wire = Wire::Asked(request, get);
+                } else {
+                    assert_eq!(self.side, Some(connection), "sent on an open connection");
+                    self.side_asked = Some((request, get));
+                }
+            }
+            Effect::Close {
+                channel: Channel::Main,
+                ..
+            } => {
+                self.main = None;
+                self.wire = Wire::Nothing;
+            }
+            Effect::Close {
+                channel: Channel::Side,
+                ..
+            } => {
+                self.side = None;
+                self.side_asked = None;
+                self.side_dialling = false;
+            }
+            Effect::SetTimer(at) => self.timer = Some(at),
+            Effect::ReloadCredentials | Effect::Discover => {}
+        }
+    }
+
+    fn pass(&mut self, millis: u64) {
+        let until = self.now.plus_millis(millis);
+        // No more timers than a driver could bear: one that asks for its timer in the past for ever is caught here.
+        for _ in 0..1_000 {
+            let Some(due) = self.timer.filter(|&due| due <= until) else {
+                self.now = until;
+                return;
+            };
+            self.now = self.now.max(due);
+            self.timer = None;
+            self.step(Input::Timer);
+        }
+        panic!("the timer never rests");
+    }
+
+    fn connect(&mut self, channel: Channel) {
+        self.connections += 1;
+        let connection = ConnectionId(self.connections);
+        match channel {
+            Channel::Main => {
+                self.main = Some(connection);
+                self.wire = Wire::Nothing;
+            }
+            Channel::Side => {
+                self.side = Some(connection);
+                self.side_dialling = false;
+            }
+        }
+        self.step(Input::Connected {
+            channel,
+            connection,
+        });
+    }
+
+    fn head(&mut self, request: RequestId, status: u16) {
+        self.step(Input::Head {
+            request,
+            status,
+            headers: Headers::default(),
+        });
+    }
+
+    /// The response is over; with trouble, the connection too.
+    fn over(&mut self, request: RequestId, cause: Cause) {
+        self.wire = Wire::Nothing;
+        if cause != Cause::End {
+            let connection = self.main.take().unwrap();
+            if self.chance(2) {
+                self.step(Input::Closed { connection, cause });
+                self.step(Input::BodyEnd { request, cause });
+            } else {
+                self.step(Input::BodyEnd { request, cause });
+                self.step(Input::Closed { connection, cause });
+            }
+        } else {
+            self.step(Input::BodyEnd { request, cause });
+        }
+    }
+
+    fn cause(&mut self) -> Cause {
+        [Cause::End, Cause::Eof, Cause::TcpReset, Cause::Tls][below(&mut self.rng, 4) as usize]
+    }
+
+    /// Something happens on the wire; with `trouble` it may be bad.
+    fn wire_moves(&mut self, trouble: bool) {
+        match std::mem::replace(&mut self.wire, Wire::Nothing) {
+            Wire::Nothing => {}
+            Wire::Dialling => {
+                if trouble && self.chance(6) {
+                    let failure = Failure {
+                        kind: FailureKind::Unreachable,
+                        sentence: "refused".into(),
+                    };
+                    let channel = Channel::Main;
+                    self.step(Input::ConnectFailed { channel, failure });
+                } else {
+                    self.connect(Channel::Main);
+                }
+            }
+            Wire::Asked(request, get) => self.answer(request, &get, trouble),
+            Wire::Body(request, mut bytes) => {
+                if trouble && self.chance(12) {
+                    let cut = below(&mut self.rng, bytes.len() as u64 + 1) as usize;
+                    self.step(Input::Body {
+                        request,
+                        bytes: &bytes[..cut],
+                    });
+                    self.over(request, Cause::TcpReset);
+                    return;
+                }
+                let piece = (1 + below(&mut self.rng, 400) as usize).min(bytes.len());
+                let rest = bytes.split_off(piece);
+                self.wire = Wire::Body(request, rest);
+                self.step(Input::Body {
+                    request,
+                    bytes: &bytes,
+                });
+                if matches!(&self.wire, Wire::Body(_, rest) if rest.is_empty()) {
+                    self.over(request, Cause::End);
+                }
+            }
+            Wire::Stream {
+                request,
+                version,
+                bytes,
+                deaf,
+            } => self.stream_moves(request, version, bytes, deaf, trouble),
+        }
+    }
+
+    fn stream_moves(
+        &mut self,
+        request: RequestId,
+        version: u64,
+        mut bytes: Vec<u8>,
+        mut deaf: bool,
+        trouble: bool,
+    ) {
+        bytes.extend_from_slice(self.server.lines_after(version).as_bytes());
+        let version = version.max(self.server.version);
+        if trouble {
+            match below(&mut self.rng, 40) {
+                0 => {
+                    let cut = below(&mut self.rng, bytes.len() as u64 + 1) as usize;
+                    self.wire = Wire::Stream {
+                        request,
+                        version,
+                        bytes: Vec::new(),
+                        deaf,
+                    };
+                    // A stream that has gone deaf has lost what it was sent, so nothing more may come of it.
+                    if !deaf {
+                        self.step(Input::Body {
+                            request,
+                            bytes: &bytes[..cut],
+                        });
+                    }
+                    if matches!(self.wire, Wire::Stream { .. }) {
+                        let cause = self.cause();
+                        self.over(request, cause);
+                    }
+                    return;
+                }
+                1 => bytes.extend_from_slice(error(410, "Expired").as_bytes()),
+                2 => bytes.extend_from_slice(error(500, "InternalError").as_bytes()),
+                3 => bytes.extend_from_slice(error(429, "TooManyRequests").as_bytes()),
+                4 => bytes.extend_from_slice(b"<html>\n"),
+                5 => deaf = true,
+                6 if bytes.is_empty() && !deaf => {
+                    return self.over(request, Cause::End);
+                }
+                _ => {}
+            }
+        }
+        if self.chance(3) {
+            bytes.extend_from_slice(bookmark(version, false).as_bytes());
+        }
+        let piece = below(&mut self.rng, 600) as usize;
+        let (now, rest) = bytes.split_at(if trouble {
+            piece.min(bytes.len())
+        } else {
+            bytes.len()
+        });
+        self.wire = Wire::Stream {
+            request,
+            version,
+            bytes: rest.to_vec(),
+            deaf,
+        };
+        if !deaf && !now.is_empty() {
+            self.step(Input::Body {
+                request,
+                bytes: now,
+            });
+        }
+    }
+
+    fn answer(&mut self, request: RequestId, get: &Get, trouble: bool) {
+        if trouble {
+            match below(&mut self.rng, 24) {
+                0 => {
+                    let connection = self.main.take().unwrap();
+                    let cause = Cause::TcpReset;
+                    return self.step(Input::Closed { connection, cause });
+                }
+                1 => {
+                    self.main = None;
+                    let failure = Failure {
+                        kind: FailureKind::Broken,
+                        sentence: "reset".into(),
+                    };
+                    return self.step(Input::RequestFailed { request, failure });
+                }
+                2..=5 => {
+                    let status =
+                        [401, 403, 404, 410, 429, 500, 503, 504][below(&mut self.rng, 8) as usize];
+                    self.head(request, status);
+                    self.wire = Wire::Body(request, b"no".to_vec());
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let version: Option<u64> =
+            parameter(&get.query, "resourceVersion").map(|text| text.parse().unwrap());
+        if !get.query.starts_with("watch=") {
+            match self.server.page(&get.query) {
+                Ok(page) => {
+                    self.wire = Wire::Body(request, page.into_bytes());
+                    self.head(request, 200);
+                }
+                Err(status) => {
+                    self.wire = Wire::Body(request, b"gone".to_vec());
+                    self.head(request, status);
+                }
+            }
+            return;
+        }
+        let mut bytes = Vec::new();
+        let from = if get.query.contains("sendInitialEvents") {
+            for (name, (uid, version)) in &self.server.objects {
+                let object = object(name, uid, *version);
+                bytes.extend_from_slice(
+                    format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n").as_bytes(),
+                );
+            }
+            bytes.extend_from_slice(bookmark(self.server.version, true).as_bytes());
+            self.server.version
+        } else {
+            let from = version.expect("a watch says where it begins");
+            if from < self.server.oldest {
+                bytes.extend_from_slice(error(410, "Expired").as_bytes());
+            }
+            from
+        };
+        self.wire = Wire::Stream {
+            request,
+            version: from,
+            bytes,
+            deaf: false,
+        };
+        self.head(request, 200);
+    }
+
+    /// The side watch always gets an honest answer.
+    fn side_moves(&mut self) {
+        if self.side_dialling {
+            self.connect(Channel::Side);
+        } else if let Some((request, get)) = self.side_asked.take() {
+            let from = parameter(&get.query, "resourceVersion")
+                .unwrap()
+                .parse()
+                .unwrap();
+            let mut text = self.server.lines_after(from);
+            text.push_str(&bookmark(self.server.version, false));
+            self.head(request, 200);
+            self.step(Input::Body {
+                request,
+                bytes: text.as_bytes(),
+            });
+            self.pass(1_000);
+            if self.side.is_some() {
+                let cause = Cause::End;
+                self.step(Input::BodyEnd { request, cause });
+            }
+        }
+    }
+
+    fn trouble(&mut self) {
+        match below(&mut self.rng, 10) {
+            0..=2 => self.server.write(&mut self.rng),
+            3 => {
+                let millis = below(&mut self.rng, 3_000);
+                self.pass(millis);
+            }
+            4 if self.chance(6) => self.pass(95_000),
+            5 if self.chance(8) => {
+                self.server.oldest = self.server.version;
+                self.server.lists.clear();
+            }
+            6 => self.side_moves(),
+            _ => self.wire_moves(true),
+        }
+    }
+
+    /// Nothing goes wrong any more, until the probe streams and has been told everything.
+    fn calm(&mut self) {
+        self.server.oldest = 0;
+        // Something for a stream that has gone deaf to miss.
+        self.server.write(&mut self.rng);
+        let mut rounds = 0;
+        for _ in 0..2_000 {
+            self.wire_moves(false);
+            self.side_moves();
+            self.pass(700);
+            let told = matches!(&self.wire, Wire::Stream { bytes, version, deaf: false, .. }
+                if bytes.is_empty() && *version == self.server.version);
+            let streams = self.fold.watches[&WATCH.into()]
+                .phase
+                .as_ref()
+                .is_some_and(|phase| phase.phase == Phase::Streaming);
+            // A stream that has just had an ERROR lingers for a second.
+            rounds = if told && streams { rounds + 1 } else { 0 };
+            if rounds == 4 {
+                return;
+            }
+        }
+        panic!("the probe did not come back");
+    }
+}
+
+/// Everything that must hold of a log whose world has become calm.
+fn check(world: &World) {
+    let truth: BTreeSet<(String, String, u64)> = world
+        .server
+        .objects
+        .iter()
+        .map(|(name, (uid, version))| (name.clone(), uid.clone(), *version))
+        .collect();
+    let probe = world.probe.as_ref().unwrap();
+    let held: BTreeSet<(String, String, u64)> = probe
+        .held()
+        .map(|(object, version)| {
+            (
+                object.name.to_string(),
+                object.uid.to_string(),
+                version.number().unwrap(),
+            )
+        })
+        .collect();
+    let folded: BTreeSet<(String, String, u64)> = world.fold.watches[&WATCH.into()]
+        .objects
+        .sorted()
+        .iter()
+        .map(|held| {
+            (
+                held.object.name.to_string(),
+                held.object.uid.to_string(),
+                held.resource_version.number().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(held, truth, "the probe holds the truth");
+    assert_eq!(folded, truth, "the log says the truth");
+
+    let mut live = BTreeSet::new();
+    let mut last_of_stream = BTreeMap::new();
+    let mut excused: Vec<(u64, u64)> = Vec::new();
+    let mut first_list = None;
+    let mut listed = None;
+    let mut phase = None;
+    let mut open_requests = BTreeSet::new();
+    let mut documents: BTreeMap<StreamId, u64> = BTreeMap::new();
+    for event in &world.log {
+        match event {
+            Event::Change(change) if change.origin == Origin::Live => {
+                let version = change.resource_version.number().unwrap();
+                let stream = change.stream.unwrap();
+                let last = last_of_stream.insert(stream, version);
+                assert!(last < Some(version), "ordered within a stream");
+                assert!(
+                    live.insert((version, change.change, change.object.uid.to_string())),
+                    "unique"
+                );
+                *documents.entry(stream).or_default() += 1;
+            }
+            Event::Bookmark(event) => *documents.entry(event.stream).or_default() += 1,
+            Event::StreamError(event) => *documents.entry(event.stream).or_default() += 1,
+            Event::StreamEnded(event) => {
+                let counted = documents.get(&event.stream).copied().unwrap_or(0);
+                // Initial events that bring nothing new are read, but are no change.
+                assert!(event.events >= counted, "every document is counted");
+            }
+            Event::StreamOpened(_) => listed = None,
+            Event::ListComplete(event) => {
+                let version = event.resource_version.number().unwrap();
+                first_list.get_or_insert(version);
+                // A list after a list, with no stream between them whose end could begin a gap.
+                excused.extend(listed.map(|before| (before, version)));
+                listed = Some(version);
+            }
+            Event::Gap(gap) if !gap.resumed => excused.push((
+                gap.from.as_ref().map_or(0, |from| from.number().unwrap()),
+                gap.to.as_ref().unwrap().number().unwrap(),
+            )),
+            Event::WatchPhase(event) => {
+                assert_eq!(event.from, phase, "phases follow each other");
+                phase = Some(event.to);
+            }
+            Event::RequestSent(event) => {
+                assert!(open_requests.insert(event.request));
+            }
+            Event::RequestAnswered(event) => {
+                assert!(open_requests.remove(&event.request), "answered once");
+            }
+            _ => {}
+        }
+    }
+    // Resumable: what was written after the first list came live, or a gap that was not resumed admits it.
+    for write in &world.server.history {
+        let change = match write.change {
+            "ADDED" => ChangeType::Added,
+            "MODIFIED" => ChangeType::Modified,
+            _ => ChangeType::Deleted,
+        };
+        let is_excused = excused
+            .iter()
+            .any(|&(from, to)| from < write.version && write.version <= to);
+        let came = live.contains(&(write.version, change, write.uid.clone()));
+        assert!(
+            came || is_excused || write.version <= first_list.unwrap(),
+            "{write:?} is missing and no gap admits it"
+        );
+    }
+}
+
+/// The words of a log's phases and ends.
+fn words(log: &[Event]) -> impl Iterator<Item = &'static str> {
+    log.iter().filter_map(|event| match event {
+        Event::WatchPhase(event) => Some(event.reason.word()),
+        Event::StreamEnded(event) => Some(event.cause.word()),
+        _ => None,
+    })
+}
+
+#[test]
+fn whatever_goes_wrong_the_log_is_ordered_unique_and_resumable_and_ends_at_the_truth() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..1_500 {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut world = World::new(seed);
+            for _ in 0..300 {
+                world.trouble();
+            }
+            world.calm();
+            check(&world);
+            words(&world.log).collect::<Vec<_>>()
+        });
+        seen.extend(outcome.unwrap_or_else(|_| panic!("seed {seed}")));
+    }
+    // The scripts went where they were meant to go.
+    for word in "end eof eof-in-frame tcp-reset tls idle-timeout decode error-event broken expired idle forbidden \
+                 initial-events-end not-found resume server-error short-stream too-many-requests unauthorized \
+                 unreachable watch-list-refused"
+        .split_whitespace()
+    {
+        assert!(seen.contains(word), "no script came to {word}: {seen:?}");
+    }
+}
