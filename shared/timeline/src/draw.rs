@@ -25,7 +25,7 @@ use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Row, RowKind, Rows};
 use crate::scene::{Align, Area, Hatch, Hit, Primitive, Px, Scene, Step, Stroke, Target, TextLine};
-use crate::store::{Store, Stretch, Trace, WatchTrace};
+use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
@@ -125,6 +125,8 @@ struct Drawer<'a> {
     scene: Scene,
     epochs: Vec<EpochView<'a>>,
     coverage: Vec<Stretch>,
+    /// Where something is not known, in px.
+    covered: Vec<(Px, Px)>,
     /// Time at the left edge, less a spill.
     left: Time,
     /// Time at the right edge or now, whichever is first, plus a spill.
@@ -154,6 +156,12 @@ impl<'a> Drawer<'a> {
                 },
             })
             .collect();
+        let coverage = store.coverage(picture.now);
+        let covered = coverage
+            .iter()
+            .filter(|stretch| stretch.coverage != Coverage::Loaded)
+            .map(|stretch| (view.x(stretch.from), view.x(stretch.to)))
+            .collect();
         let scene = Scene {
             width,
             height: picture.height,
@@ -164,7 +172,8 @@ impl<'a> Drawer<'a> {
             layers: std::array::from_fn(|_| Vec::new()),
             scene,
             epochs,
-            coverage: store.coverage(picture.now),
+            coverage,
+            covered,
             left: view.time_from_x(-SPILL.to_f64()),
             right: view
                 .time_from_x(view.width_px + SPILL.to_f64())
@@ -297,6 +306,13 @@ impl<'a> Drawer<'a> {
         );
     }
 
+    /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
+    fn shows_from(&self, x: Px) -> Px {
+        let x = x.max(Px::ZERO);
+        let over = self.covered.iter().find(|&&(from, to)| from <= x && x < to);
+        over.map_or(x, |&(_, to)| to)
+    }
+
     /// A label inside a stretch, at its visible beginning, if it fits with some room to spare; says whether.
     fn label_inside(
         &mut self,
@@ -306,7 +322,7 @@ impl<'a> Drawer<'a> {
         text: &str,
         look: TextLook,
     ) -> bool {
-        let x = x0.max(Px::ZERO) + LABEL_INSET;
+        let x = self.shows_from(x0) + LABEL_INSET;
         let room = x1.min(self.width) - x;
         let fits = text_width(text, look.size, look.weight) + LABEL_SPARE <= room;
         if fits {

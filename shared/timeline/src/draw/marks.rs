@@ -15,6 +15,8 @@ use crate::store::WatchTrace;
 const APART: Px = Px::whole(6);
 /// A cell is at least this wide, in px.
 const CELL_PX: f64 = 24.0;
+/// Half of a glyph, about.
+const GLYPH_HALF: Px = Px::whole(4);
 /// Height of a plate.
 const PLATE_HEIGHT: Px = Px::whole(13);
 
@@ -37,6 +39,14 @@ impl Drawer<'_> {
         let marks = &trace.marks;
         let cell_us = self.picture.view.aligned_us(CELL_PX);
         let cell_of = |at: i64| at.div_euclid(cell_us);
+        let view = *self.picture.view;
+        let cell_xs = |cell: i64| {
+            let from = cell.saturating_mul(cell_us);
+            (
+                view.x(Time(from)),
+                view.x(Time(from.saturating_add(cell_us))),
+            )
+        };
         let from = cell_of(self.left.0).saturating_mul(cell_us);
         let start = places.partition_point(|&place| marks.at[place as usize] < from);
         let mut group: Vec<Placed> = Vec::new();
@@ -47,7 +57,7 @@ impl Drawer<'_> {
                 break;
             }
             if cell_of(at) != cell {
-                self.cell(row, epoch, trace, &group);
+                self.cell(row, epoch, trace, &group, cell_xs(cell));
                 group.clear();
                 cell = cell_of(at);
             }
@@ -56,43 +66,51 @@ impl Drawer<'_> {
                 x: self.x(Time(at)),
             });
         }
-        self.cell(row, epoch, trace, &group);
+        self.cell(row, epoch, trace, &group, cell_xs(cell));
     }
 
-    /// Draws the marks of one cell, in runs of marks that are too near.
-    fn cell(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, group: &[Placed]) {
-        let mut start = 0;
-        while start < group.len() {
-            let mut end = start + 1;
-            // A plate is wider than a mark: what it would cover joins it.
-            while end < group.len() {
-                let run = &group[start..end];
-                let right = match run {
-                    [one] => one.x + APART,
-                    [first, .., last] => {
-                        let middle = first.x + (last.x - first.x).half();
-                        middle + plate_width(run.len()).half() + APART
-                    }
-                    [] => break,
-                };
-                if group[end].x >= right {
+    /// Draws the marks of one cell: those too near to be told apart as one, and what a plate would cover with it.
+    fn cell(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        group: &[Placed],
+        cell: (Px, Px),
+    ) {
+        let mut runs: Vec<Run> = Vec::new();
+        for (place, placed) in group.iter().enumerate() {
+            let mut run = Run::new(group, place, place + 1, cell);
+            while let Some(&before) = runs.last() {
+                let is_near = placed.x < group[before.end - 1].x + APART || run.left < before.right;
+                if !is_near {
                     break;
                 }
-                end += 1;
+                runs.pop();
+                run = Run::new(group, before.start, place + 1, cell);
             }
-            self.run(row, epoch, trace, &group[start..end]);
-            start = end;
+            runs.push(run);
+        }
+        for run in runs {
+            self.run(row, epoch, trace, &group[run.start..run.end], run);
         }
     }
 
-    fn run(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, run: &[Placed]) {
+    fn run(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        placed: &[Placed],
+        run: Run,
+    ) {
         let mid = self.y(row) + row.height.half();
         let marks = &trace.marks;
         let id = |placed: &Placed| record(epoch, marks.seq(placed.place));
-        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+        let (Some(first), Some(last)) = (placed.first(), placed.last()) else {
             return;
         };
-        if run.len() == 1 {
+        if placed.len() == 1 {
             if first.x >= -SPILL {
                 let glyph = marks.kind[first.place].glyph();
                 let mark = GlyphMark::new(glyph, first.x, mid, row.glyph_size, self.ground(row));
@@ -100,24 +118,23 @@ impl Drawer<'_> {
             }
             return;
         }
-        let width = plate_width(run.len());
-        let x = (first.x + (last.x - first.x).half() - width.half()).floor();
-        if x + width < -SPILL {
+        if run.right < -SPILL {
             return;
         }
         let mut counts = [0_i32; 3];
-        for placed in run {
+        for placed in placed {
             if let Some(class) = marks.kind[placed.place].class() {
                 counts[class] += 1;
             }
         }
+        let width = run.right - run.left;
         let area = Area {
-            x,
+            x: run.left,
             y: (mid - PLATE_HEIGHT.half()).floor(),
             w: width,
             h: PLATE_HEIGHT,
         };
-        let count = run.len() as u32;
+        let count = placed.len() as u32;
         let foot = foot(width, counts);
         self.push(
             Layer::Change,
@@ -140,6 +157,39 @@ impl Drawer<'_> {
             target,
             glyph: None,
         });
+    }
+}
+
+/// Marks `start..end` of a cell and what they take when drawn.
+#[derive(Clone, Copy)]
+struct Run {
+    start: usize,
+    end: usize,
+    left: Px,
+    right: Px,
+}
+
+impl Run {
+    fn new(group: &[Placed], start: usize, end: usize, cell: (Px, Px)) -> Self {
+        let (first, last) = (group[start].x, group[end - 1].x);
+        if end - start == 1 {
+            return Self {
+                start,
+                end,
+                left: first - GLYPH_HALF,
+                right: first + GLYPH_HALF,
+            };
+        }
+        let width = plate_width(end - start);
+        // Inside its cell, so that it covers nothing of the next.
+        let middle = first + (last - first).half() - width.half();
+        let left = middle.min(cell.1 - width).max(cell.0).floor();
+        Self {
+            start,
+            end,
+            left,
+            right: left + width,
+        }
     }
 }
 

@@ -142,6 +142,8 @@ impl Drawer<'_> {
                         Step::Line(x + arm, to),
                     ]
                 };
+                // Brackets of a short list stand a little apart, over what follows.
+                let x1 = x1.max(x0 + Px::whole(6));
                 let arm = Px::whole(4).min((x1 - x0).half()).max(Px::whole(1));
                 let stroke = Stroke::solid(Token::List, Px(96));
                 self.stroke(Layer::Rule, &bracket(x0 + Px(48), arm), stroke);

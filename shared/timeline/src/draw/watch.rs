@@ -245,7 +245,10 @@ impl Drawer<'_> {
         self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
         let target = Target::Stretch(StretchKind::Stream, record(epoch, span.start.seq));
         self.hit((x0, x1), (y, bottom), row.id, target);
-        if row.expanded != Some(false) || row.height > Px::whole(20) {
+        // Over a strip there is no room for words.
+        let has_strip =
+            row.expanded == Some(false) && !trace.marks.is_empty_between(self.left, self.right);
+        if !has_strip {
             self.stream_label(row, span, (x0, x1), taken);
         }
         if let (Some(end), Some((fall, _))) = (span.end, trace.fall(&span.what)) {

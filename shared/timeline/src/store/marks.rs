@@ -119,6 +119,13 @@ impl Marks {
         self.at.partition_point(|&other| other < at.0)
     }
 
+    /// Whether no mark lies between two times.
+    pub(crate) fn is_empty_between(&self, left: Time, right: Time) -> bool {
+        self.at
+            .get(self.place_at(left))
+            .is_none_or(|&at| at > right.0)
+    }
+
     /// Puts a run of marks where its seqs belong; returns the place.
     pub(crate) fn insert(&mut self, other: Self) -> usize {
         let Some(&first) = other.seq.first() else {
