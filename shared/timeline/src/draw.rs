@@ -308,9 +308,10 @@ impl<'a> Drawer<'a> {
 
     /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
     fn shows_from(&self, x: Px) -> Px {
-        let x = x.max(Px::ZERO);
-        let over = self.covered.iter().find(|&&(from, to)| from <= x && x < to);
-        over.map_or(x, |&(_, to)| to)
+        self.covered.iter().fold(
+            x.max(Px::ZERO),
+            |x, &(from, to)| if from <= x && x < to { to } else { x },
+        )
     }
 
     /// A label inside a stretch, at its visible beginning, if it fits with some room to spare; says whether.

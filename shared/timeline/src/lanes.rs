@@ -3,11 +3,14 @@
 //! A row is there if something of it lies in the view, so that objects long gone do not pile up; what is pinned or
 //! selected stays. Rows are ordered by name, whatever came first.
 
+mod filter;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use watchscope_model::vocabulary::{Divergence, Severity};
 use watchscope_model::{Text, Time, WatchName};
 
+use self::filter::Filter;
 use crate::glyph::Glyph;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::scene::Px;
@@ -126,79 +129,6 @@ pub struct Lanes {
     filter: Filter,
     expanded: BTreeMap<WatchName, bool>,
     pinned: BTreeSet<LaneId>,
-}
-
-/// Words a lane must or must not have, as typed: `cart -lease kind≠events`.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Filter {
-    text: String,
-    terms: Vec<(Term, bool)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Term {
-    Word(String),
-    Kind(String),
-}
-
-impl Filter {
-    fn parse(text: &str) -> Self {
-        let term = |word: &str| -> Option<(Term, bool)> {
-            for (separator, wanted) in [("!=", false), ("≠", false), ("=", true), (":", true)] {
-                if let Some((key, value)) = word.split_once(separator)
-                    && matches!(key, "kind" | "resource")
-                {
-                    return Some((Term::Kind(value.to_lowercase()), wanted));
-                }
-            }
-            let (word, wanted) = match word.strip_prefix(['-', '!']) {
-                Some(rest) => (rest, false),
-                None => (word, true),
-            };
-            (!word.is_empty()).then(|| (Term::Word(word.to_lowercase()), wanted))
-        };
-        Self {
-            text: text.trim().to_string(),
-            terms: text.split_whitespace().filter_map(term).collect(),
-        }
-    }
-
-    /// Whether a watch may be shown at all: its kind, and no word that forbids it.
-    fn allows_watch(&self, watch: &WatchName) -> bool {
-        self.terms.iter().all(|(term, wanted)| match term {
-            Term::Kind(kind) => is_kind(watch.resource(), kind) == *wanted,
-            Term::Word(word) => *wanted || !watch.as_str().to_lowercase().contains(word),
-        })
-    }
-
-    /// Whether a lane of an allowed watch may be shown.
-    fn allows(&self, watch: &WatchName, object: Option<&watchscope_model::Object>) -> bool {
-        self.terms.iter().all(|(term, wanted)| match term {
-            Term::Kind(_) => true,
-            Term::Word(word) => {
-                let in_object = object.is_some_and(|object| {
-                    object.name.to_lowercase().contains(word)
-                        || object
-                            .namespace
-                            .as_deref()
-                            .is_some_and(|namespace| namespace.to_lowercase() == *word)
-                });
-                (in_object || watch.as_str().to_lowercase().contains(word)) == *wanted
-            }
-        })
-    }
-}
-
-/// Whether a resource is of a kind as people write it: plural, singular, with or without group.
-fn is_kind(resource: &str, kind: &str) -> bool {
-    let plural = resource.split(['.', '?', '#']).next().unwrap_or(resource);
-    resource == kind
-        || plural == kind
-        || plural.strip_suffix('s') == Some(kind)
-        || plural.strip_suffix("es") == Some(kind)
-        || plural
-            .strip_suffix("ies")
-            .is_some_and(|stem| kind.strip_suffix('y') == Some(stem))
 }
 
 /// An object whose row shows.

@@ -10,7 +10,9 @@
 //! as [`Coverage::Dropped`].
 
 mod marks;
+mod merge;
 mod names;
+mod parts;
 mod spans;
 mod trace;
 
@@ -19,11 +21,11 @@ use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchNa
 
 pub(crate) use self::marks::NO_VERSION;
 pub(crate) use self::names::Names;
-pub(crate) use self::spans::Span;
-pub(crate) use self::trace::{
-    Fall, FindingSpan, GapOutcome, ListMark, ObjectTrace, PhaseSpan, StreamSpan, Trace,
-    VerdictSpan, WatchTrace,
+pub(crate) use self::parts::{
+    Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StreamSpan, VerdictSpan,
 };
+pub(crate) use self::spans::Span;
+pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{LaneId, ObjectId, RecordId, WatchId};
 
 /// Bytes the page may hold of logs, unless told otherwise.

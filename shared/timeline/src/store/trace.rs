@@ -7,158 +7,20 @@ use std::collections::BTreeMap;
 
 use watchscope_model::event::{Change, Event, Finding, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenStream, State, VersionStep, Watch};
-use watchscope_model::vocabulary::{
-    Cause, Divergence, LossPlace, Origin, Phase, PhaseReason, Severity,
-};
-use watchscope_model::{
-    ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time, WatchName,
-};
+use watchscope_model::vocabulary::{Cause, Origin, Standing};
+use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
 use super::marks::{MarkKind, Marks, NO_OBJECT, NO_VERSION};
 use super::names::Names;
+use super::parts::{
+    AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,
+    ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark, StreamSpan, UsePoint, VerdictSpan,
+};
 use super::spans::Spans;
 use crate::id::{ObjectId, WatchId};
 
 /// An `end` this close to the asked timeout is the timeout (F05).
 const TIMEOUT_REACH_MS: u64 = 2_000;
-
-/// How a plateau falls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fall {
-    /// Square: a normal end.
-    Square,
-    /// It fades: an end nobody explained.
-    Fade,
-    /// Torn.
-    Torn,
-}
-
-/// What a watch does for a while.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PhaseSpan {
-    pub(crate) phase: Phase,
-    pub(crate) reason: PhaseReason,
-    pub(crate) delay_ms: Option<u64>,
-}
-
-/// A stream.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct StreamSpan {
-    pub(crate) stream: StreamId,
-    pub(crate) request: RequestId,
-    pub(crate) from: Option<ResourceVersion>,
-    pub(crate) timeout_ms: Option<u64>,
-    /// How it ended, if it did and before any attribution.
-    pub(crate) fall: Option<(Fall, Cause)>,
-}
-
-/// A gap.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct GapSpan {
-    pub(crate) cause: Cause,
-    /// Whether it was resumed and how many events were lost, once it closed.
-    pub(crate) outcome: Option<GapOutcome>,
-}
-
-/// How a gap closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GapOutcome {
-    pub(crate) resumed: bool,
-    pub(crate) lost: Option<u64>,
-}
-
-/// The life of an incarnation of an object in a watch.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LifeSpan {
-    /// Since when it is not known that it lived: set when its end was inferred.
-    pub(crate) doubt: Option<Time>,
-}
-
-/// A divergence of an object.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct VerdictSpan {
-    pub(crate) kind: Divergence,
-    pub(crate) listed: Option<ResourceVersion>,
-    pub(crate) held: Option<ResourceVersion>,
-}
-
-/// A finding, from first raised to cleared.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FindingSpan {
-    pub(crate) code: Text,
-    pub(crate) name: Text,
-    pub(crate) severity: Severity,
-    pub(crate) watch: Option<WatchName>,
-    pub(crate) server: Option<Text>,
-    pub(crate) summary: String,
-}
-
-/// A connection.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ConnectionSpan {
-    pub(crate) connection: ConnectionId,
-    pub(crate) remote: Text,
-    pub(crate) alpn: Option<Text>,
-    pub(crate) tls: Option<Text>,
-    pub(crate) cause: Option<Cause>,
-}
-
-/// A complete list.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ListMark {
-    pub(crate) moment: Moment,
-    pub(crate) items: u64,
-    pub(crate) added: u64,
-    pub(crate) changed: u64,
-    pub(crate) removed: u64,
-    /// Whether the watch had listed before.
-    pub(crate) relist: bool,
-}
-
-/// An ERROR event.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ErrorMark {
-    pub(crate) moment: Moment,
-    pub(crate) code: u64,
-}
-
-/// A jump or reversal of the resourceVersion.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct StepMark {
-    pub(crate) moment: Moment,
-    pub(crate) by: u64,
-    pub(crate) back: bool,
-}
-
-/// Something lost.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LossMark {
-    pub(crate) moment: Moment,
-    pub(crate) place: LossPlace,
-    pub(crate) count: u64,
-}
-
-/// An audit read.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AuditMark {
-    pub(crate) moment: Moment,
-    pub(crate) outcome: Text,
-    pub(crate) compared: u64,
-}
-
-/// What was so when a chapter opened: steps of what a snapshot tells without since when.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OpeningPoint {
-    pub(crate) moment: Moment,
-    pub(crate) seen: Option<u64>,
-}
-
-/// From when on a watch used a connection, or none.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct UsePoint {
-    pub(crate) moment: Moment,
-    pub(crate) connection: Option<ConnectionId>,
-}
 
 /// An object in a watch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -435,7 +297,7 @@ impl Trace {
             (Some(since), _) => {
                 self.findings
                     .open(since, self.horizon, now.seq, FindingSpan::of(event));
-                if event.state == watchscope_model::vocabulary::Standing::Raised {
+                if event.state == Standing::Raised {
                     self.raised.push((now, since.seq));
                 }
             }
@@ -447,7 +309,7 @@ impl Trace {
     }
 
     /// A watch's trace, made if there is none.
-    fn watch_mut(&mut self, id: WatchId) -> &mut WatchTrace {
+    pub(super) fn watch_mut(&mut self, id: WatchId) -> &mut WatchTrace {
         let place = id.0 as usize;
         if self.watches.len() <= place {
             self.watches.resize_with(place + 1, || None);
@@ -459,71 +321,10 @@ impl Trace {
     pub(crate) fn watch(&self, id: WatchId) -> Option<&WatchTrace> {
         self.watches.get(id.0 as usize)?.as_deref()
     }
-
-    /// Adds what another chapter of the epoch tells; no record is in both.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.findings.merge(other.findings);
-        self.connections.merge(other.connections);
-        merge_sorted(&mut self.raised, other.raised, |raised| raised.0.seq);
-        merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
-        merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
-        for (place, watch) in other.watches.into_iter().enumerate() {
-            if let Some(watch) = watch {
-                self.watch_mut(WatchId(place as u32)).merge(*watch);
-            }
-        }
-    }
-
-    /// No record after `at` is known to follow.
-    pub(crate) fn freeze(&mut self, at: Time) {
-        self.findings.freeze(at);
-        self.connections.freeze(at);
-        for watch in self.watches.iter_mut().flatten() {
-            watch.phases.freeze(at);
-            watch.streams.freeze(at);
-            watch.gaps.freeze(at);
-            for object in &mut watch.objects {
-                object.lives.freeze(at);
-                object.verdicts.freeze(at);
-            }
-        }
-    }
-
-    /// Forgets all records up to `last`, and what was over by `at`.
-    pub(crate) fn forget(&mut self, last: Seq, at: Time) {
-        self.findings.forget_before(at);
-        self.connections.forget_before(at);
-        self.raised.retain(|raised| raised.0.seq > last);
-        self.losses.retain(|loss| loss.moment.seq > last);
-        self.notes.retain(|note| note.0.seq > last);
-        for watch in self.watches.iter_mut().flatten() {
-            watch.forget(last, at);
-        }
-    }
-
-    /// About how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        let watches = self
-            .watches
-            .iter()
-            .flatten()
-            .map(|watch| watch.bytes())
-            .sum::<usize>();
-        watches + self.findings.bytes() + self.connections.bytes()
-    }
-}
-
-fn merge_sorted<T>(all: &mut Vec<T>, other: Vec<T>, seq: impl Fn(&T) -> Seq) {
-    let Some(first) = other.first().map(&seq) else {
-        return;
-    };
-    // A chapter opens at the seq of the record before it: its points follow those of that record.
-    let place = all.partition_point(|item| seq(item) <= first);
-    all.splice(place..place, other);
 }
 
 impl WatchTrace {
-    fn object_mut(&mut self, id: ObjectId) -> &mut ObjectTrace {
+    pub(super) fn object_mut(&mut self, id: ObjectId) -> &mut ObjectTrace {
         let place = id.0 as usize;
         if self.objects.len() <= place {
             self.objects.resize_with(place + 1, ObjectTrace::default);
@@ -732,99 +533,6 @@ impl WatchTrace {
         }
     }
 
-    fn merge(&mut self, other: Self) {
-        self.started = self.started.max(other.started);
-        let inserted = other.marks.len() as u32;
-        let place = self.marks.insert(other.marks) as u32;
-        self.phases.merge(other.phases);
-        self.streams.merge(other.streams);
-        self.gaps.merge(other.gaps);
-        merge_sorted(&mut self.lists, other.lists, |list| list.moment.seq);
-        merge_sorted(&mut self.errors, other.errors, |error| error.moment.seq);
-        merge_sorted(&mut self.steps, other.steps, |step| step.moment.seq);
-        merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
-        merge_sorted(&mut self.audits, other.audits, |audit| audit.moment.seq);
-        merge_sorted(&mut self.openings, other.openings, |opening| {
-            opening.moment.seq
-        });
-        merge_sorted(&mut self.uses, other.uses, |point| point.moment.seq);
-        merge_sorted(&mut self.requests, other.requests, |request| request.1);
-        for (stream, attribution) in other.attributions {
-            let known = self
-                .attributions
-                .entry(stream)
-                .or_insert_with(|| attribution.clone());
-            if attribution.0 > known.0 {
-                *known = attribution;
-            }
-        }
-        if inserted > 0 {
-            for object in &mut self.objects {
-                let from = object.marks.partition_point(|&mark| mark < place);
-                object.marks[from..]
-                    .iter_mut()
-                    .for_each(|mark| *mark += inserted);
-            }
-        }
-        for (number, object) in other.objects.into_iter().enumerate() {
-            let known = self.object_mut(ObjectId(number as u32));
-            let from = known.marks.partition_point(|&mark| mark < place);
-            known.marks.splice(
-                from..from,
-                object.marks.into_iter().map(|mark| mark + place),
-            );
-            known.lives.merge(object.lives);
-            known.verdicts.merge(object.verdicts);
-        }
-    }
-
-    fn forget(&mut self, last: Seq, at: Time) {
-        let count = self.marks.place_of(last.next());
-        self.marks.forget(count);
-        self.phases.forget_before(at);
-        self.streams.forget_before(at);
-        self.gaps.forget_before(at);
-        self.lists.retain(|list| list.moment.seq > last);
-        self.errors.retain(|error| error.moment.seq > last);
-        self.steps.retain(|step| step.moment.seq > last);
-        self.losses.retain(|loss| loss.moment.seq > last);
-        self.audits.retain(|audit| audit.moment.seq > last);
-        self.requests.retain(|request| request.1 > last);
-        self.openings.retain(|opening| opening.moment.seq >= last);
-        self.uses.retain(|point| point.moment.seq >= last);
-        self.attributions
-            .retain(|_, attribution| attribution.0 > last);
-        for object in &mut self.objects {
-            let gone = object
-                .marks
-                .partition_point(|&mark| (mark as usize) < count);
-            object.marks.drain(..gone);
-            object
-                .marks
-                .iter_mut()
-                .for_each(|mark| *mark -= count as u32);
-            object.lives.forget_before(at);
-            object.verdicts.forget_before(at);
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let objects = self.objects.iter().map(|object| {
-            size_of::<ObjectTrace>()
-                + object.marks.capacity() * 4
-                + object.lives.bytes()
-                + object.verdicts.bytes()
-        });
-        self.marks.at.capacity() * 25
-            + self.phases.bytes()
-            + self.streams.bytes()
-            + self.gaps.bytes()
-            + self.lists.capacity() * size_of::<ListMark>()
-            + self.requests.capacity() * size_of::<(RequestId, Seq)>()
-            + (self.openings.capacity() + self.uses.capacity()) * size_of::<UsePoint>()
-            + objects.sum::<usize>()
-    }
-
     /// How a stream's plateau falls: by its attribution, if there is one.
     pub(crate) fn fall(&self, stream: &StreamSpan) -> Option<(Fall, Cause)> {
         let (fall, cause) = stream.fall?;
@@ -865,51 +573,6 @@ fn fall_of(event: &Event, stream: &OpenStream) -> (Fall, Cause) {
         _ => Fall::Torn,
     };
     (fall, ended.cause)
-}
-
-impl PhaseSpan {
-    fn of(phase: &watchscope_model::fold::OpenPhase) -> Self {
-        Self {
-            phase: phase.phase,
-            reason: phase.reason,
-            delay_ms: phase.delay_ms,
-        }
-    }
-}
-
-impl StreamSpan {
-    fn of(stream: &OpenStream) -> Self {
-        Self {
-            stream: stream.stream,
-            request: stream.request,
-            from: stream.resource_version.clone(),
-            timeout_ms: stream.timeout_ms,
-            fall: None,
-        }
-    }
-}
-
-impl VerdictSpan {
-    fn of(verdict: &Verdict) -> Self {
-        Self {
-            kind: verdict.kind,
-            listed: verdict.listed.clone(),
-            held: verdict.held.clone(),
-        }
-    }
-}
-
-impl FindingSpan {
-    fn of(finding: &Finding) -> Self {
-        Self {
-            code: finding.code.clone(),
-            name: finding.name.clone(),
-            severity: finding.severity,
-            watch: finding.watch.clone(),
-            server: finding.server.clone(),
-            summary: finding.summary.clone(),
-        }
-    }
 }
 
 impl Trace {

@@ -1,0 +1,165 @@
+//! How the traces of chapters become one, and how the oldest are forgotten.
+
+use watchscope_model::{RequestId, Seq, Time};
+
+use super::parts::{ListMark, UsePoint};
+use super::trace::{ObjectTrace, Trace, WatchTrace};
+use crate::id::{ObjectId, WatchId};
+
+impl Trace {
+    /// Adds what another chapter of the epoch tells; no record is in both.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.findings.merge(other.findings);
+        self.connections.merge(other.connections);
+        merge_sorted(&mut self.raised, other.raised, |raised| raised.0.seq);
+        merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
+        merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
+        for (place, watch) in other.watches.into_iter().enumerate() {
+            if let Some(watch) = watch {
+                self.watch_mut(WatchId(place as u32)).merge(*watch);
+            }
+        }
+    }
+
+    /// No record after `at` is known to follow.
+    pub(crate) fn freeze(&mut self, at: Time) {
+        self.findings.freeze(at);
+        self.connections.freeze(at);
+        for watch in self.watches.iter_mut().flatten() {
+            watch.phases.freeze(at);
+            watch.streams.freeze(at);
+            watch.gaps.freeze(at);
+            for object in &mut watch.objects {
+                object.lives.freeze(at);
+                object.verdicts.freeze(at);
+            }
+        }
+    }
+
+    /// Forgets all records up to `last`, and what was over by `at`.
+    pub(crate) fn forget(&mut self, last: Seq, at: Time) {
+        self.findings.forget_before(at);
+        self.connections.forget_before(at);
+        self.raised.retain(|raised| raised.0.seq > last);
+        self.losses.retain(|loss| loss.moment.seq > last);
+        self.notes.retain(|note| note.0.seq > last);
+        for watch in self.watches.iter_mut().flatten() {
+            watch.forget(last, at);
+        }
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let watches = self
+            .watches
+            .iter()
+            .flatten()
+            .map(|watch| watch.bytes())
+            .sum::<usize>();
+        watches + self.findings.bytes() + self.connections.bytes()
+    }
+}
+
+impl WatchTrace {
+    fn merge(&mut self, other: Self) {
+        self.started = self.started.max(other.started);
+        let inserted = other.marks.len() as u32;
+        let place = self.marks.insert(other.marks) as u32;
+        self.phases.merge(other.phases);
+        self.streams.merge(other.streams);
+        self.gaps.merge(other.gaps);
+        merge_sorted(&mut self.lists, other.lists, |list| list.moment.seq);
+        merge_sorted(&mut self.errors, other.errors, |error| error.moment.seq);
+        merge_sorted(&mut self.steps, other.steps, |step| step.moment.seq);
+        merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
+        merge_sorted(&mut self.audits, other.audits, |audit| audit.moment.seq);
+        merge_sorted(&mut self.openings, other.openings, |opening| {
+            opening.moment.seq
+        });
+        merge_sorted(&mut self.uses, other.uses, |point| point.moment.seq);
+        merge_sorted(&mut self.requests, other.requests, |request| request.1);
+        for (stream, attribution) in other.attributions {
+            let known = self
+                .attributions
+                .entry(stream)
+                .or_insert_with(|| attribution.clone());
+            if attribution.0 > known.0 {
+                *known = attribution;
+            }
+        }
+        if inserted > 0 {
+            for object in &mut self.objects {
+                let from = object.marks.partition_point(|&mark| mark < place);
+                object.marks[from..]
+                    .iter_mut()
+                    .for_each(|mark| *mark += inserted);
+            }
+        }
+        for (number, object) in other.objects.into_iter().enumerate() {
+            let known = self.object_mut(ObjectId(number as u32));
+            let from = known.marks.partition_point(|&mark| mark < place);
+            known.marks.splice(
+                from..from,
+                object.marks.into_iter().map(|mark| mark + place),
+            );
+            known.lives.merge(object.lives);
+            known.verdicts.merge(object.verdicts);
+        }
+    }
+
+    fn forget(&mut self, last: Seq, at: Time) {
+        let count = self.marks.place_of(last.next());
+        self.marks.forget(count);
+        self.phases.forget_before(at);
+        self.streams.forget_before(at);
+        self.gaps.forget_before(at);
+        self.lists.retain(|list| list.moment.seq > last);
+        self.errors.retain(|error| error.moment.seq > last);
+        self.steps.retain(|step| step.moment.seq > last);
+        self.losses.retain(|loss| loss.moment.seq > last);
+        self.audits.retain(|audit| audit.moment.seq > last);
+        self.requests.retain(|request| request.1 > last);
+        self.openings.retain(|opening| opening.moment.seq >= last);
+        self.uses.retain(|point| point.moment.seq >= last);
+        self.attributions
+            .retain(|_, attribution| attribution.0 > last);
+        for object in &mut self.objects {
+            let gone = object
+                .marks
+                .partition_point(|&mark| (mark as usize) < count);
+            object.marks.drain(..gone);
+            object
+                .marks
+                .iter_mut()
+                .for_each(|mark| *mark -= count as u32);
+            object.lives.forget_before(at);
+            object.verdicts.forget_before(at);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let objects = self.objects.iter().map(|object| {
+            size_of::<ObjectTrace>()
+                + object.marks.capacity() * 4
+                + object.lives.bytes()
+                + object.verdicts.bytes()
+        });
+        self.marks.at.capacity() * 25
+            + self.phases.bytes()
+            + self.streams.bytes()
+            + self.gaps.bytes()
+            + self.lists.capacity() * size_of::<ListMark>()
+            + self.requests.capacity() * size_of::<(RequestId, Seq)>()
+            + (self.openings.capacity() + self.uses.capacity()) * size_of::<UsePoint>()
+            + objects.sum::<usize>()
+    }
+}
+
+fn merge_sorted<T>(all: &mut Vec<T>, other: Vec<T>, seq: impl Fn(&T) -> Seq) {
+    let Some(first) = other.first().map(&seq) else {
+        return;
+    };
+    // A chapter opens at the seq of the record before it: its points follow those of that record.
+    let place = all.partition_point(|item| seq(item) <= first);
+    all.splice(place..place, other);
+}

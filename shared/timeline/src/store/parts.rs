@@ -1,0 +1,189 @@
+//! What a trace is made of: what lasts in a watch, and the moments that must always be seen.
+
+use watchscope_model::event::{Finding, Verdict};
+use watchscope_model::fold::{Moment, OpenPhase, OpenStream};
+use watchscope_model::vocabulary::{Cause, Divergence, LossPlace, Phase, PhaseReason, Severity};
+use watchscope_model::{ConnectionId, RequestId, ResourceVersion, StreamId, Text, Time, WatchName};
+
+/// How a plateau falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fall {
+    /// Square: a normal end.
+    Square,
+    /// It fades: an end nobody explained.
+    Fade,
+    /// Torn.
+    Torn,
+}
+
+/// What a watch does for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PhaseSpan {
+    pub(crate) phase: Phase,
+    pub(crate) reason: PhaseReason,
+    pub(crate) delay_ms: Option<u64>,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StreamSpan {
+    pub(crate) stream: StreamId,
+    pub(crate) request: RequestId,
+    pub(crate) from: Option<ResourceVersion>,
+    pub(crate) timeout_ms: Option<u64>,
+    /// How it ended, if it did and before any attribution.
+    pub(crate) fall: Option<(Fall, Cause)>,
+}
+
+/// A gap.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GapSpan {
+    pub(crate) cause: Cause,
+    /// Whether it was resumed and how many events were lost, once it closed.
+    pub(crate) outcome: Option<GapOutcome>,
+}
+
+/// How a gap closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GapOutcome {
+    pub(crate) resumed: bool,
+    pub(crate) lost: Option<u64>,
+}
+
+/// The life of an incarnation of an object in a watch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LifeSpan {
+    /// Since when it is not known that it lived: set when its end was inferred.
+    pub(crate) doubt: Option<Time>,
+}
+
+/// A divergence of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct VerdictSpan {
+    pub(crate) kind: Divergence,
+    pub(crate) listed: Option<ResourceVersion>,
+    pub(crate) held: Option<ResourceVersion>,
+}
+
+/// A finding, from first raised to cleared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FindingSpan {
+    pub(crate) code: Text,
+    pub(crate) name: Text,
+    pub(crate) severity: Severity,
+    pub(crate) watch: Option<WatchName>,
+    pub(crate) server: Option<Text>,
+    pub(crate) summary: String,
+}
+
+/// A connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ConnectionSpan {
+    pub(crate) connection: ConnectionId,
+    pub(crate) remote: Text,
+    pub(crate) alpn: Option<Text>,
+    pub(crate) tls: Option<Text>,
+    pub(crate) cause: Option<Cause>,
+}
+
+/// A complete list.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ListMark {
+    pub(crate) moment: Moment,
+    pub(crate) items: u64,
+    pub(crate) added: u64,
+    pub(crate) changed: u64,
+    pub(crate) removed: u64,
+    /// Whether the watch had listed before.
+    pub(crate) relist: bool,
+}
+
+/// An ERROR event.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ErrorMark {
+    pub(crate) moment: Moment,
+    pub(crate) code: u64,
+}
+
+/// A jump or reversal of the resourceVersion.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StepMark {
+    pub(crate) moment: Moment,
+    pub(crate) by: u64,
+    pub(crate) back: bool,
+}
+
+/// Something lost.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LossMark {
+    pub(crate) moment: Moment,
+    pub(crate) place: LossPlace,
+    pub(crate) count: u64,
+}
+
+/// An audit read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AuditMark {
+    pub(crate) moment: Moment,
+    pub(crate) outcome: Text,
+    pub(crate) compared: u64,
+}
+
+/// What was so when a chapter opened: steps of what a snapshot tells without since when.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OpeningPoint {
+    pub(crate) moment: Moment,
+    pub(crate) seen: Option<u64>,
+}
+
+/// From when on a watch used a connection, or none.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct UsePoint {
+    pub(crate) moment: Moment,
+    pub(crate) connection: Option<ConnectionId>,
+}
+
+impl PhaseSpan {
+    pub(super) fn of(phase: &OpenPhase) -> Self {
+        Self {
+            phase: phase.phase,
+            reason: phase.reason,
+            delay_ms: phase.delay_ms,
+        }
+    }
+}
+
+impl StreamSpan {
+    pub(super) fn of(stream: &OpenStream) -> Self {
+        Self {
+            stream: stream.stream,
+            request: stream.request,
+            from: stream.resource_version.clone(),
+            timeout_ms: stream.timeout_ms,
+            fall: None,
+        }
+    }
+}
+
+impl VerdictSpan {
+    pub(super) fn of(verdict: &Verdict) -> Self {
+        Self {
+            kind: verdict.kind,
+            listed: verdict.listed.clone(),
+            held: verdict.held.clone(),
+        }
+    }
+}
+
+impl FindingSpan {
+    pub(super) fn of(finding: &Finding) -> Self {
+        Self {
+            code: finding.code.clone(),
+            name: finding.name.clone(),
+            severity: finding.severity,
+            watch: finding.watch.clone(),
+            server: finding.server.clone(),
+            summary: finding.summary.clone(),
+        }
+    }
+}
