@@ -19,9 +19,11 @@
 mod backoff;
 mod decode;
 mod held;
+mod journal;
 mod json;
 mod lines;
 mod list;
+mod pace;
 mod port;
 mod probe;
 mod redact;

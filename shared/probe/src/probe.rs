@@ -4,35 +4,26 @@ use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use watchscope_model::event::{
-    Event, Gap, Loss, RequestAnswered, RequestSent, WatchPhase, WatchStopped,
-};
+use watchscope_model::event::{Event, RequestAnswered, WatchStopped};
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::{Cause, LossPlace, Phase, PhaseReason};
-use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Text, Time, WatchName};
+use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
+use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Time, WatchName};
 
-use crate::backoff::{Backoff, below};
+use crate::backoff::Backoff;
 use crate::decode::Decoder;
 use crate::held::{Held, Texts};
+use crate::journal::worth_keeping;
 use crate::list::{ListRun, Page};
 use crate::port::{
-    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Served,
+    Channel, Context, Effect, Emitted, Failure, FailureKind, Ids, Input, Output, Served,
 };
 use crate::refusal::Refusal;
 use crate::side::Side;
-use crate::spec::{Freshness, ProbeConfig, WatchSpec};
-use crate::stream::{Opening, OwnEnd, Stream};
+use crate::spec::{ProbeConfig, WatchSpec};
+use crate::stream::{OwnEnd, Stream};
 
 /// A list that is silent for this long is given up; the server's own limit on a request is 60 s.
-const LIST_SILENCE_MS: u64 = 90_000;
-/// The head of a watch may be held back by a proxy until the first event (k/k#75837), but no server keeps a watch
-/// much longer than it was asked to.
-const WATCH_GRACE_MS: u64 = 30_000;
-/// Credentials are not loaded anew more often than this.
-const RELOAD_SPACING_MS: u64 = 30_000;
-/// The longest wait a server can impose by Retry-After.
-const RETRY_AFTER_CAP_MS: u64 = 600_000;
-
+pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 /// The instrumented client of one watch.
 ///
 /// Feed it every input in the order things happened, carry out the effects, append the events to the log. One task
@@ -42,13 +33,13 @@ pub struct Probe {
     pub(crate) spec: WatchSpec,
     pub(crate) config: ProbeConfig,
     pub(crate) rng: ChaCha8Rng,
-    state: State,
-    phase: Option<Phase>,
+    pub(crate) state: State,
+    pub(crate) phase: Option<Phase>,
     /// What to do when it can be done…
     pub(crate) task: Task,
     /// …and why.
-    why: PhaseReason,
-    link: Option<Link>,
+    pub(crate) why: PhaseReason,
+    pub(crate) link: Option<Link>,
     /// Reads this resource's objects; there once its kind is known.
     pub(crate) decoder: Option<Decoder>,
     pub(crate) progress: Option<ResourceVersion>,
@@ -56,10 +47,10 @@ pub struct Probe {
     pub(crate) texts: Texts,
     pub(crate) list: ListRun,
     pub(crate) streaks: Streaks,
-    gap: Option<OpenGap>,
+    pub(crate) gap: Option<OpenGap>,
     pub(crate) failures: Backoff,
-    refusals: Backoff,
-    reloaded_at: Option<Time>,
+    pub(crate) refusals: Backoff,
+    pub(crate) reloaded_at: Option<Time>,
     pub(crate) side: Side,
     /// When the driver's timer is set to, if it has not fired.
     armed: Option<Time>,
@@ -83,7 +74,7 @@ pub(crate) struct Streaks {
 }
 
 #[derive(Debug)]
-enum State {
+pub(crate) enum State {
     /// Not started, or between two states within a step.
     Idle,
     /// Nothing to do before a time.
@@ -125,29 +116,21 @@ pub(crate) struct Asked {
 
 /// The main connection.
 #[derive(Debug)]
-struct Link {
-    connection: ConnectionId,
+pub(crate) struct Link {
+    pub(crate) connection: ConnectionId,
     /// The request whose response is not over.
-    busy: Option<RequestId>,
+    pub(crate) busy: Option<RequestId>,
     /// Whether it has already carried a request.
-    used: bool,
+    pub(crate) used: bool,
     /// Whether the server said that it closes it after this response.
-    last: bool,
+    pub(crate) last: bool,
 }
 
 /// A stretch without a stream.
 #[derive(Debug)]
-struct OpenGap {
-    from: Option<ResourceVersion>,
-    reason: Cause,
-}
-
-/// A wait, and what is said of it.
-struct Rest {
-    phase: Phase,
-    reason: PhaseReason,
-    delay_ms: u64,
-    error: Option<String>,
+pub(crate) struct OpenGap {
+    pub(crate) from: Option<ResourceVersion>,
+    pub(crate) reason: Cause,
 }
 
 /// One step's surroundings.
@@ -311,8 +294,6 @@ impl Probe {
         });
     }
 
-    // ---- inputs ----
-
     fn on_start(&mut self, turn: &mut Turn<'_>) {
         if !matches!(self.state, State::Idle) {
             return;
@@ -348,17 +329,7 @@ impl Probe {
         if failure.kind == FailureKind::Tls {
             self.reload_credentials(turn);
         }
-        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
-        self.why = PhaseReason::RetryDue;
-        self.rest(
-            Rest {
-                phase: Phase::Waiting,
-                reason: reason_of(failure.kind),
-                delay_ms,
-                error: Some(failure.sentence),
-            },
-            turn,
-        );
+        self.fail_saying(reason_of(failure.kind), Some(failure.sentence), turn);
     }
 
     fn on_head(&mut self, request: RequestId, status: u16, headers: Headers, turn: &mut Turn<'_>) {
@@ -499,6 +470,11 @@ impl Probe {
             State::Page(page) => self.page_over(page, cause, turn),
             State::Stream(stream) => self.stream_over(stream, cause, turn),
             State::Refused(refusal) => self.refused(refusal, turn),
+            State::Asked(asked) => {
+                let sentence = format!("the response ended ({cause}) before its head");
+                self.answered_by_failure(asked.request, sentence, turn);
+                self.fail(PhaseReason::Broken, turn);
+            }
             other => self.state = other,
         }
     }
@@ -578,17 +554,7 @@ impl Probe {
                 connection: None,
             });
         }
-        let delay_ms = self.refusals.next_ms(turn.now, &mut self.rng);
-        self.why = PhaseReason::RetryDue;
-        self.rest(
-            Rest {
-                phase: Phase::Refused,
-                reason: PhaseReason::Credentials,
-                delay_ms,
-                error: Some(sentence),
-            },
-            turn,
-        );
+        self.refuse_saying(PhaseReason::Credentials, Some(sentence), turn);
     }
 
     fn on_stop(&mut self, turn: &mut Turn<'_>) {
@@ -615,240 +581,6 @@ impl Probe {
         self.state = State::Stopped;
     }
 
-    // ---- what to do next ----
-
-    /// Does a task now, over the connection at hand or a new one.
-    pub(crate) fn begin(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
-        (self.task, self.why) = (task, why);
-        if self.decoder.is_none() {
-            turn.effect(Effect::Discover);
-            self.refuse(PhaseReason::NotDiscovered, turn);
-            return;
-        }
-        if self.link.as_ref().is_some_and(|link| link.busy.is_some()) {
-            self.close(turn);
-        }
-        if self.link.is_some() {
-            self.send(turn);
-        } else {
-            self.set_phase(Phase::Connecting, why, turn);
-            turn.effect(Effect::Connect {
-                channel: Channel::Main,
-            });
-            self.state = State::Dialling;
-        }
-    }
-
-    /// Waits, then does a task.
-    pub(crate) fn wait(
-        &mut self,
-        delay_ms: u64,
-        reason: PhaseReason,
-        task: Task,
-        why: PhaseReason,
-        turn: &mut Turn<'_>,
-    ) {
-        (self.task, self.why) = (task, why);
-        self.rest(
-            Rest {
-                phase: Phase::Waiting,
-                reason,
-                delay_ms,
-                error: None,
-            },
-            turn,
-        );
-    }
-
-    /// Does nothing for a while; then the task.
-    fn rest(&mut self, rest: Rest, turn: &mut Turn<'_>) {
-        turn.emit(WatchPhase {
-            watch: self.spec.name.clone(),
-            from: self.phase,
-            to: rest.phase,
-            reason: rest.reason,
-            delay_ms: Some(rest.delay_ms),
-            error: rest.error,
-        });
-        self.phase = Some(rest.phase);
-        self.state = State::Waiting {
-            until: turn.now.plus_millis(rest.delay_ms),
-        };
-    }
-
-    /// Waits as after a failure, then tries the same again.
-    pub(crate) fn fail(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
-        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
-        self.wait(delay_ms, reason, self.task, PhaseReason::RetryDue, turn);
-    }
-
-    /// Waits at least as long as the server asks, then tries the same again. Never a relist (F15).
-    pub(crate) fn fail_politely(
-        &mut self,
-        reason: PhaseReason,
-        retry_after_ms: Option<u64>,
-        task: Task,
-        turn: &mut Turn<'_>,
-    ) {
-        let own_ms = self.failures.next_ms(turn.now, &mut self.rng);
-        let asked_ms = retry_after_ms.map_or(0, |asked_ms| {
-            let asked_ms = asked_ms.min(RETRY_AFTER_CAP_MS);
-            asked_ms + below(asked_ms / 2 + 500, &mut self.rng)
-        });
-        self.wait(
-            own_ms.max(asked_ms),
-            reason,
-            task,
-            PhaseReason::RetryDue,
-            turn,
-        );
-    }
-
-    /// Waits long: only somebody else can change the answer.
-    pub(crate) fn refuse(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
-        let delay_ms = self.refusals.next_ms(turn.now, &mut self.rng);
-        self.why = PhaseReason::RetryDue;
-        self.rest(
-            Rest {
-                phase: Phase::Refused,
-                reason,
-                delay_ms,
-                error: None,
-            },
-            turn,
-        );
-    }
-
-    /// 401: once at once with fresh credentials, then slowly (F40).
-    pub(crate) fn unauthorized(&mut self, turn: &mut Turn<'_>) {
-        self.streaks.unauthorized += 1;
-        // A connection may carry the old credentials (client certificates do).
-        self.close(turn);
-        self.reload_credentials(turn);
-        if self.streaks.unauthorized == 1 {
-            self.fail(PhaseReason::Unauthorized, turn);
-        } else {
-            self.refuse(PhaseReason::Unauthorized, turn);
-        }
-    }
-
-    fn reload_credentials(&mut self, turn: &mut Turn<'_>) {
-        let recently = self
-            .reloaded_at
-            .is_some_and(|at| turn.now.millis_since(at) < RELOAD_SPACING_MS);
-        if !recently {
-            self.reloaded_at = Some(turn.now);
-            turn.effect(Effect::ReloadCredentials);
-        }
-    }
-
-    /// The history from progress is gone: list at progress first, so that no older state is taken; if that leads to
-    /// the same answer, list the most recent (F11, F14).
-    pub(crate) fn expired(&mut self, turn: &mut Turn<'_>) {
-        self.streaks.expired += 1;
-        let at_progress = self.streaks.expired == 1 && self.progress.is_some();
-        self.relist(at_progress, PhaseReason::Expired, turn);
-    }
-
-    /// Waits as after a failure, then lists from the first page.
-    pub(crate) fn relist(&mut self, at_progress: bool, reason: PhaseReason, turn: &mut Turn<'_>) {
-        self.list.restart(at_progress);
-        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
-        let task = self.list_task();
-        self.wait(delay_ms, reason, task, reason, turn);
-    }
-
-    /// How to learn the whole state.
-    pub(crate) fn list_task(&self) -> Task {
-        if self.config.watch_list {
-            Task::WatchList
-        } else {
-            Task::List
-        }
-    }
-
-    /// This server does not do watch-list, or not to the end: lists from now on.
-    pub(crate) fn fall_back_to_list(&mut self) {
-        self.config.watch_list = false;
-        self.streaks.unfinished = 0;
-    }
-
-    fn send(&mut self, turn: &mut Turn<'_>) {
-        let Some(link) = &mut self.link else {
-            return;
-        };
-        let request = turn.ids.request();
-        let connection = link.connection;
-        link.busy = Some(request);
-        let timeout_s = {
-            let range = &self.config.watch_timeout_s;
-            let span = u64::from(range.end().saturating_sub(*range.start())) + 1;
-            range.start() + below(span, &mut self.rng) as u32
-        };
-        let get = self.request_for(self.task, timeout_s);
-        let patience_ms = match self.task {
-            Task::List => LIST_SILENCE_MS,
-            Task::Watch | Task::WatchList => u64::from(timeout_s) * 1_000 + WATCH_GRACE_MS,
-        };
-        let phase = match self.task {
-            Task::List => Phase::Listing,
-            Task::Watch | Task::WatchList => Phase::Connecting,
-        };
-        self.set_phase(phase, self.why, turn);
-        let verb = match self.task {
-            Task::List => "list",
-            Task::Watch | Task::WatchList => "watch",
-        };
-        send_get(&self.spec.name, verb, request, connection, get, turn);
-        self.state = State::Asked(Asked {
-            request,
-            task: self.task,
-            sent_at: turn.now,
-            deadline: turn.now.plus_millis(patience_ms),
-        });
-    }
-
-    fn request_for(&self, task: Task, timeout_s: u32) -> Get {
-        let version = self.api_version();
-        let freshness = match &self.progress {
-            Some(progress) if self.list.at_progress => Freshness::NotOlderThan(progress),
-            _ => Freshness::MostRecent,
-        };
-        match task {
-            Task::List => self.spec.list(
-                &self.config,
-                &version,
-                self.list.limit,
-                freshness,
-                self.list.token.as_deref(),
-            ),
-            Task::Watch => {
-                self.spec
-                    .watch(&self.config, &version, self.progress.as_ref(), timeout_s)
-            }
-            Task::WatchList => self
-                .spec
-                .watch_list(&self.config, &version, freshness, timeout_s),
-        }
-    }
-
-    pub(crate) fn api_version(&self) -> Text {
-        self.spec
-            .served
-            .as_ref()
-            .map_or_else(|| "v1".into(), |served| served.version.clone())
-    }
-
-    /// Closes the main connection, if there is one.
-    pub(crate) fn close(&mut self, turn: &mut Turn<'_>) {
-        if let Some(link) = self.link.take() {
-            turn.effect(Effect::Close {
-                channel: Channel::Main,
-                connection: Some(link.connection),
-            });
-        }
-    }
-
     /// Sets the driver's timer if something is due before it. A timer that fires early only arms the next.
     fn arm(&mut self, turn: &mut Turn<'_>) {
         let own = match &self.state {
@@ -867,124 +599,6 @@ impl Probe {
             turn.effect(Effect::SetTimer(due));
         }
     }
-
-    // ---- events ----
-
-    /// Goes into a phase, unless it is in it.
-    pub(crate) fn set_phase(&mut self, to: Phase, reason: PhaseReason, turn: &mut Turn<'_>) {
-        if self.phase == Some(to) {
-            return;
-        }
-        turn.emit(WatchPhase {
-            watch: self.spec.name.clone(),
-            from: self.phase,
-            to,
-            reason,
-            delay_ms: None,
-            error: None,
-        });
-        self.phase = Some(to);
-    }
-
-    fn answered_by_failure(&mut self, request: RequestId, sentence: String, turn: &mut Turn<'_>) {
-        turn.emit(RequestAnswered {
-            watch: self.spec.name.clone(),
-            request,
-            status: None,
-            headers: Headers::default(),
-            retry_after_ms: None,
-            error: Some(sentence),
-        });
-    }
-
-    /// Bytes that could not become events.
-    pub(crate) fn lose(
-        &self,
-        place: LossPlace,
-        bytes: u64,
-        reason: impl Into<String>,
-        turn: &mut Turn<'_>,
-    ) {
-        turn.emit(Loss {
-            place,
-            count: 1,
-            from_seq: None,
-            to_seq: None,
-            watch: Some(self.spec.name.clone()),
-            bytes: Some(bytes),
-            reason: Some(reason.into()),
-        });
-    }
-
-    /// Begins a gap, unless one is open.
-    pub(crate) fn open_gap(&mut self, reason: Cause) {
-        self.gap.get_or_insert_with(|| OpenGap {
-            from: self.progress.clone(),
-            reason,
-        });
-    }
-
-    pub(crate) fn has_gap(&self) -> bool {
-        self.gap.is_some()
-    }
-
-    /// Closes the gap, if one is open.
-    pub(crate) fn close_gap(&mut self, resumed: bool, turn: &mut Turn<'_>) {
-        if let Some(gap) = self.gap.take() {
-            turn.emit(Gap {
-                watch: self.spec.name.clone(),
-                since: watchscope_model::Seq(0),
-                from: gap.from,
-                to: self.progress.clone(),
-                reason: gap.reason,
-                resumed,
-                lost: resumed.then_some(0),
-            });
-        }
-    }
-
-    /// Moves progress up to `version`; never down. What cannot be compared replaces it.
-    pub(crate) fn advance(&mut self, version: &ResourceVersion) {
-        let goes_down = self
-            .progress
-            .as_ref()
-            .is_some_and(|progress| progress.is_after(version));
-        if !goes_down && self.progress.as_ref() != Some(version) {
-            self.progress = Some(version.clone());
-            self.streaks.bare = 0;
-        }
-    }
-
-    pub(crate) fn opening_of(&self, task: Task) -> Opening {
-        match task {
-            Task::WatchList => Opening::WatchList,
-            _ if self.progress.is_none() => Opening::AnyState,
-            _ => Opening::Resume,
-        }
-    }
-}
-
-pub(crate) fn send_get(
-    watch: &WatchName,
-    verb: &str,
-    request: RequestId,
-    connection: ConnectionId,
-    get: Get,
-    turn: &mut Turn<'_>,
-) {
-    turn.emit(RequestSent {
-        watch: watch.clone(),
-        request,
-        connection,
-        verb: verb.into(),
-        path: get.path.clone(),
-        query: Some(get.query.clone()),
-    });
-    turn.effect(Effect::Send {
-        connection,
-        request,
-        get,
-    });
 }
 
 fn reason_of(kind: FailureKind) -> PhaseReason {
@@ -994,31 +608,4 @@ fn reason_of(kind: FailureKind) -> PhaseReason {
         FailureKind::Timeout => PhaseReason::Timeout,
         FailureKind::Broken => PhaseReason::Broken,
     }
-}
-
-/// Headers an event keeps.
-const KEPT_HEADERS: [&str; 7] = [
-    "audit-id",
-    "connection",
-    "content-type",
-    "retry-after",
-    "warning",
-    "x-kubernetes-pf-flowschema-uid",
-    "x-kubernetes-pf-prioritylevel-uid",
-];
-
-/// The headers that matter, each cut at 512 characters.
-pub(crate) fn worth_keeping(headers: Headers) -> Headers {
-    Headers(
-        headers
-            .0
-            .into_iter()
-            .filter(|(name, _)| KEPT_HEADERS.contains(&&**name))
-            .take(16)
-            .map(|(name, value)| {
-                let cut = value.char_indices().nth(512).map(|(at, _)| at);
-                (name, cut.map_or(value.clone(), |at| value[..at].into()))
-            })
-            .collect(),
-    )
 }

@@ -6,8 +6,9 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::PhaseReason;
 
 use crate::decode::Status;
+use crate::journal::worth_keeping;
 use crate::port::Effect;
-use crate::probe::{Asked, Probe, Task, Turn, worth_keeping};
+use crate::probe::{Asked, Probe, Task, Turn};
 use crate::spec::WatchSpec;
 
 /// Most of a refusal's body that is read.

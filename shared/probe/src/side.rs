@@ -10,9 +10,10 @@ use watchscope_model::field::Headers;
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Time, WatchName};
 
 use crate::decode::{Document, decode_line};
+use crate::journal::{send_get, worth_keeping};
 use crate::lines::{Lines, Piece};
 use crate::port::{Channel, Effect};
-use crate::probe::{Probe, Turn, send_get, worth_keeping};
+use crate::probe::{Probe, Turn};
 use crate::refusal::retry_after_ms;
 
 /// `timeoutSeconds` of a side watch; the server's bookmark comes two seconds before.

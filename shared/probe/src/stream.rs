@@ -139,6 +139,15 @@ impl Probe {
         }
     }
 
+    /// How the stream of a task begins.
+    fn opening_of(&self, task: Task) -> Opening {
+        match task {
+            Task::WatchList => Opening::WatchList,
+            _ if self.progress.is_none() => Opening::AnyState,
+            _ => Opening::Resume,
+        }
+    }
+
     /// Takes bytes of a stream. Returns why it must end, if it must.
     pub(crate) fn read_stream(
         &mut self,
@@ -519,6 +528,10 @@ impl Probe {
     /// Writes the end of a stream and what of it was lost; a gap begins.
     pub(crate) fn stream_ended(&mut self, stream: &Stream, cause: Cause, turn: &mut Turn<'_>) {
         let facts = &stream.facts;
+        let cause = match facts.error {
+            Some(_) => Cause::ErrorEvent,
+            None => cause,
+        };
         let torn = stream.lines.pending();
         if torn > 0 {
             self.lose(LossPlace::Frame, torn, "the last line did not end", turn);

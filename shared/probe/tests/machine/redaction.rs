@@ -1,31 +1,11 @@
 //! Canaries: values that must never come out of a probe, wherever and however they are written.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use watchscope_model::field::Headers;
 use watchscope_model::json::to_line;
-use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
-use watchscope_probe::{
-    Channel, Context, Effect, Ids, Input, Output, Probe, ProbeConfig, Served, WatchSpec,
-};
+use watchscope_probe::ProbeConfig;
 
-#[derive(Default)]
-struct Counter(u64);
-
-impl Ids for Counter {
-    fn request(&mut self) -> RequestId {
-        self.0 += 1;
-        RequestId(self.0)
-    }
-
-    fn stream(&mut self) -> StreamId {
-        self.0 += 1;
-        StreamId(self.0)
-    }
-}
+use crate::stage::{play, watching};
 
 /// All that comes of an object: in a list, and as a MODIFIED in two spellings. Bodies are checked to be JSON.
 fn come_out(group: &str, kind: &str, config: &ProbeConfig, object: &str) -> Vec<String> {
@@ -37,82 +17,28 @@ fn come_out(group: &str, kind: &str, config: &ProbeConfig, object: &str) -> Vec<
     let empty =
         format!(r#"{{"kind":"{kind}List","metadata":{{"resourceVersion":"1"}},"items":[]}}"#);
     let mut out = Vec::new();
-    out.extend(play(group, kind, config, &empty, &plain));
-    out.extend(play(group, kind, config, &empty, &turned));
-    out.extend(play(group, kind, config, &list, ""));
+    out.extend(said(group, kind, config, &empty, &plain));
+    out.extend(said(group, kind, config, &empty, &turned));
+    out.extend(said(group, kind, config, &list, ""));
     out
 }
 
-/// What comes of a list and a stream, from the answer to the list on.
-fn play(group: &str, kind: &str, config: &ProbeConfig, list: &str, stream: &str) -> Vec<String> {
-    let spec = WatchSpec {
-        name: "*/things".into(),
-        group: group.into(),
-        resource: format!("{}s", kind.to_lowercase()).into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        }),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-    };
-    let mut probe = Probe::new(spec, config.clone(), 1);
-    let (mut ids, mut output) = (Counter::default(), Output::default());
-    let mut request = RequestId(0);
+/// Changes, losses and errors that come of a list and a stream, and bodies, which are checked to be JSON.
+fn said(group: &str, kind: &str, config: &ProbeConfig, list: &str, stream: &str) -> Vec<String> {
+    let spec = watching(group, kind);
     let mut lines = Vec::new();
-    for turn in 0..7 {
-        let input = match turn {
-            0 => Input::Start,
-            1 => Input::Connected {
-                channel: Channel::Main,
-                connection: ConnectionId(1),
-            },
-            2 | 5 => Input::Head {
-                request,
-                status: 200,
-                headers: Headers::default(),
-            },
-            3 => Input::Body {
-                request,
-                bytes: list.as_bytes(),
-            },
-            4 => Input::BodyEnd {
-                request,
-                cause: Cause::End,
-            },
-            _ => Input::Body {
-                request,
-                bytes: stream.as_bytes(),
-            },
-        };
-        let mut context = Context {
-            now: Time(0),
-            ids: &mut ids,
-        };
-        probe = probe.step(input, &mut context, &mut output);
-        for effect in output.effects.drain(..) {
-            if let Effect::Send { request: sent, .. } = effect {
-                request = sent;
-            }
+    for (event, body) in play(spec, config, &[list.as_bytes()], &[stream.as_bytes()], None) {
+        if matches!(event.type_name(), "change" | "loss" | "stream.error") {
+            lines.push(to_line(&event));
         }
-        for emitted in output.events.drain(..) {
-            if matches!(
-                emitted.event.type_name(),
-                "change" | "loss" | "stream.error"
-            ) {
-                lines.push(to_line(&emitted.event));
-            }
-            if let Some(body) = emitted.body {
-                let text = std::str::from_utf8(&output.bodies[body]).unwrap();
-                assert!(
-                    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),
-                    "not JSON: {text}"
-                );
-                lines.push(text.to_owned());
-            }
+        if let Some(body) = body {
+            let text = String::from_utf8(body).unwrap();
+            assert!(
+                serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(),
+                "not JSON: {text}"
+            );
+            lines.push(text);
         }
-        output.clear();
     }
     lines
 }
@@ -320,11 +246,11 @@ fn an_object_that_cannot_be_read_is_not_quoted() {
 fn error_events_about_secrets_keep_reason_and_code_only() {
     let error = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":500,\"reason\":\"InternalError\",\"message\":\"canary\"}}\n";
     let list = r#"{"kind":"SecretList","metadata":{"resourceVersion":"1"},"items":[]}"#;
-    let out = play("", "Secret", &ProbeConfig::default(), list, error);
+    let out = said("", "Secret", &ProbeConfig::default(), list, error);
     assert_eq!(
         out,
         [
-            r#"{"type":"stream.error","watch":"*/things","stream":3,"code":500,"reason":"InternalError"}"#
+            r#"{"type":"stream.error","watch":"*/things","stream":1,"code":500,"reason":"InternalError"}"#
         ]
     );
 }

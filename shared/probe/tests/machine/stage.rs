@@ -17,6 +17,7 @@
 
 use std::fmt::Write as _;
 
+use watchscope_model::Event;
 use watchscope_model::field::Headers;
 use watchscope_model::json::to_line;
 use watchscope_model::vocabulary::Cause;
@@ -58,18 +59,99 @@ pub(crate) struct Stage {
     pub(crate) transcript: String,
 }
 
+/// A watch of a resource in all namespaces.
+pub(crate) fn watching(group: &str, kind: &str) -> WatchSpec {
+    WatchSpec {
+        name: "*/things".into(),
+        group: group.into(),
+        resource: format!("{}s", kind.to_lowercase()).into(),
+        served: Some(Served {
+            version: "v1".into(),
+            kind: kind.into(),
+        }),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+/// A watch of the pods of a namespace.
 pub(crate) fn pods() -> WatchSpec {
     WatchSpec {
         name: "shop/pods".into(),
-        group: "".into(),
-        resource: "pods".into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: "Pod".into(),
-        }),
         namespace: Some("shop".into()),
-        label_selector: None,
-        field_selector: None,
+        ..watching("", "Pod")
+    }
+}
+
+/// An event and the body that came with it.
+pub(crate) type Played = (Event, Option<Vec<u8>>);
+
+/// All that comes of a list in these pieces, then a stream in these pieces, then its end if it has one.
+pub(crate) fn play(
+    spec: WatchSpec,
+    config: &ProbeConfig,
+    list: &[&[u8]],
+    stream: &[&[u8]],
+    end: Option<Cause>,
+) -> Vec<Played> {
+    let mut probe = Probe::new(spec, config.clone(), 1);
+    let (mut ids, mut output) = (Counter::default(), Output::default());
+    let mut request = RequestId(0);
+    let mut played = Vec::new();
+    let mut inputs: Vec<Step<'_>> = vec![Step::Start, Step::Connected, Step::Head];
+    inputs.extend(list.iter().map(|bytes| Step::Body(bytes)));
+    inputs.extend([Step::End(Cause::End), Step::Head]);
+    inputs.extend(stream.iter().map(|bytes| Step::Body(bytes)));
+    inputs.extend(end.map(Step::End));
+    for step in inputs {
+        let mut context = Context {
+            now: Time(0),
+            ids: &mut ids,
+        };
+        probe = probe.step(step.input(request), &mut context, &mut output);
+        for effect in &output.effects {
+            if let Effect::Send { request: sent, .. } = effect {
+                request = *sent;
+            }
+        }
+        for emitted in &output.events {
+            let body = emitted
+                .body
+                .clone()
+                .map(|body| output.bodies[body].to_vec());
+            played.push((emitted.event.clone(), body));
+        }
+        output.clear();
+    }
+    played
+}
+
+/// An input about the request sent last.
+enum Step<'a> {
+    Start,
+    Connected,
+    Head,
+    Body(&'a [u8]),
+    End(Cause),
+}
+
+impl<'a> Step<'a> {
+    fn input(&self, request: RequestId) -> Input<'a> {
+        match *self {
+            Self::Start => Input::Start,
+            Self::Connected => Input::Connected {
+                channel: Channel::Main,
+                connection: ConnectionId(1),
+            },
+            Self::Head => Input::Head {
+                request,
+                status: 200,
+                headers: Headers::default(),
+            },
+            Self::Body(bytes) => Input::Body { request, bytes },
+            Self::End(cause) => Input::BodyEnd { request, cause },
+        }
     }
 }
 

@@ -1,0 +1,154 @@
+//! What is written to the log, apart from what streams and lists bring: phases, requests, losses, gaps.
+
+use watchscope_model::event::{Gap, Loss, RequestAnswered, RequestSent, WatchPhase};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::{Cause, LossPlace, Phase, PhaseReason};
+use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, WatchName};
+
+use crate::port::{Effect, Get};
+use crate::probe::{OpenGap, Probe, Turn};
+
+impl Probe {
+    /// Goes into a phase, unless it is in it.
+    pub(crate) fn set_phase(&mut self, to: Phase, reason: PhaseReason, turn: &mut Turn<'_>) {
+        if self.phase == Some(to) {
+            return;
+        }
+        turn.emit(WatchPhase {
+            watch: self.spec.name.clone(),
+            from: self.phase,
+            to,
+            reason,
+            delay_ms: None,
+            error: None,
+        });
+        self.phase = Some(to);
+    }
+
+    /// Writes that a request has no answer, and why.
+    pub(crate) fn answered_by_failure(
+        &mut self,
+        request: RequestId,
+        sentence: String,
+        turn: &mut Turn<'_>,
+    ) {
+        turn.emit(RequestAnswered {
+            watch: self.spec.name.clone(),
+            request,
+            status: None,
+            headers: Headers::default(),
+            retry_after_ms: None,
+            error: Some(sentence),
+        });
+    }
+
+    /// Bytes that could not become events.
+    pub(crate) fn lose(
+        &self,
+        place: LossPlace,
+        bytes: u64,
+        reason: impl Into<String>,
+        turn: &mut Turn<'_>,
+    ) {
+        turn.emit(Loss {
+            place,
+            count: 1,
+            from_seq: None,
+            to_seq: None,
+            watch: Some(self.spec.name.clone()),
+            bytes: Some(bytes),
+            reason: Some(reason.into()),
+        });
+    }
+
+    /// Begins a gap, unless one is open.
+    pub(crate) fn open_gap(&mut self, reason: Cause) {
+        self.gap.get_or_insert_with(|| OpenGap {
+            from: self.progress.clone(),
+            reason,
+        });
+    }
+
+    /// Whether a gap is open.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.gap.is_some()
+    }
+
+    /// Closes the gap, if one is open.
+    pub(crate) fn close_gap(&mut self, resumed: bool, turn: &mut Turn<'_>) {
+        if let Some(gap) = self.gap.take() {
+            turn.emit(Gap {
+                watch: self.spec.name.clone(),
+                since: Seq(0),
+                from: gap.from,
+                to: self.progress.clone(),
+                reason: gap.reason,
+                resumed,
+                lost: resumed.then_some(0),
+            });
+        }
+    }
+
+    /// Moves progress up to `version`; never down. What cannot be compared replaces it.
+    pub(crate) fn advance(&mut self, version: &ResourceVersion) {
+        let goes_down = self
+            .progress
+            .as_ref()
+            .is_some_and(|progress| progress.is_after(version));
+        if !goes_down && self.progress.as_ref() != Some(version) {
+            self.progress = Some(version.clone());
+            self.streaks.bare = 0;
+        }
+    }
+}
+
+/// Sends a request and writes it.
+pub(crate) fn send_get(
+    watch: &WatchName,
+    verb: &str,
+    request: RequestId,
+    connection: ConnectionId,
+    get: Get,
+    turn: &mut Turn<'_>,
+) {
+    turn.emit(RequestSent {
+        watch: watch.clone(),
+        request,
+        connection,
+        verb: verb.into(),
+        path: get.path.clone(),
+        query: Some(get.query.clone()),
+    });
+    turn.effect(Effect::Send {
+        connection,
+        request,
+        get,
+    });
+}
+
+/// Headers an event keeps.
+const KEPT_HEADERS: [&str; 7] = [
+    "audit-id",
+    "connection",
+    "content-type",
+    "retry-after",
+    "warning",
+    "x-kubernetes-pf-flowschema-uid",
+    "x-kubernetes-pf-prioritylevel-uid",
+];
+
+/// The headers that matter, each cut at 512 characters.
+pub(crate) fn worth_keeping(headers: Headers) -> Headers {
+    Headers(
+        headers
+            .0
+            .into_iter()
+            .filter(|(name, _)| KEPT_HEADERS.contains(&&**name))
+            .take(16)
+            .map(|(name, value)| {
+                let cut = value.char_indices().nth(512).map(|(at, _)| at);
+                (name, cut.map_or(value.clone(), |at| value[..at].into()))
+            })
+            .collect(),
+    )
+}

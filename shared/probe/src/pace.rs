@@ -1,0 +1,266 @@
+//! What to do next, and when: at once, after a wait, or much later.
+
+use watchscope_model::Text;
+use watchscope_model::event::WatchPhase;
+use watchscope_model::vocabulary::{Phase, PhaseReason};
+
+use crate::backoff::below;
+use crate::journal::send_get;
+use crate::port::{Channel, Effect, Get};
+use crate::probe::{Asked, LIST_SILENCE_MS, Probe, State, Task, Turn};
+use crate::spec::Freshness;
+
+/// The head of a watch may be held back by a proxy until the first event (k/k#75837), but no server keeps a watch
+/// much longer than it was asked to.
+const WATCH_GRACE_MS: u64 = 30_000;
+/// Credentials are not loaded anew more often than this.
+const RELOAD_SPACING_MS: u64 = 30_000;
+/// The longest wait a server can impose by Retry-After.
+const RETRY_AFTER_CAP_MS: u64 = 600_000;
+
+impl Probe {
+    /// Does a task now, over the connection at hand or a new one.
+    pub(crate) fn begin(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
+        (self.task, self.why) = (task, why);
+        if self.decoder.is_none() {
+            turn.effect(Effect::Discover);
+            self.refuse(PhaseReason::NotDiscovered, turn);
+            return;
+        }
+        if self.link.as_ref().is_some_and(|link| link.busy.is_some()) {
+            self.close(turn);
+        }
+        if self.link.is_some() {
+            self.send(turn);
+        } else {
+            self.set_phase(Phase::Connecting, why, turn);
+            turn.effect(Effect::Connect {
+                channel: Channel::Main,
+            });
+            self.state = State::Dialling;
+        }
+    }
+
+    /// Waits, then does a task.
+    pub(crate) fn wait(
+        &mut self,
+        delay_ms: u64,
+        reason: PhaseReason,
+        task: Task,
+        why: PhaseReason,
+        turn: &mut Turn<'_>,
+    ) {
+        (self.task, self.why) = (task, why);
+        self.rest(Phase::Waiting, reason, delay_ms, None, turn);
+    }
+
+    /// Does nothing for a while; then the task.
+    fn rest(
+        &mut self,
+        phase: Phase,
+        reason: PhaseReason,
+        delay_ms: u64,
+        error: Option<String>,
+        turn: &mut Turn<'_>,
+    ) {
+        turn.emit(WatchPhase {
+            watch: self.spec.name.clone(),
+            from: self.phase,
+            to: phase,
+            reason,
+            delay_ms: Some(delay_ms),
+            error,
+        });
+        self.phase = Some(phase);
+        self.state = State::Waiting {
+            until: turn.now.plus_millis(delay_ms),
+        };
+    }
+
+    /// Waits as after a failure, then tries the same again.
+    pub(crate) fn fail(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
+        self.fail_saying(reason, None, turn);
+    }
+
+    /// The same, with a sentence that no request says.
+    pub(crate) fn fail_saying(
+        &mut self,
+        reason: PhaseReason,
+        error: Option<String>,
+        turn: &mut Turn<'_>,
+    ) {
+        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
+        self.why = PhaseReason::RetryDue;
+        self.rest(Phase::Waiting, reason, delay_ms, error, turn);
+    }
+
+    /// Waits at least as long as the server asks, then tries the same again. Never a relist (F15).
+    pub(crate) fn fail_politely(
+        &mut self,
+        reason: PhaseReason,
+        retry_after_ms: Option<u64>,
+        task: Task,
+        turn: &mut Turn<'_>,
+    ) {
+        let own_ms = self.failures.next_ms(turn.now, &mut self.rng);
+        let asked_ms = retry_after_ms.map_or(0, |asked_ms| {
+            let asked_ms = asked_ms.min(RETRY_AFTER_CAP_MS);
+            asked_ms + below(asked_ms / 2 + 500, &mut self.rng)
+        });
+        self.wait(
+            own_ms.max(asked_ms),
+            reason,
+            task,
+            PhaseReason::RetryDue,
+            turn,
+        );
+    }
+
+    /// Waits long: only somebody else can change the answer.
+    pub(crate) fn refuse(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
+        self.refuse_saying(reason, None, turn);
+    }
+
+    /// The same, with a sentence that no request says.
+    pub(crate) fn refuse_saying(
+        &mut self,
+        reason: PhaseReason,
+        error: Option<String>,
+        turn: &mut Turn<'_>,
+    ) {
+        let delay_ms = self.refusals.next_ms(turn.now, &mut self.rng);
+        self.why = PhaseReason::RetryDue;
+        self.rest(Phase::Refused, reason, delay_ms, error, turn);
+    }
+
+    /// 401: once at once with fresh credentials, then slowly (F40).
+    pub(crate) fn unauthorized(&mut self, turn: &mut Turn<'_>) {
+        self.streaks.unauthorized += 1;
+        // A connection may carry the old credentials (client certificates do).
+        self.close(turn);
+        self.reload_credentials(turn);
+        if self.streaks.unauthorized == 1 {
+            self.fail(PhaseReason::Unauthorized, turn);
+        } else {
+            self.refuse(PhaseReason::Unauthorized, turn);
+        }
+    }
+
+    pub(crate) fn reload_credentials(&mut self, turn: &mut Turn<'_>) {
+        let recently = self
+            .reloaded_at
+            .is_some_and(|at| turn.now.millis_since(at) < RELOAD_SPACING_MS);
+        if !recently {
+            self.reloaded_at = Some(turn.now);
+            turn.effect(Effect::ReloadCredentials);
+        }
+    }
+
+    /// The history from progress is gone: list at progress first, so that no older state is taken; if that leads to
+    /// the same answer, list the most recent (F11, F14).
+    pub(crate) fn expired(&mut self, turn: &mut Turn<'_>) {
+        self.streaks.expired += 1;
+        let at_progress = self.streaks.expired == 1 && self.progress.is_some();
+        self.relist(at_progress, PhaseReason::Expired, turn);
+    }
+
+    /// Waits as after a failure, then lists from the first page.
+    pub(crate) fn relist(&mut self, at_progress: bool, reason: PhaseReason, turn: &mut Turn<'_>) {
+        self.list.restart(at_progress);
+        let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
+        let task = self.list_task();
+        self.wait(delay_ms, reason, task, reason, turn);
+    }
+
+    /// How to learn the whole state.
+    pub(crate) fn list_task(&self) -> Task {
+        if self.config.watch_list {
+            Task::WatchList
+        } else {
+            Task::List
+        }
+    }
+
+    /// This server does not do watch-list, or not to the end: lists from now on.
+    pub(crate) fn fall_back_to_list(&mut self) {
+        self.config.watch_list = false;
+        self.streaks.unfinished = 0;
+    }
+
+    /// Sends the task's request over the connection at hand.
+    pub(crate) fn send(&mut self, turn: &mut Turn<'_>) {
+        let Some(link) = &mut self.link else {
+            return;
+        };
+        let request = turn.ids.request();
+        let connection = link.connection;
+        link.busy = Some(request);
+        let timeout_s = {
+            let range = &self.config.watch_timeout_s;
+            let span = u64::from(range.end().saturating_sub(*range.start())) + 1;
+            range.start() + below(span, &mut self.rng) as u32
+        };
+        let get = self.request_for(self.task, timeout_s);
+        let patience_ms = match self.task {
+            Task::List => LIST_SILENCE_MS,
+            Task::Watch | Task::WatchList => u64::from(timeout_s) * 1_000 + WATCH_GRACE_MS,
+        };
+        let phase = match self.task {
+            Task::List => Phase::Listing,
+            Task::Watch | Task::WatchList => Phase::Connecting,
+        };
+        self.set_phase(phase, self.why, turn);
+        let verb = match self.task {
+            Task::List => "list",
+            Task::Watch | Task::WatchList => "watch",
+        };
+        send_get(&self.spec.name, verb, request, connection, get, turn);
+        self.state = State::Asked(Asked {
+            request,
+            task: self.task,
+            sent_at: turn.now,
+            deadline: turn.now.plus_millis(patience_ms),
+        });
+    }
+
+    fn request_for(&self, task: Task, timeout_s: u32) -> Get {
+        let version = self.api_version();
+        let freshness = match &self.progress {
+            Some(progress) if self.list.at_progress => Freshness::NotOlderThan(progress),
+            _ => Freshness::MostRecent,
+        };
+        match task {
+            Task::List => self.spec.list(
+                &self.config,
+                &version,
+                self.list.limit,
+                freshness,
+                self.list.token.as_deref(),
+            ),
+            Task::Watch => {
+                self.spec
+                    .watch(&self.config, &version, self.progress.as_ref(), timeout_s)
+            }
+            Task::WatchList => self
+                .spec
+                .watch_list(&self.config, &version, freshness, timeout_s),
+        }
+    }
+
+    pub(crate) fn api_version(&self) -> Text {
+        self.spec
+            .served
+            .as_ref()
+            .map_or_else(|| "v1".into(), |served| served.version.clone())
+    }
+
+    /// Closes the main connection, if there is one.
+    pub(crate) fn close(&mut self, turn: &mut Turn<'_>) {
+        if let Some(link) = self.link.take() {
+            turn.effect(Effect::Close {
+                channel: Channel::Main,
+                connection: Some(link.connection),
+            });
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Random scripts, and what must hold of what the probe makes of them.
+//!
+//! After 300 steps of trouble all is calm, and the probe must know the truth. The oracles: ordered, unique, resumable
+//! (nothing is missing that no gap admits), progress never goes down, and what the log's fold holds is what the probe
+//! holds. A failing seed is printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use watchscope_model::StreamId;
+use watchscope_model::event::Event;
+use watchscope_model::vocabulary::{ChangeType, Origin};
+
+use crate::world::{WATCH, World};
+
+/// Everything that must hold of a log whose world has become calm.
+fn check(world: &World) {
+    let truth: BTreeSet<(String, String, u64)> = world
+        .server
+        .objects
+        .iter()
+        .map(|(name, (uid, version))| (name.clone(), uid.clone(), *version))
+        .collect();
+    let probe = world.probe.as_ref().unwrap();
+    let held: BTreeSet<(String, String, u64)> = probe
+        .held()
+        .map(|(object, version)| {
+            (
+                object.name.to_string(),
+                object.uid.to_string(),
+                version.number().unwrap(),
+            )
+        })
+        .collect();
+    let folded: BTreeSet<(String, String, u64)> = world.fold.watches[&WATCH.into()]
+        .objects
+        .sorted()
+        .iter()
+        .map(|held| {
+            (
+                held.object.name.to_string(),
+                held.object.uid.to_string(),
+                held.resource_version.number().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(held, truth, "the probe holds the truth");
+    assert_eq!(folded, truth, "the log says the truth");
+
+    let mut live = BTreeSet::new();
+    let mut last_of_stream = BTreeMap::new();
+    let mut excused: Vec<(u64, u64)> = Vec::new();
+    let mut first_list = None;
+    let mut listed = None;
+    let mut phase = None;
+    let mut open_requests = BTreeSet::new();
+    let mut documents: BTreeMap<StreamId, u64> = BTreeMap::new();
+    for event in &world.log {
+        match event {
+            Event::Change(change) if change.origin == Origin::Live => {
+                let version = change.resource_version.number().unwrap();
+                let stream = change.stream.unwrap();
+                let last = last_of_stream.insert(stream, version);
+                assert!(last < Some(version), "ordered within a stream");
+                assert!(
+                    live.insert((version, change.change, change.object.uid.to_string())),
+                    "unique"
+                );
+                *documents.entry(stream).or_default() += 1;
+            }
+            Event::Bookmark(event) => *documents.entry(event.stream).or_default() += 1,
+            Event::StreamError(event) => *documents.entry(event.stream).or_default() += 1,
+            Event::StreamEnded(event) => {
+                let counted = documents.get(&event.stream).copied().unwrap_or(0);
+                // Initial events that bring nothing new are read, but are no change.
+                assert!(event.events >= counted, "every document is counted");
+            }
+            Event::StreamOpened(_) => listed = None,
+            Event::ListComplete(event) => {
+                let version = event.resource_version.number().unwrap();
+                first_list.get_or_insert(version);
+                // A list after a list, with no stream between them whose end could begin a gap.
+                excused.extend(listed.map(|before| (before, version)));
+                listed = Some(version);
+            }
+            Event::Gap(gap) if !gap.resumed => excused.push((
+                gap.from.as_ref().map_or(0, |from| from.number().unwrap()),
+                gap.to.as_ref().unwrap().number().unwrap(),
+            )),
+            Event::WatchPhase(event) => {
+                assert_eq!(event.from, phase, "phases follow each other");
+                phase = Some(event.to);
+            }
+            Event::RequestSent(event) => {
+                assert!(open_requests.insert(event.request));
+            }
+            Event::RequestAnswered(event) => {
+                assert!(open_requests.remove(&event.request), "answered once");
+            }
+            _ => {}
+        }
+    }
+    // Resumable: what was written after the first list came live, or a gap that was not resumed admits it.
+    for write in &world.server.history {
+        let change = match write.change {
+            "ADDED" => ChangeType::Added,
+            "MODIFIED" => ChangeType::Modified,
+            _ => ChangeType::Deleted,
+        };
+        let is_excused = excused
+            .iter()
+            .any(|&(from, to)| from < write.version && write.version <= to);
+        let came = live.contains(&(write.version, change, write.uid.clone()));
+        assert!(
+            came || is_excused || write.version <= first_list.unwrap(),
+            "{write:?} is missing and no gap admits it"
+        );
+    }
+}
+
+/// The words of a log's phases and ends.
+fn words(log: &[Event]) -> impl Iterator<Item = &'static str> {
+    log.iter().filter_map(|event| match event {
+        Event::WatchPhase(event) => Some(event.reason.word()),
+        Event::StreamEnded(event) => Some(event.cause.word()),
+        _ => None,
+    })
+}
+
+#[test]
+fn whatever_goes_wrong_the_log_is_ordered_unique_and_resumable_and_ends_at_the_truth() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..1_500 {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut world = World::new(seed);
+            for _ in 0..300 {
+                world.trouble();
+            }
+            world.calm();
+            check(&world);
+            words(&world.log).collect::<Vec<_>>()
+        });
+        seen.extend(outcome.unwrap_or_else(|_| panic!("seed {seed}")));
+    }
+    // The scripts went where they were meant to go.
+    for word in "end eof eof-in-frame tcp-reset tls idle-timeout decode error-event broken expired idle forbidden \
+                 initial-events-end not-found resume server-error short-stream too-many-requests unauthorized \
+                 unreachable watch-list-refused"
+        .split_whitespace()
+    {
+        assert!(seen.contains(word), "no script came to {word}: {seen:?}");
+    }
+}
