@@ -527,7 +527,7 @@ impl World {
         }
     }
 
-    /// Sends on what a lifted stall held, in order.
+    /// Lets what a lifted stall held arrive now, so that it stays ahead of what is still under way.
     fn release_held(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
@@ -536,10 +536,10 @@ impl World {
             }
             let (ups, downs) = self.network.take_held(connection);
             for up in ups {
-                self.send_up(connection, up);
+                self.arrive(connection, up);
             }
             for arrival in downs {
-                self.send_down(connection, arrival);
+                self.deliver(connection, arrival);
             }
         }
     }

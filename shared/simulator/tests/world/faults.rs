@@ -263,6 +263,29 @@ fn a_stalled_connection_is_silent_and_then_catches_up() {
 }
 
 #[test]
+fn what_a_stall_held_stays_ahead_of_what_a_delay_holds() {
+    let (mut rig, watch, a) = watched();
+    let stall = Fault::Stall {
+        target: Target::All,
+    };
+    let delay = Fault::Delay {
+        by: Duration::from_secs(3),
+    };
+    rig.world.inject(stall.clone());
+    rig.write("a", 1);
+    rig.run_secs(1);
+    rig.world.inject(delay.clone());
+    rig.write("a", 2);
+    rig.run_secs(1);
+    rig.world.lift(&stall);
+    rig.world.lift(&delay);
+    rig.write("a", 3);
+    rig.run_secs(5);
+    let expected: Vec<String> = (1..=3).map(|n| format!("MODIFIED a {}", a + n)).collect();
+    assert_eq!(rig.told(watch), expected);
+}
+
+#[test]
 fn a_stall_of_everything_hangs_new_connections_too() {
     let (mut rig, _, _) = watched();
     let fault = Fault::Stall {
