@@ -9,6 +9,7 @@
 //! apart. Bounded by a byte budget: when it is exceeded the oldest chapters are dropped, and their time then counts
 //! as [`Coverage::Dropped`].
 
+mod coverage;
 mod marks;
 mod merge;
 mod names;
@@ -19,6 +20,7 @@ mod trace;
 use watchscope_model::codec::{ChapterReader, DecodeError, decode_chapter, split_frame};
 use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchName};
 
+pub use self::coverage::{Coverage, Stretch};
 pub(crate) use self::marks::NO_VERSION;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
@@ -31,8 +33,10 @@ use crate::id::{LaneId, ObjectId, RecordId, WatchId};
 /// Bytes the page may hold of logs, unless told otherwise.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 
+/// The live log is cut after at most so many encoded bytes.
+const CHAPTER_BYTES: usize = 1 << 20;
 /// The budget is looked at each time this share of it was taken in.
-const WEIGH_SHARE: usize = 256;
+const WEIGH_SHARE: usize = 128;
 
 /// Data that the store cannot take.
 #[derive(Debug, thiserror::Error)]
@@ -48,32 +52,6 @@ pub enum StoreError {
     UnknownEpoch(EpochId),
 }
 
-/// What is known of a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coverage {
-    /// All records are here.
-    Loaded,
-    /// The server has records that are not here yet.
-    NotLoaded,
-    /// The server no longer has them.
-    Expired,
-    /// They were here and were dropped for want of room.
-    Dropped,
-    /// watchscope did not run, or lost them.
-    Lost,
-}
-
-/// A stretch of time and what is known of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// Its beginning.
-    pub from: Time,
-    /// Its end.
-    pub to: Time,
-    /// What is known of it.
-    pub coverage: Coverage,
-}
-
 /// A run of records held as it came.
 #[derive(Debug)]
 struct Chapter {
@@ -81,6 +59,8 @@ struct Chapter {
     last: Seq,
     from: Time,
     to: Time,
+    /// What reads its segments; absent if its bytes begin with their own opening.
+    reader: Option<ChapterReader>,
     bytes: Vec<u8>,
 }
 
@@ -112,6 +92,8 @@ pub struct Store {
     epochs: Vec<Epoch>,
     names: Names,
     budget_bytes: usize,
+    /// The live log is cut after so many encoded bytes.
+    chapter_bytes: usize,
     /// Bytes taken in since the budget was last looked at.
     unweighed_bytes: usize,
     version: u64,
@@ -131,6 +113,7 @@ impl Store {
             epochs: Vec::new(),
             names: Names::default(),
             budget_bytes,
+            chapter_bytes: (budget_bytes / WEIGH_SHARE).min(CHAPTER_BYTES),
             unweighed_bytes: 0,
             version: 0,
         }
@@ -174,6 +157,7 @@ impl Store {
             last: state.seq,
             from: state.at,
             to: state.at,
+            reader: None,
             bytes: frame.to_vec(),
         });
         epoch.live = Some(Live { reader, state });
@@ -187,8 +171,27 @@ impl Store {
     pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
         let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
         let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
+        let before = epoch
+            .chapters
+            .last()
+            .filter(|chapter| chapter.bytes.len() >= self.chapter_bytes);
+        let reader = before.map(|_| live.reader.clone());
         let records = live.reader.segment(frame)?;
         self.version += 1;
+        if reader.is_some() {
+            // A live log goes on and on: what is held of it is cut, so that its oldest can be dropped alone.
+            let (first, at) = (live.state.seq.next(), live.state.at);
+            let bytes = Vec::new();
+            epoch.chapters.push(Chapter {
+                first,
+                last: live.state.seq,
+                from: at,
+                to: at,
+                reader,
+                bytes,
+            });
+            epoch.trace.go_live(&live.state, &mut self.names);
+        }
         let chapter = epoch.chapters.last_mut().ok_or(StoreError::NoSnapshot)?;
         for record in records.iter().flatten() {
             if live.state.seq == Seq(0) {
@@ -247,6 +250,7 @@ impl Store {
                 last,
                 from,
                 to,
+                reader: None,
                 bytes: bytes.to_vec(),
             },
         );
@@ -342,8 +346,13 @@ impl Store {
             .chapters
             .iter()
             .find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
-        let (head, mut rest) = split_frame(&chapter.bytes).ok()?;
-        let (mut reader, _) = ChapterReader::open(head.bytes).ok()?;
+        let (mut reader, mut rest) = match &chapter.reader {
+            Some(reader) => (reader.clone(), chapter.bytes.as_slice()),
+            None => {
+                let (head, rest) = split_frame(&chapter.bytes).ok()?;
+                (ChapterReader::open(head.bytes).ok()?.0, rest)
+            }
+        };
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
             let first = reader.next_seq();
@@ -540,29 +549,6 @@ impl Store {
             .collect()
     }
 
-    /// The stretches of time from the oldest known to `now`, in order, and what is known of each.
-    #[must_use]
-    pub fn coverage(&self, now: Time) -> Vec<Stretch> {
-        let mut stretches: Vec<Stretch> = Vec::new();
-        for (number, epoch) in self.epochs.iter().enumerate() {
-            let is_last = number + 1 == self.epochs.len();
-            let mut floor = stretches.last().map_or(Time(0), |last| last.to);
-            if number > 0
-                && let Some(begins) = epoch.begins().filter(|_| epoch.begins_known())
-                && floor < begins
-            {
-                stretches.push(Stretch {
-                    from: floor,
-                    to: begins,
-                    coverage: Coverage::Lost,
-                });
-                floor = begins;
-            }
-            epoch.coverage(floor, is_last.then_some(now), &mut stretches);
-        }
-        stretches
-    }
-
     pub(crate) fn epochs(&self) -> &[Epoch] {
         &self.epochs
     }
@@ -640,53 +626,6 @@ impl Epoch {
             .map(|chapter| chapter.bytes.capacity())
             .sum::<usize>()
             + self.trace.bytes()
-    }
-
-    /// Adds what is known from `floor` on.
-    fn coverage(&self, floor: Time, now: Option<Time>, out: &mut Vec<Stretch>) {
-        let mut push = |from: Time, to: Time, coverage: Coverage| {
-            if from >= to {
-                return;
-            }
-            match out.last_mut() {
-                Some(last) if last.coverage == coverage && last.to >= from => {
-                    last.to = last.to.max(to)
-                }
-                _ => out.push(Stretch { from, to, coverage }),
-            }
-        };
-        let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
-        let (mut after, mut cursor) = (Seq(0), floor);
-        if let Some(dropped) = self.dropped_to {
-            push(cursor, dropped, Coverage::Dropped);
-            cursor = cursor.max(dropped);
-        }
-        for (place, chapter) in self.chapters.iter().enumerate() {
-            let begins = chapter.from.max(cursor);
-            let is_hole = after.next() < chapter.first;
-            if is_hole && after.next() < ring_first {
-                let kept = if chapter.first <= ring_first {
-                    begins
-                } else {
-                    ring_at.clamp(cursor, begins)
-                };
-                push(cursor, kept, Coverage::Expired);
-                push(kept, begins, Coverage::NotLoaded);
-            } else if is_hole {
-                let from = if place == 0 {
-                    ring_at.clamp(cursor, begins)
-                } else {
-                    cursor
-                };
-                push(from, begins, Coverage::NotLoaded);
-            }
-            let is_last = place + 1 == self.chapters.len();
-            let to = now
-                .filter(|_| is_last)
-                .map_or(chapter.to, |now| now.max(chapter.to));
-            push(begins, to, Coverage::Loaded);
-            (after, cursor) = (chapter.last, chapter.to.max(cursor));
-        }
     }
 
     /// Whether its very beginning is known.

@@ -557,3 +557,32 @@ fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
         ["rect 3,5 197x2 stream", "rect 603,5 197x2 stream"]
     );
 }
+
+#[test]
+fn a_page_that_only_ever_saw_the_live_log_drops_its_oldest_too_and_reads_what_is_left() {
+    let log = random_log(4, 4_000);
+    let mut store = Store::new(150_000);
+    log.send_all(&mut store);
+    let kept = store.records();
+    assert!(kept < log.records.len() as u64 && kept > 100, "{kept}");
+    let last = log.records.last().unwrap();
+    for back in [0, 1, kept / 2, kept - 1] {
+        let seq = Seq(last.seq.0 - back);
+        let id = watchscope_timeline::RecordId { epoch: 0, seq };
+        assert_eq!(
+            store.record(id).as_ref(),
+            Some(&log.records[seq.0 as usize - 1])
+        );
+    }
+    // The picture of what is left is that of a page that dropped nothing.
+    let (whole, now) = (log.store(), log.state.at);
+    let from = log.records[log.records.len() - kept as usize].at;
+    let mut chance = Chance(ChaCha8Rng::seed_from_u64(9));
+    for view in views(&mut chance, from, now) {
+        let (all, part) = (
+            draw(&whole, &view, now, false),
+            draw(&store, &view, now, false),
+        );
+        assert!(all == part, "{view:?}: {}", first_difference(&all, &part));
+    }
+}
