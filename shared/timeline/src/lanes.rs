@@ -29,6 +29,8 @@ pub enum Density {
     Compact,
     /// Larger rows and glyphs.
     Comfortable,
+    /// Compact, with room above each lane for its name: narrow screens have no tree.
+    Labelled,
 }
 
 /// What kind of row.
@@ -55,6 +57,8 @@ pub struct Row {
     pub kind: RowKind,
     /// Top edge, from the top of all rows.
     pub y: Px,
+    /// Room left above the top edge for the name.
+    pub label: Px,
     /// Height.
     pub height: Px,
     /// Side of its glyphs, in whole px.
@@ -342,7 +346,7 @@ impl RowBuilder {
         name: Text,
         count: Option<u64>,
     ) -> &mut Row {
-        let compact = self.density == Density::Compact;
+        let compact = self.density != Density::Comfortable;
         let (height, glyph_size) = match (kind, diverged) {
             (RowKind::Findings | RowKind::Watch, _) => (if compact { 26 } else { 32 }, 12),
             (RowKind::Connection, _) => (if compact { 20 } else { 24 }, 12),
@@ -358,12 +362,18 @@ impl RowBuilder {
             RowKind::Findings | RowKind::Watch => 12,
             RowKind::Connection | RowKind::Version | RowKind::Object => 44,
         };
-        let y = self.rows.height;
+        let label = match (self.density, kind) {
+            (Density::Compact | Density::Comfortable, _) => Px::ZERO,
+            (Density::Labelled, RowKind::Findings | RowKind::Watch) => Px::whole(16),
+            (Density::Labelled, _) => Px::whole(14),
+        };
+        let y = self.rows.height + label;
         self.rows.height = y + Px::whole(height);
         self.rows.rows.push(Row {
             id,
             kind,
             y,
+            label,
             height: Px::whole(height),
             glyph_size,
             indent_px,

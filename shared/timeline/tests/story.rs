@@ -4,6 +4,7 @@ mod common;
 
 use common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
+use watchscope_timeline::lanes::Density;
 use watchscope_timeline::picture::{Caption, saved};
 use watchscope_timeline::{Lanes, Picture, Px, View};
 
@@ -220,4 +221,23 @@ fn the_story_of_the_look_is_drawn() {
         std::fs::write(format!("{path}/story-light.svg"), svg(&scene, Theme::Light)).unwrap();
     }
     assert_eq!(rows.rows.len(), 19);
+}
+
+#[test]
+fn labelled_rows_leave_room_for_the_name_above_each_lane_and_keep_their_height() {
+    let store = demo().store();
+    let view = View::between(at(-70.0), at(300.0), 400.0);
+    let rows = |density| {
+        let mut lanes = Lanes::default();
+        lanes.density = density;
+        lanes.rows(&store, &view, at(300.0)).rows
+    };
+    let (plain, labelled) = (rows(Density::Compact), rows(Density::Labelled));
+    let mut bottom = Px::ZERO;
+    for (plain, labelled) in plain.iter().zip(&labelled) {
+        assert_eq!((plain.id, plain.height), (labelled.id, labelled.height));
+        assert_eq!(labelled.y - labelled.label, bottom);
+        assert!(labelled.label >= Px::whole(14));
+        bottom = labelled.bottom();
+    }
 }

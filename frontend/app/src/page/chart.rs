@@ -34,6 +34,7 @@ pub(super) fn Chart(panels: Panels, handle: Handle) -> impl IntoView {
             on:pointerdown=move |event| handle.press(&event)
             on:pointermove=move |event| handle.motion(&event)
             on:pointerup=move |event| handle.release(&event)
+            on:click=move |_| handle.click()
             on:pointercancel=move |event| handle.leave(&event, true)
             on:pointerleave=move |event| handle.leave(&event, false)
         ></canvas>
@@ -50,6 +51,7 @@ pub(super) fn Chart(panels: Panels, handle: Handle) -> impl IntoView {
                 style:top=format!("{}px", tooltip.y_px)
             >
                 {tooltip.lines.iter().map(|line| view! { <p>{line.clone()}</p> }).collect_view()}
+                {tooltip.keys.map(|keys| view! { <p class="keys">{keys}</p> })}
             </div>
         })}
         {move || panels.pill.get().map(|count| view! {

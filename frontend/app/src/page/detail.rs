@@ -185,7 +185,7 @@ fn ObjectTab(pane: ObjectPane, manager: Option<String>) -> impl IntoView {
         .into_any(),
     };
     view! {
-        <div class="columns">
+        <div class="columns even">
             <div>
                 <h3>"Who"</h3>
                 <p class="prose">{written}</p>

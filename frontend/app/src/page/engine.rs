@@ -26,7 +26,7 @@ use super::panels::{Panels, Tab, ThemeChoice, publish};
 use super::picture::RULER_PX;
 use super::selection::Selection;
 use super::way::{self, Way};
-use crate::input::gesture::Gestures;
+use crate::input::gesture::{Gesture, Gestures};
 use crate::painter::{Painter, Palette};
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
@@ -35,6 +35,8 @@ use crate::source::feed::Delivery;
 
 /// What a new page shows of the past, in microseconds.
 const FIRST_SPAN_US: i64 = 300_000_000;
+/// Waits up to this are left to the animation frames, in milliseconds.
+const SMOOTH_MS: f64 = 34.0;
 /// Panels are written at most so often, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
 
@@ -71,6 +73,8 @@ pub(super) struct Engine {
     pub(super) connection: Connection,
     pub(super) way: Way,
     pub(super) clock: ServerClock,
+    /// When the server was last heard, by its clock.
+    heard_at: Time,
     backfill: Backfill,
     pub(super) store: Store,
     pub(super) heartbeat: Option<Heartbeat>,
@@ -89,6 +93,10 @@ pub(super) struct Engine {
     pub(super) tab: Tab,
     pub(super) hover: Option<(f64, f64)>,
     pub(super) gestures: Gestures,
+    /// What the last release means, until its click.
+    pub(super) released: Option<Gesture>,
+    /// Whether the person moves by keys, and wants to see what has the focus.
+    pub(super) by_keyboard: bool,
     /// Records at the head when following stopped.
     pub(super) paused_at: Option<u64>,
     pub(super) canvas: Option<HtmlCanvasElement>,
@@ -106,6 +114,8 @@ pub(super) struct Engine {
     dirty: bool,
     armed: bool,
     on_frame: Closure<dyn FnMut(f64)>,
+    step_timer: Option<i32>,
+    on_step: Closure<dyn FnMut()>,
     published_ms: f64,
     unpublished: bool,
     pub(super) frame_ms: f64,
@@ -113,6 +123,8 @@ pub(super) struct Engine {
     /// The last record the canvas shows.
     pub(super) painted_head: u64,
     size_observer: Option<ResizeObserver>,
+    /// The picture became lower, as when the detail opens: the selected lane stays in sight.
+    pub(super) keeps_selection: bool,
 }
 
 impl Engine {
@@ -127,6 +139,7 @@ impl Engine {
             panels,
             connection: Connection::default(),
             clock: ServerClock::default(),
+            heard_at: local_now(),
             backfill: Backfill::default(),
             store: Store::default(),
             heartbeat: None,
@@ -144,6 +157,8 @@ impl Engine {
             tab: Tab::Event,
             hover: None,
             gestures: Gestures::default(),
+            released: None,
+            by_keyboard: false,
             paused_at: None,
             canvas: None,
             rows_element: None,
@@ -161,12 +176,20 @@ impl Engine {
             on_frame: Closure::new(move |now_ms: f64| {
                 handle.with(|engine| engine.frame(now_ms));
             }),
-            published_ms: f64::MIN,
+            step_timer: None,
+            on_step: Closure::new(move || {
+                handle.with(|engine| {
+                    engine.step_timer = None;
+                    engine.arm();
+                });
+            }),
+            published_ms: f64::NEG_INFINITY,
             unpublished: true,
             frame_ms: 0.0,
             moved_ms: 0.0,
             painted_head: 0,
             size_observer: None,
+            keeps_selection: false,
             window,
             document,
         }
@@ -218,6 +241,19 @@ impl Engine {
     /// Now by the server's clock.
     pub(super) fn now(&self) -> Time {
         self.clock.now(local_now())
+    }
+
+    /// Where the pen is: now, or the last word from the server.
+    pub(super) fn pen(&mut self) -> Time {
+        if self.is_connected() {
+            self.heard_at = self.now();
+        }
+        self.heard_at
+    }
+
+    /// Whether the page hears from the server.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connection.status() == Status::Live
     }
 
     fn arm(&mut self) {
@@ -339,7 +375,7 @@ impl Engine {
             || self.drawn_version != self.store.version()
             || self.drawn_view != Some(self.view);
         if stale {
-            self.draw(now);
+            self.draw();
             self.frame_ms += (self.clock_ms() - started - self.frame_ms) * 0.1;
             self.unpublished = true;
         }
@@ -349,12 +385,44 @@ impl Engine {
             self.unpublished = false;
             self.publish(now);
         }
-        if self.view.following || self.unpublished || self.dirty {
+        self.arm_next(now_ms);
+    }
+
+    /// Asks for the next frame when one will have something to show: at once if something changed, else when the
+    /// picture that follows has moved by a px, or when the panels may be written again.
+    fn arm_next(&mut self, now_ms: f64) {
+        let motion_ms = self.view.following.then(|| {
+            let px_ms = self.view.us_per_px / 1_000.0;
+            if self.reduced_motion {
+                px_ms.max(1_000.0)
+            } else {
+                px_ms.min(1_000.0)
+            }
+        });
+        let publish_ms = self
+            .unpublished
+            .then_some(PUBLISH_MS - (now_ms - self.published_ms));
+        let wait_ms = match (motion_ms, publish_ms) {
+            (Some(motion), Some(publish)) => motion.min(publish),
+            (Some(wait), None) | (None, Some(wait)) => wait,
+            (None, None) if self.dirty => 0.0,
+            (None, None) => return,
+        };
+        if self.dirty || wait_ms <= SMOOTH_MS {
             self.arm();
+        } else if self.step_timer.is_none() {
+            self.step_timer = self
+                .window
+                .set_timeout_with_callback_and_timeout_and_arguments_0(
+                    self.on_step.as_ref().unchecked_ref(),
+                    wait_ms as i32,
+                )
+                .ok();
         }
     }
 
-    fn draw(&mut self, now: Time) {
+    fn draw(&mut self) {
+        let now = self.pen();
         self.dirty = false;
         self.drawn_version = self.store.version();
         self.drawn_view = Some(self.view);
@@ -406,6 +474,7 @@ impl Engine {
         if (width, height, scale) == self.size {
             return;
         }
+        self.keeps_selection = height < self.size.1;
         self.size = (width, height, scale);
         canvas.set_width((width * scale).round() as u32);
         canvas.set_height((height * scale).round() as u32);
@@ -421,7 +490,7 @@ impl Engine {
             .plus_micros(-((self.view.us_per_px * self.view.width_px / 2.0) as i64));
         let wanted = self.store.backfill(reach);
         let seq = wanted.as_ref().map(|(.., seq)| *seq);
-        if self.connection.status() != Status::Live {
+        if !self.is_connected() {
             return;
         }
         if let Some(before) = self.backfill.ask(seq)

@@ -17,6 +17,11 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
     let version = move || summary.with(|summary| summary.version.clone());
     let namespaces = move || summary.with(|summary| summary.namespaces.clone());
     let following = panels.following;
+    let cut_off = move || {
+        panels
+            .way
+            .with(|way| !matches!(way, Status::Live | Status::Connecting))
+    };
     let field = NodeRef::<leptos::html::Input>::new();
     handle.set_filter_field(field);
     view! {
@@ -35,10 +40,16 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                 on:click=move |_| handle.act(Action::TogglePause)
             >
                 <span class="dot" aria-hidden="true"></span>
-                {move || if following.get() { "Following" } else { "Paused" }}
+                <span class="word">{move || if following.get() { "Following" } else { "Paused" }}</span>
                 <kbd aria-hidden="true">"Space"</kbd>
             </button>
-            <span class="now-words" data-part="words">{move || summary.with(|summary| summary.words.clone())}</span>
+            <span class="now-words" class:warn=cut_off data-part="words">
+                {move || if cut_off() {
+                    "Not connected".to_owned()
+                } else {
+                    summary.with(|summary| summary.words.clone())
+                }}
+            </span>
             <nav class="problems" aria-label="What is wrong now">
                 <For
                     each=move || panels.problems.get()

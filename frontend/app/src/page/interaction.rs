@@ -290,6 +290,7 @@ impl Handle {
             || (tag != "INPUT" && tag != "BUTTON" && keys::is_global(action));
         if allowed {
             event.prevent_default();
+            self.with(|engine| engine.by_keyboard = true);
             self.act(action);
         }
     }
@@ -331,6 +332,8 @@ impl Handle {
             let _ = target.set_pointer_capture(event.pointer_id());
         }
         self.with(|engine| {
+            engine.by_keyboard = false;
+            engine.released = None;
             engine.gestures.press(pointer(event));
             engine.set_hover(None);
         });
@@ -352,11 +355,18 @@ impl Handle {
         });
     }
 
-    /// A pointer was released.
+    /// A pointer was released. What that means is done at the click that follows, or the click would land on what has
+    /// opened under the pointer meanwhile.
     pub(super) fn release(self, event: &PointerEvent) {
         self.with(|engine| {
-            let gesture = engine.gestures.release(pointer(event), event.time_stamp());
-            if let Some(gesture) = gesture {
+            engine.released = engine.gestures.release(pointer(event), event.time_stamp());
+        });
+    }
+
+    /// The click after a release.
+    pub(super) fn click(self) {
+        self.with(|engine| {
+            if let Some(gesture) = engine.released.take() {
                 engine.gesture(gesture);
             }
         });
@@ -511,15 +521,20 @@ impl Engine {
     /// Gives a lane the focus and scrolls it into the window.
     pub(super) fn focus_lane(&mut self, lane: LaneId) {
         self.focused = Some(lane);
+        self.scroll_to(lane);
+        self.redraw();
+    }
+
+    /// Scrolls just as far as it takes to see a lane.
+    pub(super) fn scroll_to(&mut self, lane: LaneId) {
         if let Some(row) = self.rows.find(lane) {
-            let (top, bottom) = (row.y.to_f64(), row.bottom().to_f64());
+            let (top, bottom) = ((row.y - row.label).to_f64(), row.bottom().to_f64());
             if top < self.scroll_px {
                 self.scroll_px = top;
             } else if bottom > self.scroll_px + self.window_px() {
                 self.scroll_px = bottom - self.window_px();
             }
         }
-        self.redraw();
     }
 
     fn set_length(&mut self, property: &str, px: f64) {

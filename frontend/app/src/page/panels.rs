@@ -131,6 +131,8 @@ pub(super) struct TreeRow {
     pub(super) diverged: bool,
     pub(super) selected: bool,
     pub(super) focused: bool,
+    /// Whether the focus is shown: for those who move by keys.
+    pub(super) ringed: bool,
 }
 
 /// Why the lane area is empty, or says something besides its lanes.
@@ -162,8 +164,10 @@ pub(super) enum Remedy {
 pub(super) struct Tooltip {
     pub(super) x_px: f64,
     pub(super) y_px: f64,
-    /// Lane, time, what, and the key that opens it.
+    /// Lane, time, what.
     pub(super) lines: Vec<String>,
+    /// The key that opens it.
+    pub(super) keys: Option<&'static str>,
 }
 
 /// What is selected, told in full.

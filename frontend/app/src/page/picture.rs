@@ -2,18 +2,19 @@
 
 use watchscope_model::{State, Time};
 use watchscope_timeline::draw::{self, Picture};
-use watchscope_timeline::lanes::{Row, RowKind};
+use watchscope_timeline::lanes::{Density, Row, RowKind};
 use watchscope_timeline::scene::Px;
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{LaneId, format};
 
 use super::engine::Engine;
 use super::panels::{Emptiness, Remedy, StatusBar, TreeRow, publish};
-use crate::source::connection::Status;
 use crate::summary;
 
 /// Height of the ruler on top of the lanes, in px.
 pub(super) const RULER_PX: f64 = 26.0;
+/// Windows up to this width have no tree.
+const NARROW_PX: f64 = 600.0;
 /// An empty state stands this far below the lanes, and needs this much room, in px.
 const STATE_GAP_PX: f64 = 24.0;
 const STATE_PX: f64 = 60.0;
@@ -34,8 +35,19 @@ impl Engine {
 
     /// Lays out rows and scene, and moves the tree with them.
     pub(super) fn lay_out(&mut self, now: Time) {
+        // As in styles.css: so narrow a window has no tree, and each name stands on its lane.
+        let window_px = self.window.inner_width().ok().and_then(|px| px.as_f64());
+        self.lanes.density = match window_px {
+            Some(px) if px <= NARROW_PX => Density::Labelled,
+            _ => Density::Compact,
+        };
         self.lanes.selected = self.selection.as_ref().map(|selection| selection.lane);
         self.rows = self.lanes.rows(&self.store, &self.view, now);
+        if std::mem::take(&mut self.keeps_selection)
+            && let Some(lane) = self.lanes.selected
+        {
+            self.scroll_to(lane);
+        }
         self.clamp_scroll();
         self.scene = draw::lanes(&self.picture(now));
         self.move_tree();
@@ -48,7 +60,7 @@ impl Engine {
             rows: &self.rows,
             view: &self.view,
             now,
-            connected: self.connection.status() == Status::Live,
+            connected: self.is_connected(),
             top: Px::from_f64(self.scroll_px),
             height: Px::from_f64(self.window_px()),
             selected: self.lanes.selected,
@@ -95,8 +107,8 @@ impl Engine {
             name: row.name.to_string(),
             count: row.count.map_or_else(String::new, format::number),
             expanded: row.expanded,
-            top_px: row.y.to_f64() as i32,
-            height_px: row.height.to_f64() as i32,
+            top_px: (row.y - row.label).to_f64() as i32,
+            height_px: (row.height + row.label).to_f64() as i32,
             mark: row.mark,
             diverged: row.diverged,
             selected: self
@@ -104,6 +116,7 @@ impl Engine {
                 .as_ref()
                 .is_some_and(|selection| selection.lane == row.id),
             focused: self.focused == Some(row.id),
+            ringed: self.by_keyboard && self.focused == Some(row.id),
         }
     }
 

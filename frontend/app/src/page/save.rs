@@ -3,12 +3,12 @@
 use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
-use watchscope_timeline::format;
 use watchscope_timeline::picture::{Caption, saved};
+use watchscope_timeline::{Theme, format};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
 use super::engine::{Engine, Handle};
-use crate::painter::{self, Painter};
+use crate::painter::{self, Painter, Palette};
 
 /// Device px to a CSS px of the page: twice, so that text stays sharp when the picture is shown at half width.
 const SCALE: f64 = 2.0;
@@ -29,7 +29,7 @@ impl Handle {
 
 impl Engine {
     fn save_picture(&mut self) -> Option<()> {
-        let now = self.now();
+        let now = self.pen();
         let summary = leptos::prelude::GetUntracked::get_untracked(&self.panels.summary);
         let title = match (summary.namespaces.as_str(), summary.cluster.as_str()) {
             ("", cluster) => format!("Watches of {cluster}"),
@@ -52,7 +52,12 @@ impl Engine {
             (width * SCALE).ceil() as u32,
             (height * SCALE).ceil() as u32,
         )?;
-        Painter::new(&canvas, SCALE, self.palette)?.paint(&scene, 0.0, 0.0);
+        // On paper, as most of what pictures are put into is.
+        let palette = Palette {
+            theme: Theme::Light,
+            forced: false,
+        };
+        Painter::new(&canvas, SCALE, palette)?.paint(&scene, 0.0, 0.0);
         let name = format!(
             "watchscope {} {} UTC.png",
             format::date(self.view.left()),

@@ -245,7 +245,10 @@ impl Engine {
         if hit.target == Target::Lane {
             return None;
         }
-        let lines = words::describe(&self.store, hit, self.now()).tooltip();
+        let told = words::describe(&self.store, hit, self.now());
+        let keys = told.record.map(|_| "Click opens it");
+        let mut lines = vec![told.lane, told.time, told.what];
+        lines.retain(|line| !line.is_empty());
         let canvas = self.canvas.as_ref()?;
         let left = f64::from(canvas.offset_left());
         let row = self.rows.find(hit.lane)?;
@@ -273,6 +276,7 @@ impl Engine {
             x_px: left + x,
             y_px: y,
             lines,
+            keys,
         })
     }
 }

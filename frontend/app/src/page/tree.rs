@@ -53,7 +53,7 @@ fn RowView(row: TreeRow, handle: Handle) -> impl IntoView {
     for (set, name) in [
         (row.is_watch, "watch"),
         (row.selected, "selected"),
-        (row.focused, "focused"),
+        (row.ringed, "focused"),
         (row.diverged, "divergence"),
     ] {
         if set {
@@ -75,7 +75,7 @@ fn RowView(row: TreeRow, handle: Handle) -> impl IntoView {
             title=title
             style:top=format!("{}px", row.top_px)
             style:height=format!("{}px", row.height_px)
-            style:padding-left=format!("{}px", row.indent_px)
+            style=("--indent", format!("{}px", row.indent_px))
             on:click=move |_| handle.select_lane(lane)
             on:dblclick=move |_| handle.toggle_lane(lane)
         >
