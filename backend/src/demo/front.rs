@@ -23,6 +23,8 @@ use tokio::sync::{mpsc, oneshot};
 use watchscope_simulator::{self as sim, ConnectionId, Cut, Head, RequestId};
 
 use super::pump::{Ask, Parcel, Pump, Wire};
+use crate::web::hosts::AllowedHosts;
+use crate::web::judge_names;
 
 /// Largest request body taken; an apiserver takes 3 MiB.
 const MAX_BODY_BYTES: usize = 3 << 20;
@@ -174,6 +176,9 @@ async fn answer(
     shared: Arc<Shared>,
 ) -> Response<BoxBody<Bytes, Infallible>> {
     let (parts, body) = request.into_parts();
+    if let Err(refusal) = judge_names(&AllowedHosts::loopback(), &parts.uri, &parts.headers) {
+        return plain(refusal.status(), refusal.advice());
+    }
     let limited = http_body_util::Limited::new(body, MAX_BODY_BYTES);
     let Ok(body) = limited.collect().await else {
         return plain(

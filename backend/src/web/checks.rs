@@ -35,13 +35,22 @@ pub enum Pass {
     Granted(Grant),
 }
 
+/// The first two checks alone, for a server that asks nobody who they are: any page in a browser could ask it.
+///
+/// # Errors
+/// The refusal to answer with.
+pub fn judge_names(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    let host = named_host(hosts, uri, headers)?;
+    own_origin(headers, &host).map(drop)
+}
+
 impl Policy {
     /// Judges a request by its head.
     ///
     /// # Errors
     /// The refusal to answer with.
     pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Pass, Refusal> {
-        let host = self.host(uri, headers)?;
+        let host = named_host(&self.hosts, uri, headers)?;
         let door = Door::of(method, uri.path());
         if door == Door::SessionStatus {
             return Ok(Pass::Open);
@@ -56,27 +65,6 @@ impl Policy {
                 self.credentials(headers, from_own_page, Without::SameOriginFetch)
             }
             Door::Api => self.credentials(headers, from_own_page, Without::Nothing),
-        }
-    }
-
-    /// The one host the request names, if we answer to it.
-    fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<HostPort, Refusal> {
-        let mut named = headers.get_all(HOST).iter();
-        let header = named.next().ok_or(Refusal::HostMalformed)?;
-        if named.next().is_some() {
-            return Err(Refusal::HostMalformed);
-        }
-        // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
-        let text = match uri.authority() {
-            Some(authority) if uri.scheme() == Some(&Scheme::HTTP) => authority.as_str(),
-            Some(_) => return Err(Refusal::HostMalformed),
-            None => header.to_str().map_err(|_| Refusal::HostMalformed)?,
-        };
-        let host = HostPort::parse(text).map_err(|_| Refusal::HostMalformed)?;
-        if self.hosts.allows(&host) {
-            Ok(host)
-        } else {
-            Err(Refusal::HostNotAllowed)
         }
     }
 
@@ -184,6 +172,27 @@ impl From<CredentialError> for Refusal {
             CredentialError::Wrong => Self::WrongCredential,
             CredentialError::TooManyFailures => Self::TooManyFailures,
         }
+    }
+}
+
+/// The one host the request names, if we answer to it.
+fn named_host(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<HostPort, Refusal> {
+    let mut named = headers.get_all(HOST).iter();
+    let header = named.next().ok_or(Refusal::HostMalformed)?;
+    if named.next().is_some() {
+        return Err(Refusal::HostMalformed);
+    }
+    // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
+    let text = match uri.authority() {
+        Some(authority) if uri.scheme() == Some(&Scheme::HTTP) => authority.as_str(),
+        Some(_) => return Err(Refusal::HostMalformed),
+        None => header.to_str().map_err(|_| Refusal::HostMalformed)?,
+    };
+    let host = HostPort::parse(text).map_err(|_| Refusal::HostMalformed)?;
+    if hosts.allows(&host) {
+        Ok(host)
+    } else {
+        Err(Refusal::HostNotAllowed)
     }
 }
 

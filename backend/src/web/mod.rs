@@ -25,7 +25,7 @@ mod socket;
 mod stream;
 mod upgrade;
 
-pub use checks::Policy;
+pub use checks::{Policy, judge_names};
 pub use page::IS_STUB;
 pub use refusals::{Refusal, Refusals};
 pub use routes::{MAX_OPENING_SOCKETS, WebConfig, router};
