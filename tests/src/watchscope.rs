@@ -49,6 +49,12 @@ impl WatchscopeBinary {
         }
     }
 
+    /// Where the program is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A run with these arguments, to be started one way or the other.
     #[must_use]
     pub fn with(&self, arguments: &[&str]) -> Launch {

@@ -4,4 +4,14 @@
     reason = "clippy takes the helpers of a test for something else"
 )]
 
+mod attacks;
+mod commands;
+mod deploy;
+mod faults;
 mod harness;
+mod http;
+mod real_cluster;
+mod records;
+mod served;
+mod simulated;
+mod writer;

@@ -1,0 +1,427 @@
+//! Rows of the attack table that need the whole program, or two of them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use futures_util::{SinkExt as _, StreamExt as _};
+use rustix::fs::inotify;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
+use watchscope_tests::{
+    KubeCluster, KubeTools, WatchscopeBinary, eventually, free_port, or_skip, patient,
+};
+
+use crate::http;
+use crate::served::Served;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Row 5: another name that leads here.
+#[tokio::test]
+async fn a_rebound_name_is_refused_on_every_route() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let (_watchscope, link) = binary.with(&["demo"]).serve().await?;
+    for path in [
+        "/",
+        "/index.html",
+        "/session",
+        "/ws",
+        "/api/records",
+        "/api/state",
+        "/api/objects/a.1",
+        "/elsewhere",
+    ] {
+        let rebound = [
+            ("Host", "attacker.test:8080"),
+            ("Origin", "http://attacker.test:8080"),
+        ];
+        let answer = http::get(link.origin(), path, &rebound).await?;
+        assert!(matches!(answer.status, 403 | 421), "{path}: {answer:?}");
+        let own = http::get(link.origin(), path, &[]).await?;
+        assert!(!matches!(own.status, 403 | 421), "{path}: {own:?}");
+        assert_eq!(own.header("access-control-allow-origin"), None);
+    }
+    Ok(())
+}
+
+/// Rows 8 and 11.
+#[tokio::test]
+async fn a_session_dies_with_its_process_and_its_secrets_are_in_no_log() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let port = free_port()?;
+    let listen = format!("127.0.0.1:{port}");
+    let demo = || {
+        let launch = binary.with(&["demo", "--listen", &listen]);
+        launch.env("RUST_LOG", "watchscope=trace")
+    };
+    let (mut first, link) = demo().serve().await?;
+    let secret = link.secret().context("a secret")?.to_owned();
+    let cookie = http::exchange(link.origin(), &secret).await?;
+    let headers = [
+        ("Cookie", cookie.as_str()),
+        ("Sec-Fetch-Site", "same-origin"),
+    ];
+    let state = http::get(link.origin(), "/api/state", &headers).await?;
+    assert_eq!(state.status, 200);
+    let value = cookie.split_once('=').context("a value")?.1;
+    let said = first.stderr();
+    assert!(!said.contains(&secret) && !said.contains(value), "{said}");
+
+    first.kill()?;
+    let (_second, link) = demo().serve().await?;
+    let state = http::get(link.origin(), "/api/state", &headers).await?;
+    assert_eq!(state.status, 401, "the cookie was the first process's");
+    assert!(http::exchange(link.origin(), &secret).await.is_err());
+    let session = http::get(link.origin(), "/session", &headers).await?;
+    assert_eq!(session.json()?["session"], false);
+    let fresh = http::exchange(link.origin(), link.secret().context("a secret")?).await?;
+    let headers = [
+        ("Cookie", fresh.as_str()),
+        ("Sec-Fetch-Site", "same-origin"),
+    ];
+    let state = http::get(link.origin(), "/api/state", &headers).await?;
+    assert_eq!(state.status, 200);
+    Ok(())
+}
+
+/// Row 18, attacker and server in two processes.
+#[tokio::test]
+async fn ten_thousand_half_requests_do_not_keep_a_viewer_or_a_newcomer_waiting() -> Result<()> {
+    const ROUNDS: usize = 100;
+    const EACH: usize = 100;
+    let binary = or_skip!(WatchscopeBinary::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    let origin = served.link.origin();
+    let mut records = served.records().await?;
+    records
+        .up_to(|record| record["type"] == "stream.opened")
+        .await?;
+
+    let attack = async {
+        let mut strangers = Vec::new();
+        for round in 0..ROUNDS {
+            for index in 0..EACH {
+                let half = [
+                    "GET /ws HTTP/1.1\r\nUpgr",
+                    "",
+                    "GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+                ][index % 3];
+                let mut stream = TcpStream::connect(http::address(origin)).await?;
+                // The server may close it at any time; that is what it is for.
+                let _ = stream.write_all(half.as_bytes()).await;
+                strangers.push(stream);
+            }
+            let asked = Instant::now();
+            let answer = http::get(origin, "/session", &[]).await?;
+            ensure!(answer.status == 200, "{answer:?}");
+            let took = asked.elapsed();
+            ensure!(
+                took < patient(Duration::from_secs(5)),
+                "in round {round} a newcomer waits {took:?}"
+            );
+            // The ends of those that were closed go, so that the attacker has room for more.
+            strangers.drain(..strangers.len().saturating_sub(300));
+        }
+        anyhow::Ok(())
+    };
+    // The viewer goes on meanwhile, record by record.
+    let viewing = async {
+        let mut seq = None;
+        loop {
+            let record = records.next().await?;
+            let next = record["seq"].as_u64().context("a record has a seq")?;
+            ensure!(
+                seq.is_none_or(|seq: u64| next == seq + 1),
+                "{seq:?}, then {record}"
+            );
+            seq = Some(next);
+        }
+    };
+    tokio::select! {
+        attacked = attack => attacked?,
+        viewed = viewing => return viewed,
+    }
+    // It is still there, and still gets what happens now.
+    let head = served.state().await?;
+    let head: Value = serde_json::from_str(head.lines().next().unwrap_or_default())?;
+    let head = head["head"].as_u64().context("a head")?;
+    records
+        .up_to(|record| record["seq"].as_u64().is_some_and(|seq| seq > head))
+        .await?;
+    Ok(())
+}
+
+/// Texts that may come out nowhere; each is looked for as it is and in base64.
+const CANARIES: [&str; 9] = [
+    "canary-secret-data",
+    "canary-secret-string-data",
+    "canary-secret-patched",
+    "canary-last-applied",
+    "canary-not-base64",
+    "canary-env-of-pod",
+    "canary-env-of-template",
+    "canary-env-of-init",
+    "canary-config-map",
+];
+
+/// A text that may, in the same places.
+const IN_PLAIN_SIGHT: &str = "bird-in-plain-sight";
+
+fn canaries_in(bytes: &[u8]) -> Vec<&'static str> {
+    let text = String::from_utf8_lossy(bytes);
+    CANARIES
+        .into_iter()
+        .filter(|canary| {
+            let encoded = STANDARD_NO_PAD.encode(canary);
+            // The last character of the encoding depends on what follows.
+            text.contains(canary) || text.contains(&encoded[..encoded.len() - 1])
+        })
+        .collect()
+}
+
+#[test]
+fn a_canary_is_found_as_it_is_and_in_base64() {
+    assert_eq!(canaries_in(b"a canary-env-of-pod."), ["canary-env-of-pod"]);
+    let encoded = "Y2FuYXJ5LWNvbmZpZy1tYXA=";
+    assert_eq!(canaries_in(encoded.as_bytes()), ["canary-config-map"]);
+    assert!(canaries_in(b"no bird here").is_empty());
+}
+
+/// Row 20, from a real apiserver to everything that leaves the program.
+#[tokio::test]
+async fn what_must_be_withheld_is_in_no_record_state_object_frame_metric_or_log() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let kubectl = cluster.kubectl();
+    kubectl.run(&["create", "namespace", "vault"]).await?;
+    let metrics = format!("127.0.0.1:{}", free_port()?);
+    let served = Served::start(
+        binary
+            .with(&[
+                "serve",
+                "secrets",
+                "pods",
+                "deployments",
+                "configmaps",
+                "-n",
+                "vault",
+                "--redact",
+                "configmaps",
+                "--health-listen",
+                &metrics,
+            ])
+            .kubeconfig(cluster.kubeconfig())
+            .env("RUST_LOG", "watchscope=trace"),
+    )
+    .await?;
+    let mut records = served.records().await?;
+
+    // Client-side apply writes the last-applied annotation; its copy holds what was sent.
+    let apply = async |object: &Value| {
+        let arguments = ["-n", "vault", "apply", "-f", "-"];
+        kubectl
+            .outcome(&arguments, object.to_string().as_bytes())
+            .await
+    };
+    let labels = json!({"bird": IN_PLAIN_SIGHT});
+    let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "keys", "labels": labels},
+        "data": {"bird-key-a": base64("canary-secret-data")},
+        "stringData": {"bird-key-b": "canary-secret-string-data"},
+    });
+    apply(&secret).await?.success()?;
+    let broken = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "broken"},
+        "data": {"key": "canary-not-base64!"},
+    });
+    assert_ne!(
+        apply(&broken).await?.code(),
+        Some(0),
+        "the apiserver refuses it"
+    );
+    let env = |canary: &str| json!([{"name": "BIRD_NAME", "value": canary}]);
+    let container =
+        |name: &str, canary: &str| json!({"name": name, "image": "i", "env": env(canary)});
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "nest", "labels": labels},
+        "spec": {
+            "containers": [container("c", "canary-env-of-pod")],
+            "initContainers": [container("i", "canary-env-of-init")],
+        },
+    });
+    apply(&pod).await?.success()?;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nests", "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels, "annotations": {
+                    "kubectl.kubernetes.io/last-applied-configuration": "canary-last-applied",
+                }},
+                "spec": {"containers": [container("c", "canary-env-of-template")]},
+            },
+        },
+    });
+    apply(&deployment).await?.success()?;
+    let config_map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "song", "labels": labels},
+        "data": {"bird-key-c": "canary-config-map"},
+    });
+    apply(&config_map).await?.success()?;
+    let patch = r#"{"stringData":{"bird-key-b":"canary-secret-patched"}}"#;
+    kubectl
+        .run(&["-n", "vault", "patch", "secret", "keys", "-p", patch])
+        .await?;
+    kubectl
+        .run(&["-n", "vault", "delete", "secret", "keys"])
+        .await?;
+
+    // All that the program gives out about it.
+    let lines = records
+        .up_to(|record| {
+            record["change"] == "DELETED"
+                && record["name"] == "keys"
+                && record["watch"] == "vault/secrets"
+        })
+        .await?;
+    let epoch = lines[0]["epoch"].as_str().context("an epoch")?.to_owned();
+    let mut objects = String::new();
+    let mut changes = 0;
+    for line in lines.iter().filter(|line| line["type"] == "change") {
+        let path = format!("/api/objects/{epoch}.{}", line["seq"]);
+        let answer = served.get(&path).await?;
+        ensure!(answer.status() == 200, "{line}: {}", answer.status());
+        objects += &answer.text().await?;
+        changes += 1;
+    }
+    assert!(
+        changes >= 6,
+        "three of the secret, one of each other: {changes}"
+    );
+    let records: String = lines.iter().map(ToString::to_string).collect();
+    let state = served.state().await?;
+    let frames = frames(&served).await?;
+    let metrics = eventually("metrics are served", LONG, async || {
+        http::get(&format!("http://{metrics}"), "/metrics", &[]).await
+    })
+    .await?;
+    for (place, bytes) in [
+        ("records", records.as_bytes()),
+        ("state", state.as_bytes()),
+        ("objects", objects.as_bytes()),
+        ("frames", &frames),
+        ("metrics", metrics.body.as_bytes()),
+        ("stderr", served.watchscope.stderr().as_bytes()),
+        ("stdout", served.watchscope.stdout().as_bytes()),
+    ] {
+        assert_eq!(canaries_in(bytes), [""; 0], "{place}");
+    }
+
+    // The same search finds what may be seen, and sizes and key names are seen.
+    assert!(objects.matches(IN_PLAIN_SIGHT).count() >= changes);
+    for words in [
+        "bird-key-a",
+        "bird-key-b",
+        "bird-key-c",
+        "BIRD_NAME",
+        "(redacted, 17 bytes)",
+    ] {
+        assert!(objects.contains(words), "{words}");
+    }
+    assert!(records.contains("\"keys\"") && state.contains("\"song\""));
+    assert!(String::from_utf8_lossy(&frames).contains("song"));
+    Ok(())
+}
+
+/// What a viewer of the page gets until it has been told of everything: snapshot and segments, as bytes.
+async fn frames(served: &Served) -> Result<Vec<u8>> {
+    let url = format!("ws://{}/ws", http::address(served.link.origin()));
+    let mut request = url.into_client_request()?;
+    let headers = request.headers_mut();
+    headers.insert("authorization", Served::bearer().parse()?);
+    let (mut socket, _) = tokio_tungstenite::connect_async(request).await?;
+    let hello = Hello {
+        protocol: PROTOCOL_VERSION,
+        log: None,
+        epoch: None,
+        last: None,
+    };
+    let hello = encode_client(&hello.into());
+    socket.send(Message::binary(hello)).await?;
+    let mut frames = Vec::new();
+    let reading = async {
+        // The snapshot names what is held.
+        while !String::from_utf8_lossy(&frames).contains("song") {
+            let message = socket.next().await.context("the socket ends")??;
+            frames.extend_from_slice(&message.into_data());
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(patient(LONG), reading)
+        .await
+        .context("the snapshot does not come")??;
+    Ok(frames)
+}
+
+/// Row 35.
+#[tokio::test]
+async fn the_demo_never_opens_a_kubeconfig() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let home_kube = folder.path().join(".kube");
+    std::fs::create_dir(&home_kube)?;
+    let (named, at_home) = (folder.path().join("kubeconfig"), home_kube.join("config"));
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": format!("http://127.0.0.1:{}", free_port()?)}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    let opened = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+    for path in [&named, &at_home] {
+        std::fs::write(path, config.to_string())?;
+        inotify::add_watch(&opened, path, inotify::WatchFlags::OPEN)?;
+    }
+    let opens = || -> usize {
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(&opened, &mut buffer);
+        let mut count = 0;
+        while reader.next().is_ok() {
+            count += 1;
+        }
+        count
+    };
+
+    let launch = binary
+        .with(&["demo"])
+        .kubeconfig(&named)
+        .env("HOME", folder.path());
+    let served = Served::start(launch).await?;
+    let mut records = served.records().await?;
+    records.up_to(|record| record["type"] == "change").await?;
+    assert_eq!(opens(), 0);
+
+    // The same eyes see whoever does open one.
+    for launch in [
+        binary
+            .with(&["watch", "pods", "--for", "0"])
+            .kubeconfig(&named),
+        binary
+            .with(&["watch", "pods", "--for", "0"])
+            .env("HOME", folder.path()),
+    ] {
+        launch.run(LONG).await?;
+        assert!(opens() > 0);
+    }
+    Ok(())
+}

@@ -1,0 +1,374 @@
+//! An apiserver whose answers break on the wire, each watch in its own way: an event in that watch, the others
+//! untouched, nothing lost silently.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use watchscope_tests::{Watchscope, WatchscopeBinary, eventually, or_skip};
+
+use crate::records::{find, of};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// The resources served, and how the first watch of each, or its first list, breaks.
+const SERVED: [(&str, &str, Breaks); 7] = [
+    ("pods", "Pod", Breaks::Nothing),
+    ("configmaps", "ConfigMap", Breaks::Frame),
+    ("services", "Service", Breaks::Line),
+    ("events", "Event", Breaks::Chunk),
+    ("endpoints", "Endpoints", Breaks::Length),
+    ("serviceaccounts", "ServiceAccount", Breaks::Encoding),
+    ("limitranges", "LimitRange", Breaks::Kind),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Breaks {
+    /// All is well.
+    Nothing,
+    /// A line of a watch is no JSON.
+    Frame,
+    /// A line of a watch does not end for nine megabytes.
+    Line,
+    /// A chunk says 256 bytes, brings 10, and the connection closes.
+    Chunk,
+    /// A list's Content-Length promises more than comes.
+    Length,
+    /// A line of a watch is no UTF-8.
+    Encoding,
+    /// A line of a watch is an object of another kind.
+    Kind,
+}
+
+/// How often each resource was asked for, lists and watches apart.
+type Asked = Arc<Mutex<BTreeMap<(String, bool), usize>>>;
+
+/// Serves until the listener's task is dropped.
+async fn serve(listener: TcpListener, asked: Asked) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            return;
+        };
+        // A client that goes away is the end of its conversation, whatever was being said.
+        tokio::spawn(converse(stream, Arc::clone(&asked)));
+    }
+}
+
+async fn converse(stream: TcpStream, asked: Asked) -> Result<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut target = String::new();
+        let mut line = String::new();
+        while stream.read_line(&mut line).await? > 2 {
+            if target.is_empty() {
+                target = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            }
+            line.clear();
+        }
+        if target.is_empty() {
+            return Ok(());
+        }
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+        let served = SERVED
+            .iter()
+            .find(|(plural, ..)| path == format!("/api/v1/namespaces/default/{plural}"));
+        match served {
+            None => answer(&mut stream, &root(path)).await?,
+            Some(&(plural, kind, breaks)) => {
+                let is_watch = query.contains("watch=true");
+                let nth = {
+                    let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+                    let count = asked.entry((plural.to_owned(), is_watch)).or_default();
+                    *count += 1;
+                    *count
+                };
+                let breaks = if nth == 1 { breaks } else { Breaks::Nothing };
+                if is_watch {
+                    return watch(stream, kind, breaks, version_in(query)).await;
+                }
+                // Nothing is there before the first watch, and everything once it has begun.
+                let watched = asked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .contains_key(&(plural.to_owned(), true));
+                let items: Vec<Value> = OBJECTS
+                    .iter()
+                    .filter(|_| watched)
+                    .map(|(version, name)| object(kind, name, *version))
+                    .collect();
+                let version = if watched { "13" } else { "10" };
+                let list = json!({
+                    "kind": format!("{kind}List"), "apiVersion": "v1",
+                    "metadata": {"resourceVersion": version}, "items": items,
+                });
+                if breaks == Breaks::Length {
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n";
+                    stream.write_all(head.as_bytes()).await?;
+                    stream.write_all(list.to_string().as_bytes()).await?;
+                    return Ok(());
+                }
+                answer(&mut stream, &list).await?;
+            }
+        }
+    }
+}
+
+/// The `resourceVersion` of a query.
+fn version_in(query: &str) -> u32 {
+    query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("resourceVersion=")?.parse().ok())
+        .unwrap_or_default()
+}
+
+/// What the server says about itself.
+fn root(path: &str) -> Value {
+    match path {
+        "/version" => json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3"}),
+        "/api" => json!({"kind": "APIVersions", "versions": ["v1"]}),
+        "/api/v1" => {
+            let resources: Vec<Value> = SERVED
+                .iter()
+                .map(|(plural, kind, _)| {
+                    json!({"name": plural, "singularName": kind.to_lowercase(), "namespaced": true, "kind": kind,
+                        "verbs": ["get", "list", "watch"]})
+                })
+                .collect();
+            json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": resources})
+        }
+        _ => json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []}),
+    }
+}
+
+async fn answer(stream: &mut BufReader<TcpStream>, body: &Value) -> Result<()> {
+    let body = body.to_string();
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    Ok(())
+}
+
+/// The three objects every resource has in the end, by the version at which they came.
+const OBJECTS: [(u32, &str); 3] = [(11, "first"), (12, "second"), (13, "third")];
+
+fn object(kind: &str, name: &str, version: u32) -> Value {
+    json!({
+        "kind": kind, "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "default", "uid": format!("uid-{name}"),
+            "resourceVersion": version.to_string()},
+    })
+}
+
+/// A watch's body: the events after `since`, the second of them broken, then silence.
+async fn watch(
+    mut stream: BufReader<TcpStream>,
+    kind: &str,
+    breaks: Breaks,
+    since: u32,
+) -> Result<()> {
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await?;
+    let event = |kind: &str, name: &str, version: u32| {
+        let object = object(kind, name, version);
+        format!("{}\n", json!({"type": "ADDED", "object": object})).into_bytes()
+    };
+    for (version, name) in OBJECTS.into_iter().filter(|(version, _)| *version > since) {
+        match breaks {
+            _ if name != "second" => chunk(&mut stream, &event(kind, name, version)).await?,
+            Breaks::Nothing | Breaks::Length => {
+                chunk(&mut stream, &event(kind, name, version)).await?;
+            }
+            Breaks::Frame => {
+                chunk(&mut stream, b"{\"type\":\"ADDED\",\"object\":{]}\n").await?;
+            }
+            Breaks::Encoding => {
+                chunk(
+                    &mut stream,
+                    b"{\"type\":\"ADDED\",\"object\":\"\xff\xfe\"}\n",
+                )
+                .await?;
+            }
+            Breaks::Kind => chunk(&mut stream, &event("Stranger", name, version)).await?,
+            Breaks::Line => {
+                let piece = vec![b'x'; 1 << 20];
+                for _ in 0..9 {
+                    chunk(&mut stream, &piece).await?;
+                }
+                chunk(&mut stream, b"\n").await?;
+            }
+            Breaks::Chunk => {
+                stream.write_all(b"100\r\n{\"type\":\"A").await?;
+                return Ok(());
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+async fn chunk(stream: &mut BufReader<TcpStream>, bytes: &[u8]) -> Result<()> {
+    let mut size = String::new();
+    write!(size, "{:x}\r\n", bytes.len())?;
+    stream.write_all(size.as_bytes()).await?;
+    stream.write_all(bytes).await?;
+    stream.write_all(b"\r\n").await?;
+    Ok(())
+}
+
+/// A watchscope that watches everything such a server serves.
+async fn watching(
+    binary: &WatchscopeBinary,
+    folder: &std::path::Path,
+) -> Result<(Watchscope, Asked)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let server = format!("http://{}", listener.local_addr()?);
+    let asked = Asked::default();
+    tokio::spawn(serve(listener, Arc::clone(&asked)));
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    let kubeconfig = folder.join("kubeconfig");
+    std::fs::write(&kubeconfig, config.to_string())?;
+    let mut arguments = vec!["watch", "-o", "jsonl"];
+    arguments.extend(SERVED.iter().map(|(plural, ..)| *plural));
+    let watchscope = binary.with(&arguments).kubeconfig(&kubeconfig).start()?;
+    Ok((watchscope, asked))
+}
+
+#[tokio::test]
+async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_silently()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let (mut watchscope, _) = watching(&binary, folder.path()).await?;
+
+    // Whatever broke, every watch comes to have the object that came after.
+    let records = eventually("every watch has what came after", LONG, async || {
+        watchscope.still_runs()?;
+        let records = watchscope.records()?;
+        for (plural, ..) in SERVED {
+            let watch = format!("default/{plural}");
+            find(&records, "change", &watch, |change| {
+                change["name"] == "third"
+            })?;
+        }
+        Ok(records)
+    })
+    .await?;
+
+    let losses = |watch: &str| -> Vec<(Value, Value)> {
+        of(&records, "loss", watch)
+            .iter()
+            .map(|loss| (loss["where"].clone(), loss["count"].clone()))
+            .collect()
+    };
+    let cause = |watch: &str| -> Option<String> {
+        let ended = of(&records, "stream.ended", watch);
+        ended.first().map(|ended| ended["cause"].to_string())
+    };
+    // The watch beside them: one list, one stream, all objects, no word of trouble.
+    assert!(losses("default/pods").is_empty() && cause("default/pods").is_none());
+    assert_eq!(of(&records, "request.sent", "default/pods").len(), 2);
+    assert_eq!(of(&records, "change", "default/pods").len(), 3);
+
+    for watch in ["default/configmaps", "default/serviceaccounts"] {
+        assert_eq!(losses(watch), [(json!("frame"), json!(1))], "{watch}");
+        assert_eq!(cause(watch).as_deref(), Some("\"decode\""), "{watch}");
+        let gap = find(&records, "gap", watch, |_| true)?;
+        assert_eq!(
+            gap["resumed"], false,
+            "the lost line may have been a change"
+        );
+    }
+    assert_eq!(losses("default/limitranges"), [(json!("frame"), json!(1))]);
+    assert_eq!(losses("default/services"), [(json!("frame"), json!(1))]);
+    let monster = of(&records, "loss", "default/services")[0];
+    assert_eq!(monster["bytes"], (9 << 20) + 1, "{monster}");
+
+    assert_eq!(cause("default/events").as_deref(), Some("\"eof-in-frame\""));
+    let gap = find(&records, "gap", "default/events", |_| true)?;
+    assert_eq!(gap["resumed"], true, "{gap}");
+
+    let short = find(&records, "watch.phase", "default/endpoints", |phase| {
+        phase["to"] == "waiting"
+    })?;
+    assert_eq!(
+        short["reason"], "broken",
+        "a list that is not whole is no list"
+    );
+    Ok(())
+}
+
+/// Row 27: a redirect is an answer like any other.
+#[tokio::test]
+async fn a_redirect_of_an_apiserver_is_not_followed() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let elsewhere = TcpListener::bind("127.0.0.1:0").await?;
+    let target = elsewhere.local_addr()?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let server = format!("http://{}", listener.local_addr()?);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(redirect(stream, target));
+        }
+    });
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"token": "not-for-others"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, config.to_string())?;
+    let mut watchscope = binary
+        .with(&["watch", "pods", "-o", "jsonl"])
+        .kubeconfig(&kubeconfig)
+        .start()?;
+    let refused = eventually(
+        "the redirect is told and the watch waits",
+        LONG,
+        async || {
+            watchscope.still_runs()?;
+            let records = watchscope.records()?;
+            let answer = find(&records, "request.answered", "default/pods", |_| true)?;
+            let phase = find(&records, "watch.phase", "default/pods", |phase| {
+                phase["to"] == "refused" || phase["to"] == "waiting"
+            })?;
+            ensure!(phase["seq"].as_u64() > answer["seq"].as_u64());
+            Ok(answer.clone())
+        },
+    )
+    .await?;
+    assert_eq!(refused["status"], 302, "{refused}");
+    let nobody = tokio::time::timeout(Duration::ZERO, elsewhere.accept()).await;
+    assert!(nobody.is_err(), "somebody followed: {nobody:?}");
+    Ok(())
+}
+
+async fn redirect(stream: TcpStream, target: std::net::SocketAddr) -> Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        if line == "\r\n" {
+            let head = format!(
+                "HTTP/1.1 302 Found\r\nLocation: http://{target}/\r\nContent-Length: 0\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).await?;
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Watches of a real kube-apiserver; the truth is etcd's own history, read from revision 1.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use reqwest::Method;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use watchscope_tests::kube::Rule;
+use watchscope_tests::{
+    ClusterOptions, KubeCluster, KubeTools, Watchscope, WatchscopeBinary, eventually, or_skip,
+};
+
+use crate::records::{Followed, existing_at, find, follow, numbered_without_holes, of, streams};
+use crate::writer::Writer;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// `watchscope watch … -o jsonl`, with what the test adds.
+fn watch(
+    binary: &WatchscopeBinary,
+    kubeconfig: &Path,
+    namespace: &str,
+    arguments: &[&str],
+) -> Result<Watchscope> {
+    let mut all = vec!["watch", "-o", "jsonl", "-n", namespace];
+    all.extend(arguments);
+    binary.with(&all).kubeconfig(kubeconfig).start()
+}
+
+/// Waits until the records say so.
+async fn until<T>(
+    watchscope: &mut Watchscope,
+    what: &str,
+    look: impl Fn(&[Value]) -> Result<T>,
+) -> Result<T> {
+    eventually(what, LONG, async || {
+        watchscope.still_runs()?;
+        look(&watchscope.records()?)
+    })
+    .await
+}
+
+/// Waits until a watch has told all of etcd's history of the namespace's configmaps, and follows it there.
+async fn followed_to_the_end(
+    cluster: &KubeCluster,
+    watchscope: &mut Watchscope,
+    namespace: &str,
+) -> Result<Followed> {
+    let history = cluster
+        .etcd()
+        .history(&format!("/registry/configmaps/{namespace}/"))
+        .await?;
+    let head = history.last().context("there is history")?.revision;
+    let name = format!("{namespace}/configmaps");
+    let records = until(watchscope, "all of the history is told", |records| {
+        let tells_head = of(records, "change", &name)
+            .into_iter()
+            .chain(of(records, "list.complete", &name))
+            .filter_map(|record| record["resourceVersion"].as_str()?.parse::<u64>().ok())
+            .any(|version| version >= head);
+        ensure!(tells_head, "revision {head} is not told yet");
+        Ok(records.to_vec())
+    })
+    .await?;
+    numbered_without_holes(&records)?;
+    let followed = follow(&history, &records, &name)?;
+    assert_eq!(followed.held, existing_at(&history, head));
+    Ok(followed)
+}
+
+#[tokio::test]
+async fn every_change_in_etcds_history_is_in_the_log_exactly_once_and_in_order() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let writer = Writer::start(&cluster).await?;
+    cluster
+        .kubectl()
+        .run(&["create", "namespace", "churn"])
+        .await?;
+    let start = |flags: &[&str]| {
+        let arguments: Vec<&str> = ["configmaps"].iter().chain(flags).copied().collect();
+        watch(&binary, cluster.kubeconfig(), "churn", &arguments)
+    };
+    let mut whole = start(&[])?;
+    let mut metadata = start(&["--metadata-only"])?;
+    let mut watch_list = start(&["--watch-list"])?;
+    for watchscope in [&mut whole, &mut metadata, &mut watch_list] {
+        until(watchscope, "it has listed and streams", |records| {
+            find(records, "list.complete", "churn/configmaps", |_| true)?;
+            streams(records, "churn/configmaps")
+        })
+        .await?;
+    }
+
+    let names = |range: std::ops::Range<u32>| range.map(|n| format!("settings-{n}"));
+    writer.churn("churn", names(0..100)).await?;
+    let mut late = start(&[])?;
+    writer.churn("churn", names(100..300)).await?;
+
+    for (watchscope, how) in [
+        (&mut whole, "whole"),
+        (&mut metadata, "metadata"),
+        (&mut watch_list, "watch-list"),
+    ] {
+        let followed = followed_to_the_end(&cluster, watchscope, "churn")
+            .await
+            .context(how)?;
+        let told = (followed.lists, followed.live, followed.passed_over);
+        assert_eq!(told, (1, 900, 0), "{how}");
+    }
+    // One that comes in the middle misses nothing after its list.
+    let followed = followed_to_the_end(&cluster, &mut late, "churn").await?;
+    assert_eq!((followed.lists, followed.passed_over), (1, 0));
+
+    // The three asked for what they said they would.
+    let kind_of_first = |watchscope: &Watchscope| -> Result<(String, Value)> {
+        let records = watchscope.records()?;
+        let sent = find(&records, "request.sent", "churn/configmaps", |_| true)?;
+        let first = find(&records, "change", "churn/configmaps", |_| true)?;
+        Ok((sent["verb"].to_string(), first["bytes"].clone()))
+    };
+    let (verb, whole_bytes) = kind_of_first(&whole)?;
+    assert_eq!(verb, "\"list\"");
+    let (_, metadata_bytes) = kind_of_first(&metadata)?;
+    assert_ne!(
+        metadata_bytes, whole_bytes,
+        "metadata-only objects are other bytes"
+    );
+    let (verb, _) = kind_of_first(&watch_list)?;
+    assert_eq!(verb, "\"watch\"", "watch-list begins with a watch");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_apiserver_killed_in_the_middle_of_writes_costs_no_change_silently() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let mut cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
+    let writer = Writer::start(&cluster).await?;
+    let mut watchscope = watch(
+        &binary,
+        cluster.kubeconfig(),
+        "default",
+        &["configmaps", "services"],
+    )?;
+    until(&mut watchscope, "both stream", |records| {
+        streams(records, "default/configmaps")?;
+        streams(records, "default/services")
+    })
+    .await?;
+
+    let names = (0..80).map(|n| format!("settings-{n}"));
+    let killing = async {
+        until(&mut watchscope, "writes are under way", |records| {
+            ensure!(of(records, "change", "default/configmaps").len() > 40);
+            Ok(())
+        })
+        .await?;
+        cluster.kill_apiserver()?;
+        until(
+            &mut watchscope,
+            "the watch has lost its stream",
+            |records| {
+                find(records, "stream.ended", "default/configmaps", |_| true)?;
+                Ok(())
+            },
+        )
+        .await?;
+        cluster.start_apiserver().await
+    };
+    let (written, killed) = tokio::join!(writer.churn("default", names), killing);
+    killed?;
+    written?;
+
+    let followed = followed_to_the_end(&cluster, &mut watchscope, "default").await?;
+    assert!(followed.live > 40, "{followed:?}");
+    let records = watchscope.records()?;
+    let ended = find(&records, "stream.ended", "default/configmaps", |_| true)?;
+    let cause = ended["cause"].as_str().unwrap_or_default();
+    assert!(
+        ["tcp-reset", "eof", "eof-in-frame", "tls"].contains(&cause),
+        "{ended}"
+    );
+    // A gap for every broken stream, and it says whether anything may be missing.
+    let gaps = of(&records, "gap", "default/configmaps");
+    let gap = gaps.first().context("the break is a gap")?;
+    assert_eq!(gap["since"], ended["seq"]);
+    let was_relisted = followed.lists > 1;
+    assert_eq!(
+        gap["resumed"], !was_relisted,
+        "{gap}; {} lists",
+        followed.lists
+    );
+    if followed.passed_over > 0 {
+        assert!(
+            was_relisted,
+            "only a relist stands for changes: {followed:?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    // Without its cache the apiserver asks etcd itself, whose compaction then is what answers.
+    let options = ClusterOptions {
+        apiserver_flags: vec!["--watch-cache=false".to_owned()],
+        ..ClusterOptions::default()
+    };
+    let mut cluster = KubeCluster::start(&tools, options).await?;
+    let writer = Writer::start(&cluster).await?;
+    let names = |range: std::ops::Range<u32>| range.map(|n| format!("settings-{n}"));
+    writer.create("default", names(0..12)).await?;
+    let mut watchscope = watch(&binary, cluster.kubeconfig(), "default", &["configmaps"])?;
+    until(&mut watchscope, "it streams", |records| {
+        streams(records, "default/configmaps")
+    })
+    .await?;
+
+    // While watchscope stands still, its stream breaks, five objects go, two come, and etcd forgets how.
+    watchscope.signal(Signal::STOP)?;
+    cluster.kill_apiserver()?;
+    cluster.start_apiserver().await?;
+    for name in names(0..5) {
+        let path = format!("/api/v1/namespaces/default/configmaps/{name}");
+        writer.write(Method::DELETE, &path, None).await?;
+    }
+    writer.create("default", names(12..14)).await?;
+    let history = cluster
+        .etcd()
+        .history("/registry/configmaps/default/")
+        .await?;
+    let head = cluster.etcd().revision().await?;
+    cluster.etcd().compact(head).await?;
+    watchscope.signal(Signal::CONT)?;
+
+    let records = until(
+        &mut watchscope,
+        "it has listed again and streams",
+        |records| {
+            let lists = of(records, "list.complete", "default/configmaps").len();
+            let opened = of(records, "stream.opened", "default/configmaps").len();
+            ensure!(lists >= 2 && opened >= 3, "{lists} lists, {opened} streams");
+            Ok(records.to_vec())
+        },
+    )
+    .await?;
+    let gone = find(&records, "stream.error", "default/configmaps", |_| true)?;
+    assert_eq!(
+        (&gone["code"], &gone["reason"]),
+        (&json!(410), &json!("Expired"))
+    );
+    let relist = of(&records, "list.complete", "default/configmaps")[1];
+    assert_eq!(
+        (&relist["added"], &relist["changed"], &relist["removed"]),
+        (&json!(2), &json!(0), &json!(5))
+    );
+    let gaps = of(&records, "gap", "default/configmaps");
+    assert!(
+        gaps.iter().any(|gap| gap["resumed"] == false),
+        "the relist closes a gap that was not resumed: {gaps:?}"
+    );
+    let followed = follow(&history, &records, "default/configmaps")?;
+    assert_eq!((followed.inferred, followed.passed_over), (5, 7));
+    assert_eq!(followed.held, existing_at(&history, head));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_kind_that_is_forbidden_is_refused_in_words_while_others_flow() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let kubeconfig = cluster.user("clerk", &["office"])?;
+    let rule = Rule {
+        groups: &[""],
+        resources: &["configmaps"],
+        verbs: &["get", "list", "watch"],
+    };
+    cluster.allow("clerk", &[rule]).await?;
+    let kubectl = cluster.kubectl();
+    kubectl.run(&["create", "namespace", "office"]).await?;
+    let as_clerk = kubectl.with_kubeconfig(&kubeconfig);
+    eventually("the right is in force", LONG, async || {
+        as_clerk
+            .run(&["get", "configmaps", "-n", "office"])
+            .await
+            .map(drop)
+    })
+    .await?;
+
+    let mut watchscope = watch(&binary, &kubeconfig, "office", &["configmaps", "pods"])?;
+    until(&mut watchscope, "one streams, one is refused", |records| {
+        streams(records, "office/configmaps")?;
+        let refused = find(records, "watch.phase", "office/pods", |phase| {
+            phase["to"] == "refused"
+        })?;
+        assert_eq!(refused["reason"], "forbidden");
+        assert!(
+            refused["delayMs"].as_u64().is_some_and(|delay| delay > 0),
+            "{refused}"
+        );
+        let answer = find(records, "request.answered", "office/pods", |_| true)?;
+        assert_eq!(answer["status"], 403);
+        let words = answer["error"].as_str().unwrap_or_default();
+        for word in ["clerk", "cannot list resource", "pods", "office"] {
+            assert!(words.contains(word), "{word} in {words}");
+        }
+        Ok(())
+    })
+    .await?;
+    kubectl
+        .run(&["-n", "office", "create", "configmap", "memo"])
+        .await?;
+    until(&mut watchscope, "the allowed kind flows on", |records| {
+        find(records, "change", "office/configmaps", |change| {
+            change["name"] == "memo" && change["origin"] == "live"
+        })?;
+        assert!(of(records, "change", "office/pods").is_empty());
+        Ok(())
+    })
+    .await
+}
+
+fn widget_definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.factory.test"},
+        "spec": {
+            "group": "factory.test", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wg"]},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    })
+}
+
+#[tokio::test]
+async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let kubectl = cluster.kubectl();
+    kubectl.run(&["create", "namespace", "factory"]).await?;
+    let widget = json!({
+        "apiVersion": "factory.test/v1", "kind": "Widget",
+        "metadata": {"name": "sprocket", "namespace": "factory"}, "spec": {"teeth": 12},
+    });
+    let establish = async || {
+        kubectl.apply(&widget_definition()).await?;
+        eventually("the resource is served", LONG, async || {
+            kubectl.apply(&widget).await.map(drop)
+        })
+        .await
+    };
+    establish().await?;
+    let name = "factory/widgets.factory.test";
+    let mut watchscope = watch(
+        &binary,
+        cluster.kubeconfig(),
+        "factory",
+        &["wg", "configmaps"],
+    )?;
+    until(&mut watchscope, "the widget is there", |records| {
+        find(records, "change", name, |change| {
+            change["name"] == "sprocket"
+        })?;
+        streams(records, name)
+    })
+    .await?;
+
+    kubectl
+        .run(&["delete", "customresourcedefinition", "widgets.factory.test"])
+        .await?;
+    until(
+        &mut watchscope,
+        "the widget and its kind are gone",
+        |records| {
+            find(records, "change", name, |change| {
+                change["change"] == "DELETED"
+            })?;
+            find(records, "watch.phase", name, |phase| {
+                phase["to"] == "refused"
+                    && ["not-found", "not-discovered"]
+                        .iter()
+                        .any(|reason| phase["reason"] == *reason)
+            })?;
+            Ok(())
+        },
+    )
+    .await?;
+
+    establish().await?;
+    until(&mut watchscope, "the new widget is there", |records| {
+        let added = of(records, "change", name)
+            .iter()
+            .filter(|change| change["change"] == "ADDED")
+            .count();
+        ensure!(added == 2, "{added} times added");
+        let phases = of(records, "watch.phase", name);
+        let last = phases.last().context("a phase")?;
+        ensure!(last["to"] == "streaming", "{last}");
+        Ok(())
+    })
+    .await?;
+    let others = of(&watchscope.records()?, "stream.ended", "factory/configmaps").len();
+    assert_eq!(others, 0, "the other watch was not touched");
+    Ok(())
+}
+
+#[tokio::test]
+async fn five_thousand_objects_are_listed_in_pages_each_exactly_once() -> Result<()> {
+    const OBJECTS: usize = 5_000;
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let writer = Writer::start(&cluster).await?;
+    cluster
+        .kubectl()
+        .run(&["create", "namespace", "crowd"])
+        .await?;
+    let names = (0..OBJECTS).map(|n| format!("settings-{n}"));
+    writer.create("crowd", names).await?;
+
+    let mut watchscope = watch(&binary, cluster.kubeconfig(), "crowd", &["configmaps"])?;
+    let name = "crowd/configmaps";
+    let records = until(&mut watchscope, "the list is complete", |records| {
+        find(records, "list.complete", name, |_| true)?;
+        Ok(records.to_vec())
+    })
+    .await?;
+    let pages = of(&records, "list.page", name);
+    assert_eq!(pages.len(), 10);
+    let items = |page: &Value| page["items"].as_u64().unwrap_or_default();
+    assert!(pages.iter().all(|page| items(page) == 500), "{pages:#?}");
+    assert_eq!(pages[0]["remaining"], OBJECTS - 500);
+    let versions: Vec<&Value> = pages.iter().map(|page| &page["resourceVersion"]).collect();
+    assert!(
+        versions.iter().all(|version| *version == versions[0]),
+        "one state, page by page: {versions:?}"
+    );
+    assert_eq!(of(&records, "change", name).len(), OBJECTS);
+    let followed = followed_to_the_end(&cluster, &mut watchscope, "crowd").await?;
+    assert_eq!(followed.held.len(), OBJECTS);
+    Ok(())
+}
