@@ -117,11 +117,7 @@ impl Probe {
     /// The page's body is over.
     pub(crate) fn page_over(&mut self, page: Page, cause: Cause, turn: &mut Turn<'_>) {
         if cause != Cause::End {
-            self.page_lost(
-                &page,
-                &format!("the page was cut short ({cause}); its token still holds"),
-                turn,
-            );
+            self.page_lost(&page, &format!("the page was cut short ({cause})"), turn);
             self.fail(PhaseReason::Broken, turn);
             return;
         }
@@ -174,7 +170,7 @@ impl Probe {
             .is_some_and(|first| *first != version)
         {
             // Every page of a list repeats its resourceVersion, else it is no state at all.
-            return Err(DecodeError::Missing("equal resourceVersion on all pages"));
+            return Err(DecodeError::Pages);
         }
         self.list.version = Some(version.clone());
         self.list.items += decoded.items.len() as u64;

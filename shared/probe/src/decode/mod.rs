@@ -41,6 +41,9 @@ pub(crate) enum DecodeError {
     /// Something comes twice in a way that leaves open which one counts.
     #[error("more than one {0}")]
     Twice(&'static str),
+    /// The pages of a list do not say the same resourceVersion.
+    #[error("pages of one list have different resourceVersions")]
+    Pages,
     /// The object is of another kind than was asked for (F39).
     #[error("kind {found} where {expected} was asked for")]
     Kind {

@@ -428,7 +428,7 @@ list 100 a@5 continue=t1
 raw {"kind":"PodList","apiV
 end eof
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":23,"reason":"the page was cut short (eof); its token still holds"}
+  {"type":"loss","where":"frame","count":1,"bytes":23,"reason":"the page was cut short (eof)"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":945}
 +2s
   > connect main
@@ -476,7 +476,7 @@ list 100 a@5 continue=t1
 200
   {"type":"request.answered","request":2,"status":200}
 list 101 b@7
-  {"type":"loss","where":"frame","count":1,"bytes":162,"reason":"no equal resourceVersion on all pages"}
+  {"type":"loss","where":"frame","count":1,"bytes":162,"reason":"pages of one list have different resourceVersions"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":945}
 +2s
   > send request 3 on 1
