@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Every interned id used in a chapter is defined in it before its first use, so a chapter can be read, evicted,
-//! filed and sent alone. Decoding arbitrary bytes never panics, and never allocates over 16 times its input plus
+//! filed and sent alone. The next chapter defines what it carries over under the same ids, so whoever reads on needs no
+//! opening but the first. Decoding arbitrary bytes never panics, and never allocates over 16 times its input plus
 //! 1 MiB: every allocation is charged against that budget first.
 
 mod chapter;
