@@ -160,6 +160,18 @@ fn a_viewer_that_catches_up_is_not_moved() {
 }
 
 #[test]
+fn a_viewer_far_behind_whose_lag_shrinks_is_not_moved() {
+    let mut world = World::new(RING);
+    world.changes(40_000);
+    let mut viewer = Viewer::connect(&world);
+    // The snapshot alone takes some 20 s of this link; then it is faster than the log, but not by much.
+    run_link(&mut world, &mut viewer, 80, 100_000, 50_000);
+    assert_eq!(viewer.page.moved, []);
+    let last = viewer.page.records.last().unwrap();
+    assert!(world.now.micros_since(last.at) < 1_000_000);
+}
+
+#[test]
 fn a_snapshot_on_its_way_is_never_replaced_and_lag_counts_from_its_acknowledgement() {
     let mut world = World::new(RING);
     world.changes(40_000);
