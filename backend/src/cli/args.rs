@@ -14,18 +14,18 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     after_help = "Without a command, watchscope serves: it watches the current context and prints a link to its page.\n\
                   No cluster at hand? Try: watchscope demo"
 )]
-pub struct Cli {
+pub(super) struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(super) command: Option<Command>,
     /// Without a command: serve.
     #[command(flatten)]
-    pub serve: ServeArgs,
+    pub(super) serve: ServeArgs,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Watch a cluster and serve the page that shows it (the default)
     Serve(ServeArgs),
     /// The same on a simulated cluster; needs nothing installed, never opens a kubeconfig
@@ -40,21 +40,21 @@ pub enum Command {
 
 /// Which cluster.
 #[derive(Clone, Debug, Args)]
-pub struct ClusterArgs {
+pub(super) struct ClusterArgs {
     /// Path of the kubeconfig file
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG", value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    pub(super) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig to use
     #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "NAME")]
-    pub context: Option<String>,
+    pub(super) context: Option<String>,
 }
 
 /// What to watch.
 #[derive(Clone, Debug, Args)]
-pub struct WhatArgs {
+pub(super) struct WhatArgs {
     /// Namespace to watch; default: the context's
     #[arg(short, long, env = "WATCHSCOPE_NAMESPACE", value_name = "NAME")]
-    pub namespace: Option<String>,
+    pub(super) namespace: Option<String>,
     /// Watch all namespaces
     #[arg(
         short = 'A',
@@ -62,7 +62,7 @@ pub struct WhatArgs {
         env = "WATCHSCOPE_ALL_NAMESPACES",
         conflicts_with = "namespace"
     )]
-    pub all_namespaces: bool,
+    pub(super) all_namespaces: bool,
     /// Label selector, as in kubectl
     #[arg(
         short = 'l',
@@ -70,10 +70,10 @@ pub struct WhatArgs {
         env = "WATCHSCOPE_SELECTOR",
         value_name = "SELECTOR"
     )]
-    pub selector: Option<String>,
+    pub(super) selector: Option<String>,
     /// Field selector, as in kubectl
     #[arg(long, env = "WATCHSCOPE_FIELD_SELECTOR", value_name = "SELECTOR")]
-    pub field_selector: Option<String>,
+    pub(super) field_selector: Option<String>,
     /// Ask for metadata only: of all resources, or of those named
     #[arg(
         long,
@@ -84,13 +84,13 @@ pub struct WhatArgs {
         default_missing_value = "*",
         value_delimiter = ','
     )]
-    pub metadata_only: Vec<String>,
+    pub(super) metadata_only: Vec<String>,
     /// Ask for watch-list (initial events) instead of list, then watch; needs Kubernetes 1.32 or 1.34 and later
     #[arg(long, env = "WATCHSCOPE_WATCH_LIST")]
-    pub watch_list: bool,
+    pub(super) watch_list: bool,
     /// How long a watch asks to be kept open; default: random, 300 to 600 s
     #[arg(long, env = "WATCHSCOPE_WATCH_TIMEOUT", value_name = "DURATION", value_parser = duration)]
-    pub watch_timeout: Option<Duration>,
+    pub(super) watch_timeout: Option<Duration>,
     /// Withhold more than Secrets, env values and last-applied annotations
     #[arg(
         long,
@@ -98,25 +98,25 @@ pub struct WhatArgs {
         value_name = "WHAT",
         value_delimiter = ','
     )]
-    pub redact: Vec<Redact>,
+    pub(super) redact: Vec<Redact>,
     /// Memory for the log and the objects: 2/7 ring, 5/7 bodies
     #[arg(long, env = "WATCHSCOPE_MEMORY", value_name = "SIZE", value_parser = bytes, default_value = "224MiB")]
-    pub memory: u64,
+    pub(super) memory: u64,
 }
 
 /// What may be withheld beside the usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Redact {
+pub(super) enum Redact {
     /// `data` and `binaryData` of ConfigMaps.
     Configmaps,
 }
 
 /// How the page is served.
 #[derive(Clone, Debug, Args)]
-pub struct ListenArgs {
+pub(super) struct ListenArgs {
     /// Address of the page; a taken default port moves on to the next free one [default: 127.0.0.1:8080]
     #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "ADDRESS:PORT")]
-    pub listen: Option<SocketAddr>,
+    pub(super) listen: Option<SocketAddr>,
     /// Another host name the page may be opened under
     #[arg(
         long,
@@ -124,24 +124,24 @@ pub struct ListenArgs {
         value_name = "NAME",
         value_delimiter = ','
     )]
-    pub allow_host: Vec<String>,
+    pub(super) allow_host: Vec<String>,
     /// Do not open the browser
     #[arg(long, env = "WATCHSCOPE_NO_OPEN")]
-    pub no_open: bool,
+    pub(super) no_open: bool,
     /// File whose content scripts send as bearer token
     #[arg(long, env = "WATCHSCOPE_TOKEN_FILE", value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
+    pub(super) token_file: Option<PathBuf>,
     /// Serve /livez, /readyz and /metrics on this address
     #[arg(long, env = "WATCHSCOPE_HEALTH_LISTEN", value_name = "ADDRESS:PORT")]
-    pub health_listen: Option<SocketAddr>,
+    pub(super) health_listen: Option<SocketAddr>,
     /// Serve the page from this folder instead of from the binary
     #[arg(long, env = "WATCHSCOPE_UI_DIR", value_name = "FOLDER", hide = true)]
-    pub ui_dir: Option<PathBuf>,
+    pub(super) ui_dir: Option<PathBuf>,
 }
 
 /// Arguments of `serve`.
 #[derive(Clone, Debug, Args)]
-pub struct ServeArgs {
+pub(super) struct ServeArgs {
     /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps; default: pods,
     /// deployments, replicasets, jobs, services, configmaps, nodes, events
     #[arg(
@@ -149,58 +149,58 @@ pub struct ServeArgs {
         env = "WATCHSCOPE_RESOURCES",
         value_delimiter = ','
     )]
-    pub resources: Vec<String>,
+    pub(super) resources: Vec<String>,
     /// Watch every resource the cluster serves, except Secrets
     #[arg(long, env = "WATCHSCOPE_ALL_RESOURCES", conflicts_with = "resources")]
-    pub all_resources: bool,
+    pub(super) all_resources: bool,
     /// Which cluster.
     #[command(flatten)]
-    pub cluster: ClusterArgs,
+    pub(super) cluster: ClusterArgs,
     /// What to watch.
     #[command(flatten)]
-    pub what: WhatArgs,
+    pub(super) what: WhatArgs,
     /// How the page is served.
     #[command(flatten)]
-    pub listen: ListenArgs,
+    pub(super) listen: ListenArgs,
 }
 
 /// Arguments of `demo`.
 #[derive(Clone, Debug, Args)]
-pub struct DemoArgs {
+pub(super) struct DemoArgs {
     /// Story to play; default: the demo's
     #[arg(value_name = "STORY")]
-    pub story: Option<String>,
+    pub(super) story: Option<String>,
     /// Seed of the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
-    pub seed: u64,
+    pub(super) seed: u64,
     /// How the page is served.
     #[command(flatten)]
-    pub listen: ListenArgs,
+    pub(super) listen: ListenArgs,
 }
 
 /// Arguments of `watch`.
 #[derive(Clone, Debug, Args)]
-pub struct WatchArgs {
+pub(super) struct WatchArgs {
     /// Resources to watch
     #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
-    pub resources: Vec<String>,
+    pub(super) resources: Vec<String>,
     /// How to write the log
     #[arg(short, long, env = "WATCHSCOPE_OUTPUT", value_enum, default_value_t = Output::Text)]
-    pub output: Output,
+    pub(super) output: Output,
     /// Stop after this long, counted from the start of the process
     #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
-    pub for_duration: Option<Duration>,
+    pub(super) for_duration: Option<Duration>,
     /// Which cluster.
     #[command(flatten)]
-    pub cluster: ClusterArgs,
+    pub(super) cluster: ClusterArgs,
     /// What to watch.
     #[command(flatten)]
-    pub what: WhatArgs,
+    pub(super) what: WhatArgs,
 }
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub(super) enum Output {
     /// One line of words a record.
     Text,
     /// One JSON object a record.
@@ -209,10 +209,10 @@ pub enum Output {
 
 /// Arguments of `simulate`.
 #[derive(Clone, Debug, Args)]
-pub struct SimulateArgs {
+pub(super) struct SimulateArgs {
     /// Story to play; default: the demo's
     #[arg(value_name = "STORY")]
-    pub story: Option<String>,
+    pub(super) story: Option<String>,
     /// Address of the simulated apiserver
     #[arg(
         long,
@@ -220,27 +220,27 @@ pub struct SimulateArgs {
         value_name = "ADDRESS:PORT",
         default_value = "127.0.0.1:0"
     )]
-    pub listen: SocketAddr,
+    pub(super) listen: SocketAddr,
     /// Write a kubeconfig for it
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG_OUT", value_name = "FILE")]
-    pub kubeconfig_out: Option<PathBuf>,
+    pub(super) kubeconfig_out: Option<PathBuf>,
     /// Seed of the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
-    pub seed: u64,
+    pub(super) seed: u64,
 }
 
 /// Arguments of `token`.
 #[derive(Clone, Debug, Args)]
-pub struct TokenArgs {
+pub(super) struct TokenArgs {
     /// End all sessions and sockets first
     #[arg(long)]
-    pub revoke: bool,
+    pub(super) revoke: bool,
     /// Port of the instance, if several run
     #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "PORT", value_parser = port)]
-    pub listen: Option<u16>,
+    pub(super) listen: Option<u16>,
     /// Base of the link, for another local port of a port-forward
     #[arg(long, env = "WATCHSCOPE_URL", value_name = "URL")]
-    pub url: Option<String>,
+    pub(super) url: Option<String>,
 }
 
 /// Reads `30s`, `5m`, `1h30m` or a number of seconds.

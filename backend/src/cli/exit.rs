@@ -4,16 +4,16 @@ use std::fmt;
 
 /// A failure the process ends with.
 #[derive(Debug)]
-pub struct Failure {
+pub(super) struct Failure {
     /// The exit code.
-    pub code: u8,
+    pub(super) code: u8,
     /// What was tried, what came back and what to do, in one or two lines.
-    pub message: String,
+    pub(super) message: String,
 }
 
 impl Failure {
     /// A failure with its exit code.
-    pub fn new(code: u8, message: impl fmt::Display) -> Self {
+    pub(super) fn new(code: u8, message: impl fmt::Display) -> Self {
         Self {
             code,
             message: message.to_string(),
@@ -21,12 +21,12 @@ impl Failure {
     }
 
     /// Something failed.
-    pub fn failed(message: impl fmt::Display) -> Self {
+    pub(super) fn failed(message: impl fmt::Display) -> Self {
         Self::new(1, message)
     }
 
     /// Something was asked wrongly.
-    pub fn usage(message: impl fmt::Display) -> Self {
+    pub(super) fn usage(message: impl fmt::Display) -> Self {
         Self::new(2, message)
     }
 }

@@ -18,7 +18,7 @@ use crate::web::listen::{Listen, link_base};
 use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health, hub_border};
 
 /// A page that listens and has not been announced yet.
-pub struct Page {
+pub(super) struct Page {
     listener: TcpListener,
     health: Option<TcpListener>,
     hosts: AllowedHosts,
@@ -34,7 +34,7 @@ impl Page {
     ///
     /// # Errors
     /// With the exit code that fits: 2 for what was asked wrongly, 1 for what failed.
-    pub async fn open(args: &ListenArgs) -> Result<Self, Failure> {
+    pub(super) async fn open(args: &ListenArgs) -> Result<Self, Failure> {
         let hosts = AllowedHosts::new(&args.allow_host).map_err(Failure::usage)?;
         let token_file = match &args.token_file {
             None => None,
@@ -76,7 +76,7 @@ impl Page {
     ///
     /// With in-cluster configuration the link carries no secret: what is printed there is shipped elsewhere, and
     /// `watchscope token` makes the first link.
-    pub async fn run<H: hub_border::Hub>(
+    pub(super) async fn run<H: hub_border::Hub>(
         self,
         hub: H,
         is_in_cluster: bool,

@@ -1,6 +1,5 @@
 //! `watchscope serve` and `watchscope demo`: a cluster into the log, the log onto the page.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Uri;
@@ -242,7 +241,7 @@ async fn narrate(mut lines: mpsc::Receiver<Line>, log: LogHandle) {
 /// Where the configuration comes from.
 pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
     ConfigSource::Lookup(ConfigLookup {
-        kubeconfig: args.kubeconfig.clone().map(PathBuf::from),
+        kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
         environment: Environment::from_process(),
     })

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 ///
 /// # Errors
 /// If the handlers cannot be installed.
-pub fn stop_flag() -> std::io::Result<watch::Receiver<bool>> {
+pub(super) fn stop_flag() -> std::io::Result<watch::Receiver<bool>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let (sender, receiver) = watch::channel(false);

@@ -34,7 +34,7 @@ const MAX_CONNECTIONS: usize = 512;
 const HEADER_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Serves the world behind `pump` until dropped.
-pub async fn serve(listener: TcpListener, pump: Pump) {
+pub(super) async fn serve(listener: TcpListener, pump: Pump) {
     let seats = Arc::new(tokio::sync::Semaphore::new(MAX_CONNECTIONS));
     let mut conversations = tokio::task::JoinSet::new();
     loop {

@@ -20,7 +20,7 @@ const SLICE: Duration = Duration::from_millis(20);
 
 /// What a socket asks of the world.
 #[derive(Debug)]
-pub enum Ask {
+pub(super) enum Ask {
     /// A client connected.
     Connect(oneshot::Sender<Wire>),
     /// It sent a request; the answer comes over the connection's wire.
@@ -33,16 +33,16 @@ pub enum Ask {
 
 /// One connection's side of the world.
 #[derive(Debug)]
-pub struct Wire {
+pub(super) struct Wire {
     /// Its id in the world.
-    pub connection: ConnectionId,
+    pub(super) connection: ConnectionId,
     /// What comes for it.
-    pub deliveries: mpsc::Receiver<Parcel>,
+    pub(super) deliveries: mpsc::Receiver<Parcel>,
 }
 
 /// What comes for a connection.
 #[derive(Debug)]
-pub enum Parcel {
+pub(super) enum Parcel {
     /// The connection is refused.
     Refused,
     /// A response begins.
@@ -57,14 +57,14 @@ pub enum Parcel {
 
 /// A handle to the world's task.
 #[derive(Clone, Debug)]
-pub struct Pump {
+pub(super) struct Pump {
     asks: mpsc::Sender<Ask>,
 }
 
 impl Pump {
     /// Starts the task that owns `world` and tells `telling`; the narrator's lines go to `lines`, and are dropped
     /// when nobody takes them. It ends when all handles are gone.
-    pub fn start(world: World, telling: Option<Telling>, lines: mpsc::Sender<Line>) -> Self {
+    pub(super) fn start(world: World, telling: Option<Telling>, lines: mpsc::Sender<Line>) -> Self {
         let (asks, receiver) = mpsc::channel(QUEUE);
         let pump = Running {
             began: Instant::now(),
@@ -79,13 +79,13 @@ impl Pump {
     }
 
     /// Asks something of the world; `false` once it has ended.
-    pub async fn ask(&self, ask: Ask) -> bool {
+    pub(super) async fn ask(&self, ask: Ask) -> bool {
         self.asks.send(ask).await.is_ok()
     }
 
     /// Asks without waiting, from places that cannot; what finds the queue full is dropped, which only a world that is
     /// far behind does.
-    pub fn ask_now(&self, ask: Ask) {
+    pub(super) fn ask_now(&self, ask: Ask) {
         let _ = self.asks.try_send(ask);
     }
 }

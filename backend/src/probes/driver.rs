@@ -50,7 +50,7 @@ const TURN_BYTES: usize = 256 << 10;
 const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);
 
 /// One watch's task. Holds at most two connections (one for a moment), one body piece and the probe's state.
-pub struct Driver {
+pub(super) struct Driver {
     probe: Option<Probe>,
     output: Output,
     log: LogHandle,
@@ -93,7 +93,7 @@ enum Wire {
 }
 
 enum Dialled {
-    Connected(Arc<Session>, Connection),
+    Connected(Arc<Session>, Box<Connection>),
     Failed(Arc<Session>, DialError),
     NoCredentials(String),
 }
@@ -101,7 +101,7 @@ enum Dialled {
 /// What a channel's wait ended with.
 enum Happening {
     Dialled(Dialled),
-    Answered(Result<Response, SendError>),
+    Answered(Box<Result<Response, SendError>>),
     Piece(Bytes),
     Ended(Result<(), BodyEnd>),
     IdleEnded(BodyEnd),
@@ -109,7 +109,7 @@ enum Happening {
 
 impl Driver {
     /// The task of a probe that has not been started. `resource` is (group, plural), for discovery.
-    pub fn new(
+    pub(super) fn new(
         probe: Probe,
         resource: (String, String),
         log: LogHandle,
@@ -134,7 +134,7 @@ impl Driver {
     }
 
     /// Watches until `stop` turns true, and then says so in the log.
-    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+    pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         self.step(Input::Start);
         self.settle().await;
         loop {
@@ -300,7 +300,7 @@ impl Driver {
     async fn take(&mut self, channel: Channel, happening: Happening) {
         match happening {
             Happening::Dialled(dialled) => self.dialled(channel, dialled),
-            Happening::Answered(answer) => self.answered(channel, answer),
+            Happening::Answered(answer) => self.answered(channel, *answer),
             Happening::Piece(first) => self.read(channel, first).await,
             Happening::Ended(end) => self.body_ended(channel, end).await,
             Happening::IdleEnded(end) => {
@@ -320,7 +320,7 @@ impl Driver {
                 self.session = Some(session);
                 let id = self.log.ids().connection();
                 let event = opened(id, connection.facts());
-                *self.wire(channel) = Wire::Idle(id, connection);
+                *self.wire(channel) = Wire::Idle(id, *connection);
                 self.emit(event);
                 self.step(Input::Connected {
                     channel,
@@ -450,7 +450,7 @@ impl Wire {
             Self::Closed => std::future::pending().await,
             Self::Dialling(dialling) => Happening::Dialled(dialling.await),
             Self::Idle(_, connection) => Happening::IdleEnded(connection.ended().await),
-            Self::Sending(_, _, sending) => Happening::Answered(sending.await),
+            Self::Sending(_, _, sending) => Happening::Answered(Box::new(sending.await)),
             Self::Reading(_, _, body) => match body.chunk().await {
                 Ok(Some(piece)) => Happening::Piece(piece),
                 Ok(None) => Happening::Ended(Ok(())),
@@ -495,7 +495,7 @@ async fn dial(cluster: Arc<Cluster>, used: Option<Arc<Session>>, reload: bool) -
     match session {
         Err(error) => Dialled::NoCredentials(error.to_string()),
         Ok(session) => match session.connector().open().await {
-            Ok(connection) => Dialled::Connected(session, connection),
+            Ok(connection) => Dialled::Connected(session, Box::new(connection)),
             Err(error) => Dialled::Failed(session, error),
         },
     }

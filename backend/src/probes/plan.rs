@@ -125,7 +125,7 @@ impl Plan {
 
 /// What every cluster of the last years serves, for as long as discovery cannot be reached: so that the default lanes
 /// are there from the start and say what is being tried.
-pub fn builtin_catalog() -> Catalog {
+pub(super) fn builtin_catalog() -> Catalog {
     const BUILTIN: [(&str, &str, &str, &str, &str, bool); 16] = [
         ("", "v1", "pods", "Pod", "po", true),
         ("", "v1", "services", "Service", "svc", true),
