@@ -187,7 +187,7 @@ impl Cluster {
 
     fn change(&mut self, place: usize, change: ChangeType, origin: Origin) -> Event {
         // Objects that nobody here watches change too.
-        self.version += 1 + (self.random.next_u32() % 4 == 0) as u64;
+        self.version += 1 + u64::from(self.random.next_u32().is_multiple_of(4));
         let writer = self.random.next_u32() as usize;
         let spread = u64::from(self.random.next_u32() % 400);
         let (kind, object, generation) = {
