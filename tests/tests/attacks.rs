@@ -19,6 +19,7 @@ use watchscope_tests::{
 };
 
 use crate::http;
+use crate::kubeconfig;
 use crate::served::Served;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -380,16 +381,12 @@ async fn the_demo_never_opens_a_kubeconfig() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let home_kube = folder.path().join(".kube");
     std::fs::create_dir(&home_kube)?;
-    let (named, at_home) = (folder.path().join("kubeconfig"), home_kube.join("config"));
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "clusters": [{"name": "c", "cluster": {"server": format!("http://127.0.0.1:{}", free_port()?)}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-    });
+    let server = format!("http://127.0.0.1:{}", free_port()?);
+    let named = kubeconfig::write(folder.path(), &server, &json!({}))?;
+    let at_home = home_kube.join("config");
+    std::fs::copy(&named, &at_home)?;
     let opened = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
     for path in [&named, &at_home] {
-        std::fs::write(path, config.to_string())?;
         inotify::add_watch(&opened, path, inotify::WatchFlags::OPEN)?;
     }
     let opens = || -> usize {

@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope_tests::{Watchscope, WatchscopeBinary, eventually, or_skip};
 
+use crate::kubeconfig;
 use crate::records::{find, of};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -231,14 +232,7 @@ async fn watching(
     let server = format!("http://{}", listener.local_addr()?);
     let asked = Asked::default();
     tokio::spawn(serve(listener, Arc::clone(&asked)));
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-    });
-    let kubeconfig = folder.join("kubeconfig");
-    std::fs::write(&kubeconfig, config.to_string())?;
+    let kubeconfig = kubeconfig::write(folder, &server, &json!({}))?;
     let mut arguments = vec!["watch", "-o", "jsonl"];
     arguments.extend(SERVED.iter().map(|(plural, ..)| *plural));
     let watchscope = binary.with(&arguments).kubeconfig(&kubeconfig).start()?;
@@ -323,14 +317,8 @@ async fn a_redirect_of_an_apiserver_is_not_followed() -> Result<()> {
             tokio::spawn(redirect(stream, target));
         }
     });
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {"token": "not-for-others"}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-    });
-    let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, config.to_string())?;
+    let kubeconfig =
+        kubeconfig::write(folder.path(), &server, &json!({"token": "not-for-others"}))?;
     let mut watchscope = binary
         .with(&["watch", "pods", "-o", "jsonl"])
         .kubeconfig(&kubeconfig)

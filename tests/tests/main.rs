@@ -5,13 +5,16 @@
 )]
 
 mod attacks;
+mod browser;
 mod commands;
 mod deploy;
 mod faults;
 mod harness;
 mod http;
+mod kubeconfig;
 mod real_cluster;
 mod records;
+mod relay;
 mod served;
 mod simulated;
 mod writer;

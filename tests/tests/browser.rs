@@ -1,0 +1,469 @@
+//! The page in Chromium: what it paints is what the log says, and it lives through breaks and restarts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use thirtyfour::{By, WebDriver};
+use watchscope_tests::{
+    Browser, BrowserTools, Link, Missing, WatchscopeBinary, eventually, free_port, or_skip,
+};
+
+use crate::http;
+use crate::kubeconfig;
+use crate::relay::Relay;
+use crate::served::Served;
+use crate::simulated::Simulated;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Small, and three device pixels to each of the page's, so that thin strokes have a pixel of their pure colour.
+const FINE: [&str; 2] = ["--window-size=1000,900", "--force-device-scale-factor=3"];
+
+/// The binary has the page in it, or is told where it lies.
+async fn has_page(link: &Link) -> Result<(), Missing> {
+    let page = http::get(link.origin(), "/", &[]).await;
+    if page.is_ok_and(|page| !page.body.contains("built without its page")) {
+        return Ok(());
+    }
+    Err(Missing {
+        what: "the page".to_owned(),
+        install: "it with `cargo xtask build`".to_owned(),
+    })
+}
+
+/// The canvas as a copy that may be read: reading the page's own would change how it is painted.
+const COPY: &str = "(() => {
+    const copy = document.createElement('canvas');
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    const pen = copy.getContext('2d', {willReadFrequently: true});
+    pen.drawImage(canvas, 0, 0);
+    return pen;
+})()";
+
+/// The tab the driver looks at.
+struct Tab<'a>(&'a WebDriver);
+
+impl Tab<'_> {
+    async fn script(&self, script: &str) -> Result<Value> {
+        Ok(self.0.execute(script, vec![]).await?.json().clone())
+    }
+
+    /// `watchscope.summary()`; an error while the page is not there yet.
+    async fn summary(&self) -> Result<Value> {
+        let text = self.script("return window.watchscope.summary()").await?;
+        Ok(serde_json::from_str(text.as_str().context("a text")?)?)
+    }
+
+    /// Waits until the page is connected, and has caught up with what was there.
+    async fn is_live(&self) -> Result<Value> {
+        eventually("the page is live", LONG, async || {
+            let summary = self.summary().await?;
+            ensure!(summary["connection"] == "Live", "{summary}");
+            ensure!(summary["records"].as_u64() > Some(0), "{summary}");
+            Ok(summary)
+        })
+        .await
+    }
+
+    /// Waits until the page has painted a record as new as this.
+    async fn paints(&self, seq: u64) -> Result<()> {
+        eventually("the page has painted it", LONG, async || {
+            let summary = self.summary().await?;
+            ensure!(summary["painted"].as_u64() >= Some(seq), "{summary}");
+            Ok(())
+        })
+        .await
+    }
+
+    async fn lanes(&self) -> Result<Vec<String>> {
+        let script =
+            "return [...document.querySelectorAll('[role=treeitem]')].map(row => row.dataset.lane)";
+        Ok(serde_json::from_value(self.script(script).await?)?)
+    }
+
+    async fn text(&self, selector: &str) -> Result<String> {
+        let script = format!("return document.querySelector({selector:?})?.textContent ?? ''");
+        let text = self.script(&script).await?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn press(&self, keys: &str) -> Result<()> {
+        let canvas = self.0.find(By::Css("canvas.chart")).await?;
+        Ok(canvas.send_keys(keys).await?)
+    }
+
+    /// The glyphs drawn: each hit of `watchscope.hits()`, with the colour of its pixel as `pixel`.
+    async fn hits(&self) -> Result<Vec<Value>> {
+        let script = "
+            const canvas = document.querySelector('canvas.chart');
+            const scale = canvas.width / canvas.clientWidth;
+            const image = COPY.getImageData(0, 0, canvas.width, canvas.height);
+            const hex = value => value.toString(16).padStart(2, '0').toUpperCase();
+            // Of what the edge cuts off, the point may lie outside.
+            const inside = hit => hit.x >= 0 && hit.y >= 0 && hit.x < canvas.clientWidth && hit.y < canvas.clientHeight;
+            return JSON.parse(window.watchscope.hits()).filter(inside).map(hit => {
+                const at = (Math.floor(hit.y * scale) * canvas.width + Math.floor(hit.x * scale)) * 4;
+                return {...hit, pixel: '#' + [...image.data.slice(at, at + 3)].map(hex).join('')};
+            });";
+        let hits = self.script(&script.replace("COPY", COPY)).await?;
+        Ok(hits.as_array().context("hits")?.clone())
+    }
+
+    /// How many pixels of a lane have the colour of errors.
+    async fn pixels_of_errors(&self, lane: &str) -> Result<u64> {
+        let script = "
+            const canvas = document.querySelector('canvas.chart');
+            const row = document.querySelector(`[data-lane=\"LANE\"]`).getBoundingClientRect();
+            const scale = canvas.width / canvas.clientWidth;
+            const top = Math.floor((row.top - canvas.getBoundingClientRect().top) * scale);
+            const ink = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+            const probe = document.body.appendChild(document.createElement('i'));
+            probe.style.color = 'var(--error)';
+            ink.fillStyle = getComputedStyle(probe).color;
+            probe.remove();
+            ink.fillRect(0, 0, 1, 1);
+            const [r, g, b] = ink.getImageData(0, 0, 1, 1).data;
+            const {data} = COPY.getImageData(0, top, canvas.width, Math.ceil(row.height * scale));
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4) {
+                count += data[at] === r && data[at + 1] === g && data[at + 2] === b;
+            }
+            return count;"
+            .replace("LANE", lane)
+            .replace("COPY", COPY);
+        self.script(&script).await?.as_u64().context("a count")
+    }
+
+    /// From now on keeps every text that is painted.
+    async fn keep_painted_texts(&self) -> Result<()> {
+        self.script(
+            "window.painted = new Set();
+            const pen = CanvasRenderingContext2D.prototype;
+            const fillText = pen.fillText;
+            pen.fillText = function (text, ...rest) {
+                window.painted.add(text);
+                return fillText.call(this, text, ...rest);
+            };",
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn painted_texts(&self) -> Result<BTreeSet<String>> {
+        Ok(serde_json::from_value(
+            self.script("return [...window.painted]").await?,
+        )?)
+    }
+}
+
+/// The glyphs a change may have.
+fn glyphs_of(change: &Value) -> &'static [&'static str] {
+    let word = |name: &str| change[name].as_str().unwrap_or_default();
+    match (word("change"), word("origin")) {
+        ("ADDED", "live") => &["added"],
+        ("ADDED", _) => &["added-by-list"],
+        ("MODIFIED", "live") => &["modified", "status"],
+        ("MODIFIED", _) => &["modified-by-list", "status-by-list"],
+        ("DELETED", "live") => &["deleted"],
+        ("DELETED", "inferred") => &["deleted-inferred"],
+        _ => &[],
+    }
+}
+
+#[tokio::test]
+async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start_with(&tools, &FINE).await?;
+    let tab = Tab(browser.driver());
+    browser.driver().goto(served.link.text()).await?;
+    tab.is_live().await?;
+    let secret = served.link.secret().context("a secret")?;
+    let address = browser.driver().current_url().await?;
+    assert!(
+        !address.as_str().contains(secret),
+        "row 8: the secret is taken out of the address"
+    );
+
+    // Something happens live, and its lane is there.
+    let mut stream = served.records().await?;
+    let lines = stream
+        .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
+        .await?;
+    let newest = lines.last().context("a record")?;
+    tab.paints(newest["seq"].as_u64().context("a seq")?).await?;
+    // The last half minute, standing still.
+    while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
+        tab.press("+").await?;
+    }
+    tab.press(" ").await?;
+    let lanes: BTreeSet<String> = tab.lanes().await?.into_iter().collect();
+    for watch in ["shop/configmaps", "shop/deployments.apps"] {
+        for lane in [
+            watch.to_owned(),
+            format!("{watch} connection"),
+            format!("{watch} resourceVersion"),
+        ] {
+            assert!(lanes.contains(&lane), "{lane} in {lanes:?}");
+        }
+    }
+
+    // At every hit box the pixel has the glyph's colour. What is newest may lie under the line of now for a moment.
+    let hits = eventually("every glyph has its colour", LONG, async || {
+        let hits = tab.hits().await?;
+        let wrong: Vec<&Value> = hits
+            .iter()
+            .filter(|hit| hit["pixel"] != hit["color"])
+            .collect();
+        ensure!(
+            wrong.is_empty(),
+            "{} of {}: {wrong:#?}",
+            wrong.len(),
+            hits.len()
+        );
+        Ok(hits)
+    })
+    .await?;
+    let colours: BTreeSet<&str> = hits
+        .iter()
+        .filter_map(|hit| hit["color"].as_str())
+        .collect();
+    assert!(hits.len() >= 10 && colours.len() >= 3, "{hits:#?}");
+
+    // And every glyph of one record is that record, in its lane.
+    let head: Value =
+        serde_json::from_str(served.state().await?.lines().next().unwrap_or_default())?;
+    let head = head["head"].as_u64().context("a head")?;
+    let mut all = lines;
+    if all
+        .last()
+        .is_some_and(|last| last["seq"].as_u64() < Some(head))
+    {
+        all.extend(
+            stream
+                .up_to(|record| record["seq"].as_u64() >= Some(head))
+                .await?,
+        );
+    }
+    let by_seq: BTreeMap<u64, &Value> = all
+        .iter()
+        .filter_map(|record| Some((record["seq"].as_u64()?, record)))
+        .collect();
+    let mut changes = 0;
+    for hit in &hits {
+        let seq = hit["seq"].as_u64().unwrap_or_default();
+        let Some(record) = by_seq.get(&seq) else {
+            continue;
+        };
+        if hit["count"] != 1 || record["type"] != "change" {
+            continue;
+        }
+        let word = |name: &str| record[name].as_str().unwrap_or("-");
+        let lane = format!("{} {}/{}", word("watch"), word("namespace"), word("name"));
+        assert_eq!(hit["lane"], lane, "{hit}");
+        let glyph = hit["glyph"].as_str().unwrap_or_default();
+        assert!(glyphs_of(record).contains(&glyph), "{hit} is {record}");
+        changes += 1;
+    }
+    assert!(changes >= 8, "{changes} of {hits:#?}");
+
+    // What is painted is also told in words.
+    tab.press("\u{e015}").await?;
+    eventually("the focused lane is told in words", LONG, async || {
+        let text = tab.text("#lane-text").await?;
+        ensure!(text.starts_with("Receiving events"), "{text:?}");
+        Ok(())
+    })
+    .await?;
+    let label = "return document.querySelector('canvas.chart').getAttribute('aria-label')";
+    assert!(
+        tab.script(label)
+            .await?
+            .as_str()
+            .is_some_and(|label| !label.is_empty())
+    );
+    browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let relay = Relay::to(http::address(&simulated.origin)).await?;
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = kubeconfig::write(folder.path(), &relay.origin, &json!({}))?;
+    let arguments = ["serve", "deployments", "jobs", "-n", "shop"];
+    let served = Served::start(binary.with(&arguments).kubeconfig(&kubeconfig)).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start_with(&tools, &FINE).await?;
+    let tab = Tab(browser.driver());
+    browser.driver().goto(served.link.text()).await?;
+    tab.is_live().await?;
+    let words = async |expected: &str| {
+        eventually(expected, LONG, async || {
+            let words = tab.text("[data-part=words]").await?;
+            ensure!(words == expected, "{words:?}");
+            Ok(())
+        })
+        .await
+    };
+    words("2 watches streaming").await?;
+    let watches = ["shop/deployments.apps", "shop/jobs.batch"];
+    for watch in watches {
+        assert_eq!(
+            tab.pixels_of_errors(watch).await?,
+            0,
+            "all is well in {watch}"
+        );
+    }
+
+    relay.cut();
+    words("0 of 2 watches streaming").await?;
+    eventually("what is wrong is named", LONG, async || {
+        let problems = tab.text("nav.problems").await?;
+        ensure!(problems.contains("2 watches waiting"), "{problems:?}");
+        Ok(())
+    })
+    .await?;
+    relay.mend();
+    words("2 watches streaming").await?;
+
+    tab.press("0").await?;
+    eventually("the torn ends are painted", LONG, async || {
+        for watch in watches {
+            let inked = tab.pixels_of_errors(watch).await?;
+            ensure!(inked > 0, "no error is painted in {watch}");
+        }
+        Ok(())
+    })
+    .await?;
+    // It says so, the log too, and nothing was lost.
+    let problems = tab.text("nav.problems").await?;
+    assert_eq!(problems, "", "all is well again");
+    let mut stream = served.records().await?;
+    let mut healed = BTreeSet::new();
+    while healed.len() < 2 {
+        let record = stream.next().await?;
+        if record["type"] == "stream.ended" {
+            assert_eq!(record["cause"], "tcp-reset", "{record}");
+        }
+        if record["type"] == "gap" {
+            assert_eq!(record["resumed"], true, "{record}");
+            healed.insert(record["watch"].to_string());
+        }
+    }
+    browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let listen = format!("127.0.0.1:{}", free_port()?);
+    let arguments = ["demo", "--listen", &listen];
+    let (mut first, link) = binary.with(&arguments).serve().await?;
+    or_skip!(has_page(&link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    driver.goto(link.text()).await?;
+    let before = tab.is_live().await?;
+    tab.keep_painted_texts().await?;
+
+    first.kill()?;
+    eventually("the page says that it is cut off", LONG, async || {
+        let banner = tab.text("[data-part=banner]").await?;
+        ensure!(
+            banner.starts_with("Not connected to watchscope"),
+            "{banner:?}"
+        );
+        Ok(())
+    })
+    .await?;
+    let (_second, link) = binary.with(&arguments).serve().await?;
+    eventually("the page says that its session is over", LONG, async || {
+        let banner = tab.text("[data-part=banner]").await?;
+        ensure!(banner.starts_with("The session is over"), "{banner:?}");
+        Ok(())
+    })
+    .await?;
+    assert!(!tab.lanes().await?.is_empty(), "the picture stays");
+
+    // Another tab of this browser is given the new link.
+    let old_tab = driver.window().await?;
+    let new_tab = driver.new_window().await?;
+    driver.switch_to_window(new_tab).await?;
+    driver.goto(link.text()).await?;
+    tab.is_live().await?;
+    driver.switch_to_window(old_tab).await?;
+    let after = tab.is_live().await?;
+    assert_eq!(tab.text("[data-part=banner]").await?, "");
+    assert!(
+        after["records"].as_u64() > before["records"].as_u64(),
+        "what was there is kept: {before}, {after}"
+    );
+    tab.press("0").await?;
+    eventually("the seam is painted", LONG, async || {
+        let texts = tab.painted_texts().await?;
+        let seam = "watchscope restarted; not known";
+        ensure!(texts.contains(seam), "{texts:?}");
+        Ok(())
+    })
+    .await?;
+    // The lanes of both runs are joined by name: none is there twice.
+    let lanes = tab.lanes().await?;
+    let distinct: BTreeSet<&String> = lanes.iter().collect();
+    assert_eq!(distinct.len(), lanes.len(), "{lanes:?}");
+    // The browser itself reports the refused connections and the 401; the page adds nothing.
+    let mut said = browser.console().await?;
+    said.retain(|line| {
+        !line.contains("WebSocket connection to") && !line.contains("Failed to load resource")
+    });
+    assert!(said.is_empty(), "{said:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_slow_tab_does_not_hold_back_a_fast_one_and_comes_to_the_same_head() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    driver.goto(served.link.text()).await?;
+    tab.is_live().await?;
+    let slow = driver.window().await?;
+    driver
+        .cdp()
+        .send_raw("Emulation.setCPUThrottlingRate", json!({"rate": 20}))
+        .await?;
+    let fast = driver.new_window().await?;
+    driver.switch_to_window(fast.clone()).await?;
+    // The second tab needs no link of its own.
+    driver.goto(served.link.origin()).await?;
+    tab.is_live().await?;
+
+    let mut stream = served.records().await?;
+    for _ in 0..3 {
+        let lines = stream
+            .up_to(|record| record["type"] == "change" && record["origin"] == "live")
+            .await?;
+        let seq = lines
+            .last()
+            .and_then(|last| last["seq"].as_u64())
+            .context("a seq")?;
+        driver.switch_to_window(fast.clone()).await?;
+        tab.paints(seq).await?;
+        driver.switch_to_window(slow.clone()).await?;
+        tab.paints(seq).await?;
+    }
+    browser.console_is_quiet().await
+}
