@@ -1,5 +1,7 @@
 //! The frame around every encoded thing: tag, version, length, checksum.
 
+use super::checksum::checksum;
+
 use thiserror::Error;
 
 /// The version this build writes. It reads this and all earlier ones.
@@ -145,7 +147,7 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
             at: bytes.len(),
             needed: end - bytes.len(),
         })?;
-    let (expected, found) = (word(6), crc32fast::hash(payload));
+    let (expected, found) = (word(6), checksum(&[payload]));
     if expected != found {
         return Err(DecodeError::Checksum { expected, found });
     }
@@ -163,13 +165,11 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
 /// Puts a header before a payload.
 pub(super) fn seal_frame(kind: FrameKind, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
-    let mut hasher = crc32fast::Hasher::new();
-    payload.iter().for_each(|part| hasher.update(part));
     let mut bytes = Vec::with_capacity(HEADER_BYTES + length);
     bytes.push(kind.tag());
     bytes.push(FORMAT_VERSION);
     bytes.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
-    bytes.extend_from_slice(&hasher.finalize().to_le_bytes());
+    bytes.extend_from_slice(&checksum(payload).to_le_bytes());
     payload
         .iter()
         .for_each(|part| bytes.extend_from_slice(part));

@@ -13,6 +13,7 @@
 //! 1 MiB: every allocation is charged against that budget first.
 
 mod chapter;
+mod checksum;
 mod dictionary;
 mod frame;
 mod reader;
