@@ -9,7 +9,9 @@
 //! Leptos owns panels and controls; the picture lives outside its reactive graph and publishes a small summary to it
 //! at most four times a second. The painter has no `if` about meaning: all meaning is decided in `timeline`.
 
+pub mod bitmap;
 pub mod body;
+pub mod decimal;
 pub mod input;
 #[cfg(target_arch = "wasm32")]
 pub mod page;

@@ -112,9 +112,27 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         let word = self.text.get(start..self.at)?;
-        let number = word.bytes().any(|byte| byte.is_ascii_digit()) && word.parse::<f64>().is_ok();
-        (number || matches!(word, "true" | "false" | "null")).then_some(word)
+        (is_number(word) || matches!(word, "true" | "false" | "null")).then_some(word)
     }
+}
+
+/// Whether a word is a number as RFC 8259 section 6 spells them.
+fn is_number(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (word, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent
+            .is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
 }
 
 /// A value in lines: two spaces a level, one member a line, empty things on one.
@@ -183,7 +201,8 @@ mod tests {
     #[test]
     fn what_is_no_json_is_refused() {
         for text in [
-            "", "{", "[1,]", "{\"a\"}", "tru", "\"", "\"\\", "1 2", "-", "nul l", "inf",
+            "", "{", "[1,]", "{\"a\"}", "tru", "\"", "\"\\", "1 2", "-", "nul l", "01", "1.", ".5",
+            "1e", "--1", "inf", "01", "1.", ".5", "1e", "--1",
         ] {
             assert_eq!(parse(text), None, "{text}");
         }

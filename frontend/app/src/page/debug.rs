@@ -2,7 +2,8 @@
 //!
 //! * `watchscope.hits()`: a JSON text, one object for each glyph drawn: `glyph`, `token`, `color` (as painted), the lane's
 //!   key, the point in CSS px of the canvas that has the colour, and the box.
-//! * `watchscope.summary()`: a JSON text: records, head, rows, following, connection, frame and lag in ms.
+//! * `watchscope.summary()`: a JSON text: records, head, rows, following, `connection` in a word,
+//!   frame and lag in ms, the view.
 
 use js_sys::{Object, Reflect};
 use leptos::prelude::window;
@@ -12,6 +13,8 @@ use watchscope_timeline::scene::Target;
 
 use super::engine::{Engine, Handle};
 use super::picture::RULER_PX;
+use crate::decimal::decimal;
+use crate::source::connection::{Lock, Status};
 
 /// Puts the object into the window.
 pub(super) fn expose(handle: Handle) {
@@ -52,12 +55,12 @@ impl Engine {
                 token.name(),
                 self.palette.css(token),
                 quoted(&self.lane_key(hit.lane)),
-                x.to_f64(),
-                y.to_f64() + RULER_PX,
-                hit.area.x.to_f64(),
-                hit.area.y.to_f64() + RULER_PX,
-                hit.area.w.to_f64(),
-                hit.area.h.to_f64(),
+                decimal(x.to_f64(), 6),
+                decimal(y.to_f64() + RULER_PX, 6),
+                decimal(hit.area.x.to_f64(), 6),
+                decimal(hit.area.y.to_f64() + RULER_PX, 6),
+                decimal(hit.area.w.to_f64(), 6),
+                decimal(hit.area.h.to_f64(), 6),
             ));
         }
         json.push(']');
@@ -67,22 +70,39 @@ impl Engine {
     fn summary_json(&self) -> String {
         let state = self.store.state();
         format!(
-            "{{\"records\":{},\"head\":{},\"rows\":{},\"hidden\":{},\"following\":{},\"connection\":{},\"frameMs\":{:.2},\
-             \"lagMs\":{},\"leftUs\":{:.0},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{}}}",
+            "{{\"records\":{},\"head\":{},\"rows\":{},\"hidden\":{},\"following\":{},\"connection\":{},\"frameMs\":{},\"sceneMs\":{},\
+             \"lagMs\":{},\"leftUs\":{},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{},\"firstLaneMs\":{}}}",
             self.store.records(),
             state.map_or(0, |state| state.seq.0),
             self.rows.rows.len(),
             self.rows.hidden,
             self.view.following,
-            quoted(&format!("{:?}", self.connection.status())),
-            self.frame_ms,
+            quoted(status_word(&self.connection.status())),
+            decimal(self.frame_ms, 2),
+            decimal(self.scene_ms, 2),
             self.lag_ms
                 .map_or_else(|| "null".to_owned(), |lag| lag.to_string()),
-            self.view.left_us,
-            self.view.us_per_px,
-            self.scroll_px,
+            self.view.left_us as i64,
+            decimal(self.view.us_per_px, 6),
+            decimal(self.scroll_px, 2),
             self.painted_head,
+            self.first_lane_ms
+                .map_or_else(|| "null".to_owned(), |ms| decimal(ms, 1)),
         )
+    }
+}
+
+/// One word for the way to the server.
+fn status_word(status: &Status) -> &'static str {
+    match status {
+        Status::Connecting => "connecting",
+        Status::Live => "live",
+        Status::NotConnected { .. } => "not-connected",
+        Status::Locked(Lock::NoLink) => "no-link",
+        Status::Locked(Lock::LinkSpent) => "link-spent",
+        Status::Locked(Lock::SessionOver) => "session-over",
+        Status::OtherVersion { .. } => "other-version",
+        Status::Ended { .. } => "ended",
     }
 }
 

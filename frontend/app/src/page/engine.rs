@@ -119,9 +119,13 @@ pub(super) struct Engine {
     published_ms: f64,
     unpublished: bool,
     pub(super) frame_ms: f64,
+    /// How much of it rows and scene take.
+    pub(super) scene_ms: f64,
     moved_ms: f64,
     /// The last record the canvas shows.
     pub(super) painted_head: u64,
+    /// When the first lane was painted, in milliseconds from the page's start.
+    pub(super) first_lane_ms: Option<f64>,
     size_observer: Option<ResizeObserver>,
     /// The picture became lower, as when the detail opens: the selected lane stays in sight.
     pub(super) keeps_selection: bool,
@@ -186,8 +190,10 @@ impl Engine {
             published_ms: f64::NEG_INFINITY,
             unpublished: true,
             frame_ms: 0.0,
+            scene_ms: 0.0,
             moved_ms: 0.0,
             painted_head: 0,
+            first_lane_ms: None,
             size_observer: None,
             keeps_selection: false,
             window,
@@ -426,7 +432,9 @@ impl Engine {
         self.dirty = false;
         self.drawn_version = self.store.version();
         self.drawn_view = Some(self.view);
+        let started_ms = self.clock_ms();
         self.lay_out(now);
+        self.scene_ms += (self.clock_ms() - started_ms - self.scene_ms) * 0.1;
         let (width, height, scale) = self.size;
         if width < 1.0 || height < 1.0 {
             return;
@@ -445,6 +453,9 @@ impl Engine {
             painter.paint(&ruler, 0.0, 0.0);
         }
         self.painted_head = self.store.state().map_or(0, |state| state.seq.0);
+        if self.first_lane_ms.is_none() && !self.rows.rows.is_empty() {
+            self.first_lane_ms = Some(self.clock_ms());
+        }
     }
 
     /// Watches the canvas' size with this observer.

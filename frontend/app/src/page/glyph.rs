@@ -4,6 +4,8 @@ use leptos::prelude::*;
 use watchscope_timeline::glyph::Paint;
 use watchscope_timeline::{Glyph, Token};
 
+use crate::decimal::decimal;
+
 /// A glyph as SVG: the same paths as on the canvas.
 #[component]
 pub(super) fn GlyphPicture(glyph: Glyph, ink: Token, size: u8) -> impl IntoView {
@@ -15,7 +17,7 @@ pub(super) fn GlyphPicture(glyph: Glyph, ink: Token, size: u8) -> impl IntoView 
                     Paint::Fill => (ink.clone(), "none".to_owned(), String::new()),
                     Paint::Ground => ("none".to_owned(), "none".to_owned(), String::new()),
                     Paint::Stroke(hundredths) => {
-                        ("none".to_owned(), ink.clone(), format!("{}", f64::from(hundredths) / 100.0))
+                        ("none".to_owned(), ink.clone(), decimal(f64::from(hundredths) / 100.0, 2))
                     }
                 };
                 view! { <path d=part.path fill=fill stroke=stroke stroke-width=width/> }

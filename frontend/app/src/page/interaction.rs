@@ -544,7 +544,9 @@ impl Engine {
             .and_then(|root| root.dyn_into::<HtmlElement>().ok())
         {
             // By script, which the content security policy allows.
-            let _ = root.style().set_property(property, &format!("{px}px"));
+            let _ = root
+                .style()
+                .set_property(property, &format!("{}px", px as i32));
         }
         self.redraw();
     }

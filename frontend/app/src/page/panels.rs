@@ -162,8 +162,8 @@ pub(super) enum Remedy {
 /// What is under the pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tooltip {
-    pub(super) x_px: f64,
-    pub(super) y_px: f64,
+    pub(super) x_px: i32,
+    pub(super) y_px: i32,
     /// Lane, time, what.
     pub(super) lines: Vec<String>,
     /// The key that opens it.

@@ -9,6 +9,7 @@ use watchscope_timeline::{LaneId, format};
 
 use super::engine::Engine;
 use super::panels::{Emptiness, Remedy, StatusBar, TreeRow, publish};
+use crate::decimal::decimal;
 use crate::summary;
 
 /// Height of the ruler on top of the lanes, in px.
@@ -79,9 +80,10 @@ impl Engine {
         publish(self.panels.rows, rows);
         if let Some(element) = &self.rows_element {
             // Set by script, which the content security policy allows; it fails only on an unknown property.
-            let _ = element
-                .style()
-                .set_property("transform", &format!("translateY({}px)", -self.scroll_px));
+            let _ = element.style().set_property(
+                "transform",
+                &format!("translateY({}px)", -self.scroll_px as i32),
+            );
         }
         if let Some(thumb) = &self.thumb {
             let (all, window) = (self.rows.height.to_f64(), self.window_px());
@@ -91,8 +93,8 @@ impl Engine {
             if shown {
                 let height = (window * window / all).max(24.0);
                 let top = self.scroll_px / (all - window) * (window - height);
-                let _ = style.set_property("height", &format!("{height}px"));
-                let _ = style.set_property("top", &format!("{top}px"));
+                let _ = style.set_property("height", &format!("{}px", height as i32));
+                let _ = style.set_property("top", &format!("{}px", top as i32));
             }
         }
     }
@@ -192,7 +194,7 @@ impl Engine {
                 ring,
                 self.lag_ms
                     .map_or_else(String::new, |lag| format!("lag {lag} ms")),
-                format!("frame {:.1} ms", self.frame_ms),
+                format!("frame {} ms", decimal(self.frame_ms, 1)),
                 format!("1 px = {}", scale_words(self.view.us_per_px)),
             ],
             right: vec![zone_words()],
@@ -242,7 +244,7 @@ impl Engine {
 /// `250 ms`, `0.40 s`, `12 s`: how long a px is.
 fn scale_words(us_per_px: f64) -> String {
     if (100_000.0..10_000_000.0).contains(&us_per_px) {
-        format!("{:.2} s", us_per_px / 1e6)
+        format!("{} s", decimal(us_per_px / 1e6, 2))
     } else {
         format::duration(us_per_px as i64)
     }

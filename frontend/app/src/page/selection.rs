@@ -273,8 +273,8 @@ impl Engine {
             (row_top - tall - 6.0).max(0.0)
         };
         Some(Tooltip {
-            x_px: left + x,
-            y_px: y,
+            x_px: (left + x) as i32,
+            y_px: y as i32,
             lines,
             keys,
         })

@@ -23,14 +23,14 @@ impl Filter {
                 if let Some((key, value)) = word.split_once(separator)
                     && matches!(key, "kind" | "resource")
                 {
-                    return Some((Term::Kind(value.to_lowercase()), wanted));
+                    return Some((Term::Kind(value.to_ascii_lowercase()), wanted));
                 }
             }
             let (word, wanted) = match word.strip_prefix(['-', '!']) {
                 Some(rest) => (rest, false),
                 None => (word, true),
             };
-            (!word.is_empty()).then(|| (Term::Word(word.to_lowercase()), wanted))
+            (!word.is_empty()).then(|| (Term::Word(word.to_ascii_lowercase()), wanted))
         };
         Self {
             text: text.trim().to_string(),
@@ -42,7 +42,7 @@ impl Filter {
     pub(super) fn allows_watch(&self, watch: &WatchName) -> bool {
         self.terms.iter().all(|(term, wanted)| match term {
             Term::Kind(kind) => is_kind(watch.resource(), kind) == *wanted,
-            Term::Word(word) => *wanted || !watch.as_str().to_lowercase().contains(word),
+            Term::Word(word) => *wanted || !watch.as_str().to_ascii_lowercase().contains(word),
         })
     }
 
@@ -52,13 +52,13 @@ impl Filter {
             Term::Kind(_) => true,
             Term::Word(word) => {
                 let in_object = object.is_some_and(|object| {
-                    object.name.to_lowercase().contains(word)
+                    object.name.to_ascii_lowercase().contains(word)
                         || object
                             .namespace
                             .as_deref()
-                            .is_some_and(|namespace| namespace.to_lowercase() == *word)
+                            .is_some_and(|namespace| namespace.to_ascii_lowercase() == *word)
                 });
-                (in_object || watch.as_str().to_lowercase().contains(word)) == *wanted
+                (in_object || watch.as_str().to_ascii_lowercase().contains(word)) == *wanted
             }
         })
     }

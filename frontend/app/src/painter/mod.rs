@@ -1,25 +1,32 @@
 //! Draws a display list on a canvas. Knows primitives and colours, not what they mean.
 //!
+//! ```text
+//!   primitives ─┬─► rectangles, glyphs, plates, strips ─► marks ─┬─► few: calls to the canvas
+//!               │                                                └─► thousands: pixels in memory, one call
+//!               └─► outlines, paths, hatches, texts, clips ─► calls to the canvas
+//! ```
 //! Everything is drawn in device px with the identity transform, so that edges lie on whole device px. Glyphs are
 //! drawn once per size and colours into sprites, hatches once into patterns; both are dropped when the theme or the
 //! resolution changes. Colours are cached strings, set only when they differ from the last one.
 
+mod hatches;
+mod marks;
+mod sprites;
+
 use std::collections::BTreeMap;
 
-use js_sys::Array;
+use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
-use watchscope_timeline::glyph::{GLYPH_BOX, GLYPH_HALO_PX, Paint};
-use watchscope_timeline::scene::{
-    Align, Area, FOOT_INKS, Hatch, Pattern, Px, STRIP_COLUMN_PX, Step, Stroke, TextLine,
-};
-use watchscope_timeline::{Glyph, Primitive, Scene, Theme, Token};
-use web_sys::{CanvasPattern, CanvasRenderingContext2d, Document, HtmlCanvasElement, Path2d};
+use watchscope_timeline::scene::{Align, Area, Hatch, Px, Step, Stroke, TextLine};
+use watchscope_timeline::{Primitive, Scene, Theme, Token};
+use web_sys::{CanvasPattern, CanvasRenderingContext2d, Document, HtmlCanvasElement};
+
+use self::marks::{Dense, Mark};
+use self::sprites::{Sprite, SpriteKey};
+use crate::decimal::decimal;
 
 /// The sans face of the page; the same list as in styles.css.
 const SANS: &str = "-apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
-
-/// Room around a glyph's box for its halo, in px.
-const SPRITE_MARGIN_PX: f64 = 2.0;
 
 /// Where colours come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +66,6 @@ impl Palette {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SpriteKey {
-    glyph: Glyph,
-    size: u8,
-    ink: Token,
-    ground: Token,
-    halo: bool,
-}
-
 /// Draws on one canvas. Caches at most one sprite per glyph, size and pair of colours, and one pattern per hatch.
 #[derive(Debug)]
 pub struct Painter {
@@ -76,18 +74,28 @@ pub struct Painter {
     scale: f64,
     palette: Palette,
     inks: Vec<JsValue>,
-    sprites: BTreeMap<SpriteKey, HtmlCanvasElement>,
+    sprites: BTreeMap<SpriteKey, Sprite>,
     hatches: BTreeMap<Hatch, CanvasPattern>,
     fill: Option<Token>,
     font: Option<(u8, u16)>,
     alpha: u8,
+    digit_advance: Option<f64>,
+    marks: Vec<Mark>,
+    dense: Dense,
 }
 
 impl Painter {
     /// A painter for `canvas`, `scale` device px to a CSS px. `None` if the browser gives no 2D context.
     #[must_use]
     pub fn new(canvas: &HtmlCanvasElement, scale: f64, palette: Palette) -> Option<Self> {
-        let context = context_of(canvas)?;
+        // Opaque: the browser need not mix it with what lies under it.
+        let options = Object::new();
+        Reflect::set(&options, &JsValue::from_str("alpha"), &JsValue::FALSE).ok()?;
+        let context = canvas
+            .get_context_with_context_options("2d", &options)
+            .ok()??
+            .dyn_into()
+            .ok()?;
         let document = canvas.owner_document()?;
         let mut painter = Self {
             document,
@@ -100,6 +108,9 @@ impl Painter {
             fill: None,
             font: None,
             alpha: 100,
+            digit_advance: None,
+            marks: Vec::new(),
+            dense: Dense::default(),
         };
         painter.set(scale, palette);
         Some(painter)
@@ -118,6 +129,8 @@ impl Painter {
             .collect();
         self.sprites.clear();
         self.hatches.clear();
+        self.digit_advance = None;
+        self.dense = Dense::default();
     }
 
     /// Fills the whole canvas, in CSS px, with a ground.
@@ -138,8 +151,12 @@ impl Painter {
         let origin = ((x_px * self.scale).round(), (y_px * self.scale).round());
         self.origin(origin);
         for primitive in &scene.primitives {
-            self.primitive(scene, primitive, origin);
+            if !self.collect_marks(scene, primitive) {
+                self.flush_marks(origin);
+                self.primitive(scene, primitive, origin);
+            }
         }
+        self.flush_marks(origin);
         self.origin((0.0, 0.0));
     }
 
@@ -168,25 +185,6 @@ impl Painter {
                     *stroke,
                 );
             }
-            &Primitive::Glyph {
-                glyph,
-                x,
-                y,
-                size,
-                ink,
-                ground,
-                halo,
-            } => {
-                self.alpha(100);
-                let key = SpriteKey {
-                    glyph,
-                    size,
-                    ink,
-                    ground,
-                    halo,
-                };
-                self.glyph(key, x, y);
-            }
             Primitive::Hatch {
                 area,
                 hatch,
@@ -195,40 +193,6 @@ impl Painter {
             Primitive::Text(line) => {
                 self.alpha(100);
                 self.text(line);
-            }
-            Primitive::Plate {
-                area,
-                count,
-                ground,
-                foot,
-            } => {
-                self.alpha(100);
-                self.plate(*area, *count, *ground, *foot);
-            }
-            Primitive::Strip {
-                bottom,
-                columns,
-                inks,
-                opacity,
-            } => {
-                self.alpha(*opacity);
-                let columns = &scene.columns[columns.start as usize..columns.end as usize];
-                let (bottom, wide) = (self.at(*bottom), self.whole(Px::whole(STRIP_COLUMN_PX)));
-                // By colour, whole px: four times as many rectangles a frame as in the order of the columns.
-                for (level, &ink) in inks.iter().enumerate() {
-                    self.ink(ink);
-                    for column in columns {
-                        let height = f64::from(column.heights[level]);
-                        if height > 0.0 {
-                            let below: u32 =
-                                column.heights[..level].iter().map(|&h| u32::from(h)).sum();
-                            let top = bottom - ((f64::from(below) + height) * self.scale).round();
-                            let foot = bottom - (f64::from(below) * self.scale).round();
-                            self.context
-                                .fill_rect(self.at(column.x), top, wide, foot - top);
-                        }
-                    }
-                }
             }
             Primitive::Clip(area) => {
                 self.context.save();
@@ -241,6 +205,8 @@ impl Painter {
                 self.context.restore();
                 (self.fill, self.font, self.alpha) = (None, None, u8::MAX);
             }
+            // Taken by `marks`.
+            Primitive::Glyph { .. } | Primitive::Plate { .. } | Primitive::Strip { .. } => {}
         }
     }
 
@@ -309,67 +275,6 @@ impl Painter {
         }
     }
 
-    fn glyph(&mut self, key: SpriteKey, x: Px, y: Px) {
-        if !self.sprites.contains_key(&key) {
-            let Some(sprite) = self.sprite(key) else {
-                return;
-            };
-            self.sprites.insert(key, sprite);
-        }
-        let sprite = &self.sprites[&key];
-        let half = f64::from(sprite.width()) / 2.0;
-        // A sprite has whole px on both sides of its centre or a px in its middle; either way it lands on whole px.
-        let (left, top) = (
-            (x.to_f64() * self.scale - half).round(),
-            (y.to_f64() * self.scale - half).round(),
-        );
-        let _ = self
-            .context
-            .draw_image_with_html_canvas_element(sprite, left, top);
-    }
-
-    fn sprite(&self, key: SpriteKey) -> Option<HtmlCanvasElement> {
-        let side_px = f64::from(key.size) + 2.0 * SPRITE_MARGIN_PX;
-        let side = (side_px * self.scale).ceil();
-        let canvas = canvas(&self.document, side as u32, side as u32)?;
-        let context = context_of(&canvas)?;
-        let unit = f64::from(key.size) / GLYPH_BOX * self.scale;
-        let corner = side / 2.0 - GLYPH_BOX / 2.0 * unit;
-        let _ = context.set_transform(unit, 0.0, 0.0, unit, corner, corner);
-        let parts = key.glyph.parts();
-        if let Some(first) = parts.first().filter(|_| key.halo) {
-            let own = match first.paint {
-                Paint::Stroke(hundredths) => f64::from(hundredths) / 100.0,
-                Paint::Fill | Paint::Ground => 0.0,
-            };
-            let path = Path2d::new_with_path_string(first.path).ok()?;
-            set_stroke(&context, &self.inks[key.ground as usize]);
-            context.set_line_join("round");
-            context.set_line_width(own + 2.0 * GLYPH_HALO_PX * self.scale / unit);
-            context.stroke_with_path(&path);
-        }
-        context.set_line_join("miter");
-        for part in parts {
-            let path = Path2d::new_with_path_string(part.path).ok()?;
-            match part.paint {
-                Paint::Fill => {
-                    set_fill(&context, &self.inks[key.ink as usize]);
-                    context.fill_with_path_2d(&path);
-                }
-                Paint::Ground => {
-                    set_fill(&context, &self.inks[key.ground as usize]);
-                    context.fill_with_path_2d(&path);
-                }
-                Paint::Stroke(hundredths) => {
-                    set_stroke(&context, &self.inks[key.ink as usize]);
-                    context.set_line_width(f64::from(hundredths) / 100.0);
-                    context.stroke_with_path(&path);
-                }
-            }
-        }
-        Some(canvas)
-    }
-
     fn hatch(&mut self, area: Area, hatch: Hatch, anchor: Px, origin: (f64, f64)) {
         if !self.hatches.contains_key(&hatch) {
             let Some(pattern) = self.pattern(hatch) else {
@@ -386,57 +291,6 @@ impl Painter {
         self.fill = None;
         self.context.fill_rect(x0 - anchor, 0.0, x1 - x0, y1 - y0);
         self.origin(origin);
-    }
-
-    /// A tile that repeats without a seam: its side is a whole number of device px, next to the pitch.
-    fn pattern(&self, hatch: Hatch) -> Option<CanvasPattern> {
-        let style = hatch.style(self.palette.theme);
-        let slanted = matches!(
-            style.pattern,
-            Pattern::Rising | Pattern::Falling | Pattern::Cross
-        );
-        let pitch = style.pitch.to_f64() * self.scale;
-        let side = if slanted {
-            pitch * std::f64::consts::SQRT_2
-        } else {
-            pitch
-        }
-        .round()
-        .max(2.0);
-        let width = style.width.to_f64() * self.scale;
-        let tile = canvas(&self.document, side as u32, side as u32)?;
-        let context = context_of(&tile)?;
-        let ink = &self.inks[style.ink as usize];
-        set_fill(&context, ink);
-        set_stroke(&context, ink);
-        context.set_line_width(width);
-        context.begin_path();
-        // Three of each, so that the corners of the tile get what the neighbours' lines bring.
-        for shift in [-side, 0.0, side] {
-            if matches!(style.pattern, Pattern::Rising | Pattern::Cross) {
-                context.move_to(shift - side, side * 2.0);
-                context.line_to(shift + side * 2.0, -side);
-            }
-            if matches!(style.pattern, Pattern::Falling | Pattern::Cross) {
-                context.move_to(shift - side, -side);
-                context.line_to(shift + side * 2.0, side * 2.0);
-            }
-        }
-        context.stroke();
-        match style.pattern {
-            Pattern::Level => {
-                context.fill_rect(0.0, self.scale.round(), side, width.round().max(1.0))
-            }
-            Pattern::Dots => {
-                let dot = width.round().max(1.0);
-                context.fill_rect(self.scale.round(), self.scale.round(), dot, dot);
-            }
-            Pattern::Rising | Pattern::Falling | Pattern::Cross => {}
-        }
-        self.context
-            .create_pattern_with_html_canvas_element(&tile, "repeat")
-            .ok()
-            .flatten()
     }
 
     fn text(&mut self, line: &TextLine) {
@@ -470,33 +324,6 @@ impl Painter {
         };
     }
 
-    fn plate(&mut self, area: Area, count: u32, ground: Token, foot: [Px; 3]) {
-        let (x0, y0, x1, y1) = self.edges(area);
-        let halo = (GLYPH_HALO_PX * self.scale).round();
-        self.ink(ground);
-        self.context
-            .fill_rect(x0 - halo, y0, x1 - x0 + 2.0 * halo, y1 - y0);
-        self.ink(Token::Ground4);
-        self.context.fill_rect(x0, y0, x1 - x0, y1 - y0);
-        let (mut left, foot_height) = (area.x, self.whole(Px::whole(2)));
-        for (width, ink) in foot.into_iter().zip(FOOT_INKS) {
-            if width > Px::ZERO {
-                self.ink(ink);
-                let (from, to) = (self.at(left), self.at(left + width));
-                self.context
-                    .fill_rect(from, y1 - foot_height, to - from, foot_height);
-                left = left + width;
-            }
-        }
-        self.font(10, 600);
-        self.context.set_text_align("center");
-        self.ink(Token::Text1);
-        let baseline = y1 - (3.5 * self.scale).round();
-        let _ = self
-            .context
-            .fill_text(&count.to_string(), (x0 + x1) / 2.0, baseline);
-    }
-
     fn ink(&mut self, ink: Token) {
         if self.fill != Some(ink) {
             set_fill(&self.context, &self.inks[ink as usize]);
@@ -513,8 +340,7 @@ impl Painter {
 
     fn font(&mut self, size: u8, weight: u16) {
         if self.font != Some((size, weight)) {
-            let px = f64::from(size) * self.scale;
-            self.context.set_font(&format!("{weight} {px}px {SANS}"));
+            self.context.set_font(&font(size, weight, self.scale));
             self.font = Some((size, weight));
         }
     }
@@ -554,6 +380,11 @@ impl Painter {
         let (x1, y1) = (self.at(area.right()), self.at(area.bottom()));
         (x0, y0, x1.max(x0 + 1.0), y1.max(y0 + 1.0))
     }
+}
+
+fn font(size: u8, weight: u16, scale: f64) -> String {
+    let px = decimal(f64::from(size) * scale, 2);
+    format!("{weight} {px}px {SANS}")
 }
 
 /// A canvas of so many device px that is not in the document.
