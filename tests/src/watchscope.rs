@@ -1,16 +1,20 @@
 //! watchscope as its users run it: a process with arguments, two outputs and an exit code.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Finished, Missing, Process, finish};
+use crate::{Finished, Missing, Process, finish, patient};
 
 /// How long it may take until its link is there.
 const START: Duration = Duration::from_secs(20);
@@ -93,6 +97,31 @@ impl Launch {
     pub async fn run(self, within: Duration) -> Result<Finished> {
         let home = tempfile::tempdir()?;
         finish(self.command(home.path()), b"", within).await
+    }
+
+    /// Runs it to its end with a terminal as its standard output, and returns what the terminal got.
+    pub async fn run_on_terminal(self, within: Duration) -> Result<String> {
+        let home = tempfile::tempdir()?;
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        grantpt(&ours)?;
+        unlockpt(&ours)?;
+        let path = PathBuf::from(OsString::from_vec(ptsname(&ours, Vec::new())?.into_bytes()));
+        let theirs = File::options().read(true).write(true).open(path)?;
+        let mut command = self.command(home.path());
+        command.stdout(theirs).stdin(Stdio::null());
+        let mut process = tokio::process::Command::from(command);
+        let mut child = process.kill_on_drop(true).spawn()?;
+        // Its copy of the terminal goes with it; once the program's own is closed too, reading ends with an error.
+        drop(process);
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut text = Vec::new();
+            let _ = File::from(ours).read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        tokio::time::timeout(patient(within), child.wait())
+            .await
+            .context("it did not end in time")??;
+        Ok(reading.await?)
     }
 
     /// Starts it to run on: `watch` without an end.

@@ -349,6 +349,31 @@ async fn watch_for_a_while_ends_with_zero_and_writes_the_log_and_nothing_else() 
 }
 
 #[tokio::test]
+async fn a_terminal_gets_colours_unless_no_color_is_set() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let run = |no_color: &str| {
+        binary
+            .with(&["watch", "pods", "--for", "2s"])
+            .kubeconfig(&simulated.kubeconfig)
+            .env("TERM", "xterm")
+            .env("NO_COLOR", no_color)
+            .run_on_terminal(LONG)
+    };
+    let (coloured, plain) = tokio::join!(run(""), run("1"));
+    let (coloured, plain) = (coloured?, plain?);
+    assert!(
+        coloured.contains("ADDED") && coloured.contains("\u{1b}[32m"),
+        "{coloured:?}"
+    );
+    assert!(
+        plain.contains("ADDED") && !plain.contains('\u{1b}'),
+        "{plain:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_closed_pipe_ends_watch_quietly() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start(&binary, 0).await?;
