@@ -95,14 +95,14 @@ impl Engine {
 /// One word for the way to the server.
 fn status_word(status: &Status) -> &'static str {
     match status {
-        Status::Connecting => "connecting",
-        Status::Live => "live",
-        Status::NotConnected { .. } => "not-connected",
-        Status::Locked(Lock::NoLink) => "no-link",
-        Status::Locked(Lock::LinkSpent) => "link-spent",
-        Status::Locked(Lock::SessionOver) => "session-over",
-        Status::OtherVersion { .. } => "other-version",
-        Status::Ended { .. } => "ended",
+        Status::Connecting => "Connecting",
+        Status::Live => "Live",
+        Status::NotConnected { .. } => "NotConnected",
+        Status::Locked(Lock::NoLink) => "NoLink",
+        Status::Locked(Lock::LinkSpent) => "LinkSpent",
+        Status::Locked(Lock::SessionOver) => "SessionOver",
+        Status::OtherVersion { .. } => "OtherVersion",
+        Status::Ended { .. } => "Ended",
     }
 }
 
