@@ -267,10 +267,13 @@ async fn fill(log: &LogHandle) -> Result<Vec<Arc<Object>>> {
 }
 
 async fn produce(log: LogHandle, objects: Vec<Arc<Object>>, rate: u64) -> Result<()> {
+    if rate == 0 {
+        return std::future::pending().await;
+    }
     let begun = Instant::now();
     let mut made = 0;
     let mut tick = interval(Duration::from_millis(1));
-    while rate > 0 {
+    loop {
         tick.tick().await;
         // Each event comes alone, as a watch delivers it.
         while made < begun.elapsed().as_micros() as u64 * rate / 1_000_000 {
@@ -280,7 +283,6 @@ async fn produce(log: LogHandle, objects: Vec<Arc<Object>>, rate: u64) -> Result
                 .await?;
         }
     }
-    std::future::pending().await
 }
 
 fn change(object: &Arc<Object>, change: ChangeType, version: u64) -> Event {
