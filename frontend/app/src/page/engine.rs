@@ -33,8 +33,9 @@ use crate::source::clock::ServerClock;
 use crate::source::connection::{Connection, Effect, Input, Status};
 use crate::source::feed::Delivery;
 
-/// What a new page shows of the past, in microseconds.
+/// What a new page shows of the past at most, and at least, in microseconds.
 const FIRST_SPAN_US: i64 = 300_000_000;
+const LEAST_SPAN_US: i64 = 90_000_000;
 /// Waits up to this are left to the animation frames, in milliseconds.
 const SMOOTH_MS: f64 = 34.0;
 /// Panels are written at most so often, in milliseconds.
@@ -310,6 +311,12 @@ impl Engine {
                 // Of an epoch the store does not know yet, it learns with the head that follows.
                 self.store
                     .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
+                if self.welcome.is_none() {
+                    // A log that has just begun fills the picture from the start.
+                    let kept_us = welcome.at.micros_since(welcome.first_at);
+                    let span_us = kept_us.clamp(LEAST_SPAN_US, FIRST_SPAN_US);
+                    self.view = View::following(self.now(), span_us, self.view.width_px);
+                }
                 self.welcome = Some(welcome);
             }
             Delivery::Head(frame) => {

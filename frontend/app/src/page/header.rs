@@ -73,6 +73,7 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                 <input
                     type="search"
                     placeholder="Filter lanes"
+                    title="Words a name must have, -word it must not, kind=pods, kind≠events"
                     autocomplete="off"
                     spellcheck="false"
                     node_ref=field

@@ -442,6 +442,7 @@ impl Engine {
             Action::Clear => {
                 if self.panels.help.get_untracked() {
                     self.panels.help.set(false);
+                    self.return_focus();
                 } else {
                     self.clear_selection();
                 }
@@ -452,7 +453,19 @@ impl Engine {
                     field.select();
                 }
             }
-            Action::Help => self.panels.help.update(|help| *help = !*help),
+            Action::Help => {
+                self.panels.help.update(|help| *help = !*help);
+                self.return_focus();
+            }
+        }
+    }
+
+    /// What had the focus is gone: the picture takes it.
+    fn return_focus(&self) {
+        if let Some(canvas) = &self.canvas
+            && !self.panels.help.get_untracked()
+        {
+            let _ = canvas.focus();
         }
     }
 

@@ -54,6 +54,7 @@ fn App() -> impl IntoView {
                 <tree::Tree panels handle/>
                 <chart::Chart panels handle/>
             </main>
+            <status::Narration panels/>
             <detail::DetailPanel panels handle/>
             <status::StatusBar panels/>
         </div>

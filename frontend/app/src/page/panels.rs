@@ -32,6 +32,8 @@ pub(super) struct Panels {
     pub(super) said: RwSignal<String>,
     /// The focused lane in words.
     pub(super) lane_text: RwSignal<String>,
+    /// The last line of a narrator or a person: when, and what.
+    pub(super) note: RwSignal<Option<(String, String)>>,
     pub(super) filter: RwSignal<String>,
     pub(super) theme: RwSignal<ThemeChoice>,
     pub(super) help: RwSignal<bool>,
@@ -55,6 +57,7 @@ impl Panels {
             pill: RwSignal::new(None),
             said: RwSignal::new(String::new()),
             lane_text: RwSignal::new(String::new()),
+            note: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
             theme: RwSignal::new(theme),
             help: RwSignal::new(false),

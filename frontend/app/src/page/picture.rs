@@ -145,6 +145,11 @@ impl Engine {
         publish(self.panels.summary, summary::summarise(state));
         publish(self.panels.problems, words::problems(&self.store));
         publish(self.panels.empty, self.emptiness(now));
+        let note = self
+            .store
+            .last_note()
+            .map(|(_, at, text)| (format::clock(at), text.to_owned()));
+        publish(self.panels.note, note);
         publish(self.panels.following, self.view.following);
         let head = state.seq.0;
         self.paused_at = match (self.view.following, self.paused_at) {

@@ -28,6 +28,20 @@ pub(super) fn StatusBar(panels: Panels) -> impl IntoView {
     }
 }
 
+/// The last line of a story's narrator, or of a person.
+#[component]
+pub(super) fn Narration(panels: Panels) -> impl IntoView {
+    move || {
+        panels.note.get().map(|(at, text)| {
+            view! {
+                <p class="narration" role="note" aria-live="polite" data-part="note">
+                    <span class="quiet">{at}</span>" "{text}
+                </p>
+            }
+        })
+    }
+}
+
 /// The keys and the glyphs, over the page.
 #[component]
 pub(super) fn Help(panels: Panels, handle: Handle) -> impl IntoView {
