@@ -6,6 +6,7 @@ mod chart;
 mod debug;
 mod detail;
 mod engine;
+mod events;
 mod glyph;
 mod header;
 mod interaction;
