@@ -1,6 +1,9 @@
 // Starts the page; a file of its own because the content security policy allows no inline script.
 import init from "./{{frontend.js}}";
 
+// The first question is under way while the module compiles; the page takes the answer from here, once.
+globalThis.watchscopeSession = fetch("session").catch(() => null);
+
 try {
   await init({ module_or_path: new URL("./{{frontend_bg.wasm}}", import.meta.url) });
 } catch (error) {

@@ -3,7 +3,7 @@
 //! One set of callbacks serves all sockets of the page's life; what an old socket still brings is told by its not
 //! being the present one.
 
-use js_sys::{ArrayBuffer, Reflect, Uint8Array};
+use js_sys::{ArrayBuffer, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -131,7 +131,10 @@ pub(super) fn ask_session(handle: Handle) {
 }
 
 async fn session_status() -> Option<SessionStatus> {
-    let response = fetch("session", "GET", None).await?;
+    let response = match asked_at_boot().await {
+        Some(response) => response,
+        None => fetch("session", "GET", None).await?,
+    };
     if !response.ok() {
         return None;
     }
@@ -143,6 +146,15 @@ async fn session_status() -> Option<SessionStatus> {
         instance: field("instance")?.as_string().unwrap_or_default(),
         session: field("session")?.as_bool()?,
     })
+}
+
+/// The answer to what boot.js asked; there is one, for the first who comes.
+async fn asked_at_boot() -> Option<Response> {
+    let window = web_sys::window()?;
+    let name = JsValue::from_str("watchscopeSession");
+    let promise: Promise = Reflect::get(&window, &name).ok()?.dyn_into().ok()?;
+    Reflect::delete_property(&window, &name).ok()?;
+    JsFuture::from(promise).await.ok()?.dyn_into().ok()
 }
 
 /// Exchanges a link's secret for a session and puts the answer in.
