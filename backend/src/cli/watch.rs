@@ -26,11 +26,12 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     let log = open_log(&name_of(&config), args.what.memory)?;
     let settings = settings(&args.what, args.resources.clone(), false);
     let mut stop = stop_flag().map_err(Failure::failed)?;
+    let watches = start(&source, config, settings, &log).await?;
+    // Not before: standard output stays empty where the command was wrong.
     let writing = match args.output {
         Output::Text => tokio::spawn(write_text(log.clone())),
         Output::Jsonl => tokio::spawn(write_jsonl(log.clone())),
     };
-    let watches = start(&source, config, settings, &log).await?;
     let over = async {
         match args.for_duration {
             Some(span) => tokio::time::sleep_until(began + span).await,

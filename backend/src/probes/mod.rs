@@ -37,8 +37,11 @@ const FIRST_DISCOVERY: Duration = Duration::from_secs(3);
 /// How often the minder looks for what is not known yet: the first wait, doubled up to the last.
 const MIND_EVERY: RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
 
-/// How often the minder asks a cluster that is well known for its version and for new resources.
+/// How often the minder asks a cluster that is well known for its version.
 const MIND_KNOWN_EVERY: Duration = Duration::from_secs(300);
+
+/// The same where every resource is wanted: so long may a new one stay unseen.
+const MIND_EVERYTHING_EVERY: Duration = Duration::from_secs(30);
 
 /// Most watches of one cluster; more are not started, and a warning says so.
 const MAX_WATCHES: usize = 1_000;
@@ -149,7 +152,11 @@ impl Minder {
         let mut stop = self.stopped.clone();
         loop {
             let is_known = self.version.is_some() && self.is_discovered;
-            let next = if is_known { MIND_KNOWN_EVERY } else { wait };
+            let next = match (is_known, self.settings.wishes.is_everything) {
+                (false, _) => wait,
+                (true, true) => MIND_EVERYTHING_EVERY,
+                (true, false) => MIND_KNOWN_EVERY,
+            };
             tokio::select! {
                 () = stopped(&mut stop) => return self,
                 () = tokio::time::sleep(next) => {}
