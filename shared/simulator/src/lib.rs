@@ -22,6 +22,7 @@
 //! ```
 
 mod apiserver;
+mod client;
 mod config;
 mod etcd;
 mod fault;
@@ -36,6 +37,10 @@ mod truth;
 mod workload;
 mod world;
 
+pub use client::{
+    Belief, ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison, Held, Key,
+    Program, Scope,
+};
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
 pub use etcd::{Change, ChangeKind};
 pub use fault::{Fault, Target, Throttle};

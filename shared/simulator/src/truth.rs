@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::apiserver::Selector;
+use crate::client::Scope;
 use crate::etcd::{Change, Etcd};
 use crate::kinds::{Kinds, ResourceType};
 use crate::object::Object;
@@ -45,6 +47,19 @@ impl<'a> Truth<'a> {
     pub fn objects(&self, qualified: &str, namespace: &str) -> Vec<Arc<Object>> {
         self.objects_at(qualified, namespace, self.etcd.revision())
             .unwrap_or_default()
+    }
+
+    /// The objects a client looks at, as they are now.
+    pub fn selected(&self, scope: &Scope) -> Vec<Arc<Object>> {
+        let qualified = scope.qualified();
+        let Some(kind) = self.resource_type(&qualified) else {
+            return Vec::new();
+        };
+        let mut objects = self.objects(&qualified, &scope.namespace);
+        if let Ok(selector) = Selector::parse(&scope.label_selector, "", kind) {
+            objects.retain(|object| selector.matches(object));
+        }
+        objects
     }
 
     /// The same as they were at a revision; `None` if that is compacted.

@@ -1,12 +1,16 @@
 //! The world: one queue, one clock, one seed, and the parts that exchange messages through it.
 
+mod clients;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
+use self::clients::Clients;
 use crate::apiserver::{ActiveThrottle, Alarm, Apiserver, Context, Part};
+use crate::client::ClientId;
 use crate::config::Config;
 use crate::etcd::{Change, Etcd};
 use crate::fault::{Fault, Target};
@@ -48,6 +52,7 @@ pub struct World {
     /// Watches whose next frame is to be torn, and how their connection is cut then.
     torn: BTreeMap<RequestId, Cut>,
     deliveries: VecDeque<Delivery>,
+    clients: Clients,
 }
 
 /// Why [`World::run_until`] returned.
@@ -66,6 +71,7 @@ enum Event {
     FromEtcd(Arc<Change>),
     Alarm(Alarm),
     Task(Task),
+    Wake(ClientId),
 }
 
 impl World {
@@ -88,6 +94,7 @@ impl World {
             faults: BTreeSet::new(),
             torn: BTreeMap::new(),
             deliveries: VecDeque::new(),
+            clients: Clients::default(),
             config,
         };
         let resources: Vec<_> = world.kinds.all().map(|(id, _)| id).collect();
@@ -300,6 +307,7 @@ impl World {
                 self.with_apiserver(|apiserver, ctx| apiserver.alarm(alarm, ctx))
             }
             Event::Task(task) => self.with_workload(|workload, ctx| workload.work(task, ctx)),
+            Event::Wake(client) => self.wake_client(client),
         }
     }
 
@@ -360,11 +368,14 @@ impl World {
             Arrival::Closed(_) | Arrival::Refused => self.forget(connection),
             _ => {}
         }
-        self.deliveries.push_back(Delivery {
-            at: self.now,
-            connection,
-            arrival,
-        });
+        match self.clients.owner(connection) {
+            Some(client) => self.reach_client(client, connection, &arrival),
+            None => self.deliveries.push_back(Delivery {
+                at: self.now,
+                connection,
+                arrival,
+            }),
+        }
         if let Some(request) = freed {
             self.pump(request);
         }

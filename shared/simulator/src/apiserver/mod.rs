@@ -46,6 +46,7 @@ use options::Query;
 use read::Waiting;
 pub(crate) use reply::{Part, Reply};
 use route::{Route, Target};
+pub(crate) use selector::Selector;
 use status::ApiError;
 
 /// What the parts of the world the apiserver talks to look like from it.

@@ -1,0 +1,204 @@
+//! What a client believes to be in the cluster, and how that differs from the truth.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::Scope;
+use crate::object::Object;
+
+/// How many objects a reported belief names; more are counted.
+pub(crate) const NAMED_MOST: usize = 64;
+
+/// An object's namespace and name.
+pub type Key = (String, String);
+
+/// One version of an object, as a client holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+}
+
+/// What a client holds of one resource.
+///
+/// Bounded by what the cluster told it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Belief {
+    /// What it looks at.
+    pub scope: Scope,
+    /// What it holds, by namespace and name.
+    pub objects: BTreeMap<Key, Held>,
+    /// The resourceVersion up to which it believes to know everything; empty if it keeps none.
+    pub resource_version: String,
+    /// Rises with every change.
+    edits: u64,
+}
+
+impl Belief {
+    /// An empty belief.
+    pub(crate) fn new(scope: Scope) -> Belief {
+        Belief {
+            scope,
+            objects: BTreeMap::new(),
+            resource_version: String::new(),
+            edits: 0,
+        }
+    }
+
+    /// How often it changed.
+    pub(crate) fn edits(&self) -> u64 {
+        self.edits
+    }
+
+    pub(crate) fn hold(&mut self, key: Key, held: Held) {
+        self.objects.insert(key, held);
+        self.edits += 1;
+    }
+
+    pub(crate) fn drop(&mut self, key: &Key) -> Option<Held> {
+        let dropped = self.objects.remove(key);
+        self.edits += u64::from(dropped.is_some());
+        dropped
+    }
+
+    pub(crate) fn replace(&mut self, objects: BTreeMap<Key, Held>) {
+        self.objects = objects;
+        self.edits += 1;
+    }
+
+    pub(crate) fn know_until(&mut self, resource_version: &str) {
+        if self.resource_version != resource_version {
+            resource_version.clone_into(&mut self.resource_version);
+            self.edits += 1;
+        }
+    }
+
+    /// As records carry it: `{"resource":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`, with
+    /// the first [`NAMED_MOST`] objects named.
+    pub(crate) fn to_json(&self) -> Value {
+        let held = self.objects.iter().take(NAMED_MOST);
+        let held: Map<String, Value> = held
+            .map(|((namespace, name), held)| {
+                let key = if namespace.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{namespace}/{name}")
+                };
+                (
+                    key,
+                    json!(format!("{}@{}", held.uid, held.resource_version)),
+                )
+            })
+            .collect();
+        let mut belief = json!({"resource": self.scope.qualified()});
+        if !self.resource_version.is_empty() {
+            belief["resourceVersion"] = json!(self.resource_version);
+        }
+        belief["objects"] = json!(self.objects.len());
+        belief["held"] = Value::Object(held);
+        belief
+    }
+
+    /// Compares it with what is really there.
+    pub(crate) fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
+        let mut comparison = Comparison::default();
+        let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();
+        for object in truth {
+            comparison.truth += 1;
+            let key = (object.namespace().to_owned(), object.name().to_owned());
+            match unseen.get(&key) {
+                Some(held) if held.uid == object.uid() => {
+                    if held.resource_version.parse() != Ok(object.revision()) {
+                        comparison.stale.push(key.clone());
+                    }
+                    unseen.remove(&key);
+                }
+                // Another object of that name: what is held is a ghost, and what is there is missing (4.2).
+                _ => comparison.missing.push(key),
+            }
+        }
+        comparison.ghosts = unseen.into_keys().cloned().collect();
+        comparison.held = self.objects.len();
+        comparison
+    }
+}
+
+/// How what a client holds differs from what is in the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// How many objects the client holds.
+    pub held: usize,
+    /// How many there are.
+    pub truth: usize,
+    /// Held, and not there (any more).
+    pub ghosts: Vec<Key>,
+    /// There, and not held.
+    pub missing: Vec<Key>,
+    /// Held at another resourceVersion.
+    pub stale: Vec<Key>,
+}
+
+impl Comparison {
+    /// Whether there is no difference.
+    pub fn agrees(&self) -> bool {
+        self.ghosts.is_empty() && self.missing.is_empty() && self.stale.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str, uid: &str, revision: u64) -> Object {
+        Object::new(json!({"metadata": {
+            "name": name, "namespace": "shop", "uid": uid, "resourceVersion": revision.to_string(),
+        }}))
+    }
+
+    fn key(name: &str) -> Key {
+        ("shop".to_owned(), name.to_owned())
+    }
+
+    fn belief(objects: &[(&str, &str, u64)]) -> Belief {
+        let mut belief = Belief::new(Scope::new("v1", "configmaps", "ConfigMap"));
+        for (name, uid, version) in objects {
+            let held = Held {
+                uid: (*uid).to_owned(),
+                resource_version: version.to_string(),
+            };
+            belief.hold(key(name), held);
+        }
+        belief
+    }
+
+    #[test]
+    fn a_comparison_tells_ghosts_missing_and_stale_objects_apart() {
+        let belief = belief(&[("a", "1", 5), ("b", "2", 6), ("c", "3", 7), ("d", "4", 8)]);
+        let truth = [
+            object("a", "1", 5),
+            object("b", "2", 9),
+            object("c", "33", 10),
+            object("e", "5", 11),
+        ];
+        let comparison = belief.compare(truth.iter());
+        assert_eq!(comparison.ghosts, [key("c"), key("d")]);
+        assert_eq!(comparison.missing, [key("c"), key("e")]);
+        assert_eq!(comparison.stale, [key("b")]);
+        assert_eq!((comparison.held, comparison.truth), (4, 4));
+        assert!(!comparison.agrees());
+        assert!(belief.compare(std::iter::empty()).missing.is_empty());
+    }
+
+    #[test]
+    fn a_reported_belief_names_so_many_objects_and_counts_all() {
+        let names: Vec<String> = (0..100).map(|n| format!("map-{n:03}")).collect();
+        let objects: Vec<(&str, &str, u64)> = names.iter().map(|n| (n.as_str(), "u", 1)).collect();
+        let json = belief(&objects).to_json();
+        assert_eq!(json["objects"], 100);
+        assert_eq!(json["held"].as_object().unwrap().len(), NAMED_MOST);
+        assert_eq!(json["held"]["shop/map-000"], "u@1");
+    }
+}

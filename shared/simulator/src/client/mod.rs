@@ -1,0 +1,131 @@
+//! Client programs: small by-value state machines that run inside a world and reach it as any client does.
+//!
+//! ```text
+//!  world ── Start, Arrival, Wake ──► Machine ── connect, send, cancel, close ──► network
+//!                                       └─ wake_at, phase, counts, beliefs ──► client records
+//! ```
+//!
+//! A machine has no clock and no opinion of the cluster: it parses the bytes of its responses itself, holds what it
+//! believes, and says when it wants to be woken. What it does wrong it does wrong on purpose, as the program it is
+//! named after does.
+
+#![allow(dead_code, reason = "the programs that need the rest are being added")]
+
+pub(crate) mod belief;
+mod poller;
+pub(crate) mod record;
+mod scope;
+mod transport;
+mod wire;
+
+use std::fmt;
+
+pub use belief::{Belief, Comparison, Held, Key};
+pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
+pub use scope::Scope;
+
+use crate::message::{Arrival, ConnectionId, Request, RequestId};
+use crate::random::Random;
+use crate::time::Time;
+
+/// A client of a world; never reused in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u64);
+
+/// What a client runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Lists again and again and never watches (case 4: watch versus poll).
+    Poller {
+        /// From one answer to the next request.
+        every: std::time::Duration,
+    },
+}
+
+impl Program {
+    /// The name it is known by in records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Program::Poller { .. } => "poller",
+        }
+    }
+
+    /// Its version, where it has several.
+    pub fn version(&self) -> Option<&'static str> {
+        match self {
+            Program::Poller { .. } => None,
+        }
+    }
+
+    pub(crate) fn build(&self, scope: &Scope) -> Box<dyn Machine> {
+        match self {
+            Program::Poller { every } => Box::new(poller::Poller::new(scope.clone(), *every)),
+        }
+    }
+}
+
+/// Something that happens to a machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input<'a> {
+    /// It was started.
+    Start,
+    /// Something came over one of its connections.
+    Arrival(ConnectionId, &'a Arrival),
+    /// The moment it asked for with [`Machine::wake_at`] is here.
+    Wake,
+}
+
+/// What a machine may do besides changing itself.
+pub(crate) trait Port {
+    fn connect(&mut self) -> ConnectionId;
+    fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId;
+    fn cancel(&mut self, request: RequestId);
+    fn close(&mut self, connection: ConnectionId);
+}
+
+/// The world as a machine sees it in one step.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Time,
+    /// The client's own chance, so that what one client draws does not change what another gets.
+    pub(crate) random: &'a mut Random,
+    /// What the client calls itself; faults find its connections by it.
+    pub(crate) user_agent: &'a str,
+    pub(crate) port: &'a mut dyn Port,
+}
+
+/// A client program.
+pub(crate) trait Machine: fmt::Debug + Send {
+    /// Something happens.
+    fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>);
+
+    /// When it wants to be woken next. It is asked after every step; a wake may also come early.
+    fn wake_at(&self) -> Option<Time>;
+
+    /// What it is doing.
+    fn phase(&self) -> ClientPhase;
+
+    /// Turns of its loop until now. A loop that never waits counts by a stated rate, not by work done here.
+    fn iterations(&self, now: Time) -> u64;
+
+    /// Events its handler took until now.
+    fn handled(&self, now: Time) -> u64 {
+        let _ = now;
+        0
+    }
+
+    /// Whether it is in a loop that never waits, so that its counts grow without anything happening.
+    fn is_spinning(&self) -> bool {
+        false
+    }
+
+    /// What it believes, a belief for each resource it looks at.
+    fn beliefs(&self) -> Vec<&Belief>;
+}
+
+/// The earlier of two moments that may not come.
+pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,131 @@
+//! A client that lists again and again and never watches: always a whole state, always late, and paid for each time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::transport::{Got, Transport};
+use super::wire::List;
+use super::{Belief, ClientPhase, Context, Input, Machine, Scope};
+use crate::message::RequestId;
+use crate::time::Time;
+
+/// The poller.
+#[derive(Debug)]
+pub(super) struct Poller {
+    every: Duration,
+    transport: Transport,
+    belief: Belief,
+    asked: Option<RequestId>,
+    status: u16,
+    body: Vec<u8>,
+    wake_at: Option<Time>,
+    polls: u64,
+    handled: u64,
+}
+
+impl Poller {
+    pub(super) fn new(scope: Scope, every: Duration) -> Poller {
+        Poller {
+            every,
+            transport: Transport::default(),
+            belief: Belief::new(scope),
+            asked: None,
+            status: 0,
+            body: Vec::new(),
+            wake_at: None,
+            polls: 0,
+            handled: 0,
+        }
+    }
+
+    fn poll(&mut self, ctx: &mut Context<'_>) {
+        self.wake_at = None;
+        self.polls += 1;
+        self.status = 0;
+        self.body.clear();
+        let request = self.belief.scope.get(&[]);
+        self.asked = Some(self.transport.send(request, ctx));
+    }
+
+    fn take(&mut self, got: Got<'_>, now: Time) {
+        match got {
+            Got::Head { status, .. } => self.status = status,
+            Got::Body(bytes) => self.body.extend_from_slice(bytes),
+            Got::End => {
+                if self.status == 200
+                    && let Ok(list) = List::parse(&self.body)
+                {
+                    self.learn(list);
+                }
+                self.rest(now);
+            }
+            Got::Failed(_) => self.rest(now),
+        }
+    }
+
+    /// Each difference from the poll before is what its handler gets to see.
+    fn learn(&mut self, list: List) {
+        let items = list.items.unwrap_or_default();
+        let found: BTreeMap<_, _> = items.iter().map(|o| (o.key(), o.held())).collect();
+        let held = &self.belief.objects;
+        let new = found
+            .iter()
+            .filter(|(key, item)| held.get(*key) != Some(*item));
+        let gone = held.keys().filter(|key| !found.contains_key(*key));
+        let differences = new.count() + gone.count();
+        self.handled += u64::try_from(differences).unwrap_or(u64::MAX);
+        if differences > 0 {
+            self.belief.replace(found);
+        }
+        self.belief.know_until(&list.metadata.resource_version);
+    }
+
+    fn rest(&mut self, now: Time) {
+        self.asked = None;
+        self.wake_at = Some(now + self.every);
+    }
+}
+
+impl Machine for Poller {
+    fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
+        match input {
+            Input::Start => self.poll(ctx),
+            Input::Arrival(connection, arrival) => {
+                for (request, got) in self.transport.take(connection, arrival) {
+                    if self.asked == Some(request) {
+                        self.take(got, ctx.now);
+                    }
+                }
+            }
+            Input::Wake => {
+                if self.wake_at.is_some_and(|at| at <= ctx.now) {
+                    self.poll(ctx);
+                }
+            }
+        }
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        self.wake_at
+    }
+
+    fn phase(&self) -> ClientPhase {
+        if self.asked.is_some() {
+            ClientPhase::Listing
+        } else {
+            ClientPhase::Sleeping
+        }
+    }
+
+    fn iterations(&self, _now: Time) -> u64 {
+        self.polls
+    }
+
+    fn handled(&self, _now: Time) -> u64 {
+        self.handled
+    }
+
+    fn beliefs(&self) -> Vec<&Belief> {
+        vec![&self.belief]
+    }
+}

@@ -1,0 +1,182 @@
+//! What a client tells of itself: that it started, what it asks, what it does, counts and believes.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::time::Time;
+
+/// Bytes of texts that may wait to be taken.
+const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
+/// What a record costs besides its texts, about.
+const RECORD_BYTES: usize = 128;
+
+/// What a client is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClientPhase {
+    /// It waits for an answer to a request that is neither a list nor yet a stream.
+    Connecting,
+    /// It reads a list.
+    Listing,
+    /// It reads initial events, until their end is marked.
+    Syncing,
+    /// It reads a stream of changes.
+    Watching,
+    /// It waits before it tries again.
+    Backoff,
+    /// It sleeps because it was written so, not because something failed.
+    Sleeping,
+    /// It turns in a loop that never waits, reading a stream that is no more (F01, F02).
+    Spinning,
+    /// It returned and does nothing any more, though its process lives (F03, F48).
+    Returned,
+    /// It ended with a failure it reports.
+    Failed,
+    /// It ended as it was meant to.
+    Done,
+}
+
+impl ClientPhase {
+    /// All phases.
+    pub const ALL: &'static [ClientPhase] = &[
+        ClientPhase::Connecting,
+        ClientPhase::Listing,
+        ClientPhase::Syncing,
+        ClientPhase::Watching,
+        ClientPhase::Backoff,
+        ClientPhase::Sleeping,
+        ClientPhase::Spinning,
+        ClientPhase::Returned,
+        ClientPhase::Failed,
+        ClientPhase::Done,
+    ];
+
+    /// The word records use.
+    pub fn word(self) -> &'static str {
+        match self {
+            ClientPhase::Connecting => "connecting",
+            ClientPhase::Listing => "listing",
+            ClientPhase::Syncing => "syncing",
+            ClientPhase::Watching => "watching",
+            ClientPhase::Backoff => "backoff",
+            ClientPhase::Sleeping => "sleeping",
+            ClientPhase::Spinning => "spinning",
+            ClientPhase::Returned => "returned",
+            ClientPhase::Failed => "failed",
+            ClientPhase::Done => "done",
+        }
+    }
+}
+
+impl fmt::Display for ClientPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// Something a client tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientRecord {
+    /// When.
+    pub at: Time,
+    /// The client's name.
+    pub client: Arc<str>,
+    /// What.
+    pub event: ClientEvent,
+}
+
+/// The kinds of client record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// It started.
+    Started {
+        /// What it is.
+        program: &'static str,
+        /// Its version, where it has several.
+        version: Option<&'static str>,
+    },
+    /// It sent a request: `VERB PATH?QUERY`.
+    Request(String),
+    /// What it does, counts and believes.
+    Report(ClientReport),
+}
+
+/// What a client does, counts and believes.
+///
+/// A client reports when something of this changed: changes of phase at once, up to 4 reports in 100 ms; counts and
+/// beliefs every 100 ms; in a loop that never waits, every second. What changed in between is in the next report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientReport {
+    /// What it does.
+    pub phase: ClientPhase,
+    /// Turns of its loop.
+    pub iterations: u64,
+    /// Events its handler took.
+    pub handled: u64,
+    /// What it believes, as JSON: a list with an entry for each resource; absent if that is as last reported.
+    /// Objects beyond the 64th are counted, not named.
+    pub belief: Option<Arc<str>>,
+}
+
+/// Client records that wait for the driver.
+///
+/// Bounded: at 4 MiB the oldest are dropped and counted.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    waiting: VecDeque<ClientRecord>,
+    bytes: usize,
+    dropped: u64,
+}
+
+impl Records {
+    pub(crate) fn push(&mut self, record: ClientRecord) {
+        self.bytes += cost(&record);
+        self.waiting.push_back(record);
+        while self.bytes > WAITING_BYTES_MOST {
+            self.dropped += 1;
+            if self.pop().is_none() {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ClientRecord> {
+        let record = self.waiting.pop_front()?;
+        self.bytes -= cost(&record);
+        Some(record)
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+fn cost(record: &ClientRecord) -> usize {
+    let texts = match &record.event {
+        ClientEvent::Started { .. } => 0,
+        ClientEvent::Request(request) => request.len(),
+        ClientEvent::Report(report) => report.belief.as_ref().map_or(0, |belief| belief.len()),
+    };
+    RECORD_BYTES + texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_nobody_takes_are_dropped_oldest_first_and_counted() {
+        let mut records = Records::default();
+        let text = "x".repeat(1024 * 1024);
+        for second in 0..6 {
+            records.push(ClientRecord {
+                at: Time::from_secs(second),
+                client: "c".into(),
+                event: ClientEvent::Request(text.clone()),
+            });
+        }
+        assert_eq!(records.dropped(), 3);
+        let left: Vec<Time> = std::iter::from_fn(|| records.pop()).map(|r| r.at).collect();
+        assert_eq!(left, [3, 4, 5].map(Time::from_secs));
+    }
+}

@@ -1,0 +1,118 @@
+//! What a client looks at: a resource, a namespace, a selector.
+
+use crate::message::Request;
+
+/// A collection of the API, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// API group; empty for core.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Resource, plural.
+    pub resource: String,
+    /// Kind of its objects.
+    pub kind: String,
+    /// Namespace; empty for all of them.
+    pub namespace: String,
+    /// Label selector; empty for none.
+    pub label_selector: String,
+}
+
+impl Scope {
+    /// A resource of an API version, `v1` or `apps/v1`, in all namespaces.
+    pub fn new(api_version: &str, resource: &str, kind: &str) -> Scope {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Scope {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            resource: resource.to_owned(),
+            kind: kind.to_owned(),
+            namespace: String::new(),
+            label_selector: String::new(),
+        }
+    }
+
+    /// The same in one namespace.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: &str) -> Scope {
+        namespace.clone_into(&mut self.namespace);
+        self
+    }
+
+    /// The same under a label selector.
+    #[must_use]
+    pub fn with_labels(mut self, selector: &str) -> Scope {
+        selector.clone_into(&mut self.label_selector);
+        self
+    }
+
+    /// `pods`, `deployments.apps`.
+    pub fn qualified(&self) -> String {
+        if self.group.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}.{}", self.resource, self.group)
+        }
+    }
+
+    /// `v1`, `apps/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// A GET of the collection with these parameters and the selector, in the order of Go's `url.Values.Encode`.
+    /// Parameters with an empty value are left out.
+    pub(crate) fn get(&self, parameters: &[(&str, &str)]) -> Request {
+        let mut path = if self.group.is_empty() {
+            format!("/api/{}", self.version)
+        } else {
+            format!("/apis/{}/{}", self.group, self.version)
+        };
+        if !self.namespace.is_empty() {
+            path.push_str("/namespaces/");
+            path.push_str(&self.namespace);
+        }
+        path.push('/');
+        path.push_str(&self.resource);
+        let mut all = parameters.to_vec();
+        all.push(("labelSelector", &self.label_selector));
+        all.retain(|(_, value)| !value.is_empty());
+        all.sort_unstable();
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(all);
+        Request {
+            method: "GET".to_owned(),
+            path,
+            query: query.finish(),
+            ..Request::default()
+        }
+        .header("accept", "application/json")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_is_asked_for_as_go_asks() {
+        let shop = Scope::new("apps/v1", "deployments", "Deployment")
+            .in_namespace("shop")
+            .with_labels("app in (a,b)");
+        let request = shop.get(&[("watch", "true"), ("resourceVersion", "")]);
+        assert_eq!(
+            format!("{}?{}", request.path, request.query),
+            "/apis/apps/v1/namespaces/shop/deployments?labelSelector=app+in+%28a%2Cb%29&watch=true"
+        );
+        assert_eq!(shop.qualified(), "deployments.apps");
+        assert_eq!(
+            Scope::new("v1", "nodes", "Node").get(&[]).path,
+            "/api/v1/nodes"
+        );
+    }
+}

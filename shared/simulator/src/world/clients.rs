@@ -1,0 +1,308 @@
+//! The client programs of a world: hands them what comes over their connections, wakes them, keeps their reports.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Event, World};
+use crate::client::belief::Belief;
+use crate::client::record::Records;
+use crate::client::{
+    ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison, Context, Input,
+    Machine, Port, Program, Scope, earlier,
+};
+use crate::message::{Arrival, ConnectionId, Flow, Request, RequestId};
+use crate::object::Object;
+use crate::random::Random;
+use crate::time::Time;
+
+/// Reports come in windows of so long.
+const REPORT_EVERY: Duration = Duration::from_millis(100);
+/// Reports of one window: the first, and so many changes of phase.
+const REPORTS_MOST: u32 = 4;
+/// Between two reports of a client whose counts grow without anything happening.
+const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
+
+/// All clients of a world.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    clients: BTreeMap<ClientId, Client>,
+    owners: BTreeMap<ConnectionId, ClientId>,
+    records: Records,
+    last: u64,
+}
+
+impl Clients {
+    pub(super) fn owner(&self, connection: ConnectionId) -> Option<ClientId> {
+        self.owners.get(&connection).copied()
+    }
+}
+
+#[derive(Debug)]
+struct Client {
+    name: Arc<str>,
+    user_agent: String,
+    random: Random,
+    machine: Box<dyn Machine>,
+    /// When the queue will wake it; one entry each, and none after the moment it wants to be woken.
+    wakes: BTreeSet<Time>,
+    told: Told,
+}
+
+/// What was reported of a client.
+#[derive(Debug, Default)]
+struct Told {
+    /// When the window of the last report began, and how many reports were in it.
+    window: Option<(Time, u32)>,
+    phase: Option<ClientPhase>,
+    counts: (u64, u64),
+    edits: Option<u64>,
+    /// When the next report is due.
+    due: Option<Time>,
+}
+
+impl Client {
+    fn edits(&self) -> u64 {
+        self.machine.beliefs().iter().map(|b| b.edits()).sum()
+    }
+
+    fn counts(&self, now: Time) -> (u64, u64) {
+        (self.machine.iterations(now), self.machine.handled(now))
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        earlier(self.machine.wake_at(), self.told.due)
+    }
+
+    /// What is new since the last report, or when to look again.
+    fn report(&mut self, now: Time) -> Option<ClientReport> {
+        let (phase, counts, edits) = (self.machine.phase(), self.counts(now), self.edits());
+        let told = &self.told;
+        let is_new =
+            told.phase != Some(phase) || told.counts != counts || told.edits != Some(edits);
+        if !is_new && !self.machine.is_spinning() {
+            self.told.due = None;
+            return None;
+        }
+        let phase_is_new = told.phase != Some(phase);
+        let every = if self.machine.is_spinning() && !phase_is_new {
+            SPINNING_REPORT_EVERY
+        } else {
+            REPORT_EVERY
+        };
+        let window = match told.window {
+            Some((began, reports)) if began + every > now => {
+                if !phase_is_new || reports >= REPORTS_MOST {
+                    self.told.due = Some(began + every);
+                    return None;
+                }
+                (began, reports + 1)
+            }
+            _ => (now, 1),
+        };
+        let belief = (told.edits != Some(edits)).then(|| {
+            let beliefs = self.machine.beliefs().into_iter().map(Belief::to_json);
+            Arc::from(Value::Array(beliefs.collect()).to_string())
+        });
+        self.told = Told {
+            window: Some(window),
+            phase: Some(phase),
+            counts,
+            edits: Some(edits),
+            due: self
+                .machine
+                .is_spinning()
+                .then(|| now + SPINNING_REPORT_EVERY),
+        };
+        Some(ClientReport {
+            phase,
+            iterations: counts.0,
+            handled: counts.1,
+            belief,
+        })
+    }
+}
+
+/// A world as one of its clients reaches it.
+struct Reach<'a> {
+    world: &'a mut World,
+    client: ClientId,
+    name: &'a Arc<str>,
+}
+
+impl Port for Reach<'_> {
+    fn connect(&mut self) -> ConnectionId {
+        let connection = self.world.connect(Flow::Immediate);
+        self.world.clients.owners.insert(connection, self.client);
+        connection
+    }
+
+    fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+        let mut line = format!("{} {}", request.method, request.path);
+        if !request.query.is_empty() {
+            line.push('?');
+            line.push_str(&request.query);
+        }
+        self.world.clients.records.push(ClientRecord {
+            at: self.world.now,
+            client: Arc::clone(self.name),
+            event: ClientEvent::Request(line),
+        });
+        self.world.send(connection, request)
+    }
+
+    fn cancel(&mut self, request: RequestId) {
+        self.world.cancel(request);
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        self.world.clients.owners.remove(&connection);
+        self.world.close(connection);
+    }
+}
+
+/// Client programs.
+impl World {
+    /// Starts a client program at once. Its User-Agent begins with `name`, so faults can strike it alone.
+    pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
+        self.clients.last += 1;
+        let id = ClientId(self.clients.last);
+        let name: Arc<str> = name.into();
+        let mut user_agent = format!("{name} {}", program.name());
+        if let Some(version) = program.version() {
+            user_agent.push('/');
+            user_agent.push_str(version);
+        }
+        let client = Client {
+            name: Arc::clone(&name),
+            user_agent,
+            random: Random::new(self.random.between(0, u64::MAX)),
+            machine: program.build(scope),
+            wakes: BTreeSet::new(),
+            told: Told::default(),
+        };
+        self.clients.clients.insert(id, client);
+        self.clients.records.push(ClientRecord {
+            at: self.now,
+            client: name,
+            event: ClientEvent::Started {
+                program: program.name(),
+                version: program.version(),
+            },
+        });
+        self.step_client(id, Some(Input::Start));
+        id
+    }
+
+    /// Kills a client: its connections are closed, and it is never heard of again.
+    pub fn stop_client(&mut self, client: ClientId) {
+        let owned = self.clients.owners.iter().filter(|(_, c)| **c == client);
+        let connections: Vec<ConnectionId> = owned.map(|(connection, _)| *connection).collect();
+        for connection in connections {
+            self.clients.owners.remove(&connection);
+            self.close(connection);
+        }
+        self.clients.clients.remove(&client);
+    }
+
+    /// What a client does and counts now; `None` if it was stopped.
+    pub fn client_report(&self, client: ClientId) -> Option<ClientReport> {
+        let client = self.clients.clients.get(&client)?;
+        let (iterations, handled) = client.counts(self.now);
+        Some(ClientReport {
+            phase: client.machine.phase(),
+            iterations,
+            handled,
+            belief: None,
+        })
+    }
+
+    /// What a client believes now, for each resource it looks at.
+    pub fn client_beliefs(&self, client: ClientId) -> Vec<&Belief> {
+        let client = self.clients.clients.get(&client);
+        client.map_or_else(Vec::new, |client| client.machine.beliefs())
+    }
+
+    /// How what a client believes differs from the truth now, for each resource it looks at.
+    ///
+    /// What is on its way to the client differs too; only after quiet time is a difference a fault.
+    pub fn compare_client(&self, client: ClientId) -> Vec<Comparison> {
+        let beliefs = self.client_beliefs(client).into_iter();
+        beliefs
+            .map(|belief| {
+                let truth = self.truth().selected(&belief.scope);
+                belief.compare(truth.iter().map(|object| -> &Object { object }))
+            })
+            .collect()
+    }
+
+    /// Takes the next thing a client told. Not taking them costs 4 MiB; see [`World::dropped_client_records`].
+    pub fn next_client_record(&mut self) -> Option<ClientRecord> {
+        self.clients.records.pop()
+    }
+
+    /// How many client records were dropped because nobody took them.
+    pub fn dropped_client_records(&self) -> u64 {
+        self.clients.records.dropped()
+    }
+
+    /// Something came over a client's connection.
+    pub(super) fn reach_client(
+        &mut self,
+        id: ClientId,
+        connection: ConnectionId,
+        arrival: &Arrival,
+    ) {
+        if matches!(arrival, Arrival::Closed(_) | Arrival::Refused) {
+            self.clients.owners.remove(&connection);
+        }
+        self.step_client(id, Some(Input::Arrival(connection, arrival)));
+    }
+
+    /// A moment a client may have asked for is here.
+    pub(super) fn wake_client(&mut self, id: ClientId) {
+        let Some(client) = self.clients.clients.get_mut(&id) else {
+            return;
+        };
+        client.wakes.remove(&self.now);
+        let is_asked = client.machine.wake_at().is_some_and(|at| at <= self.now);
+        self.step_client(id, is_asked.then_some(Input::Wake));
+    }
+
+    fn step_client(&mut self, id: ClientId, input: Option<Input<'_>>) {
+        let Some(mut client) = self.clients.clients.remove(&id) else {
+            return;
+        };
+        if let Some(input) = input {
+            let now = self.now;
+            let mut ctx = Context {
+                now,
+                random: &mut client.random,
+                user_agent: &client.user_agent,
+                port: &mut Reach {
+                    world: self,
+                    client: id,
+                    name: &client.name,
+                },
+            };
+            client.machine.step(input, &mut ctx);
+        }
+        if let Some(report) = client.report(self.now) {
+            self.clients.records.push(ClientRecord {
+                at: self.now,
+                client: Arc::clone(&client.name),
+                event: ClientEvent::Report(report),
+            });
+        }
+        if let Some(at) = client.wake_at() {
+            let at = at.max(self.now);
+            if client.wakes.first().is_none_or(|first| *first > at) {
+                client.wakes.insert(at);
+                self.queue.schedule(at, Event::Wake(id));
+            }
+        }
+        self.clients.clients.insert(id, client);
+    }
+}
