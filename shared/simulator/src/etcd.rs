@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::kinds::ResourceId;
-use crate::object::{Object, frame, set};
+use crate::object::{Object, set};
 use crate::time::Time;
 
 /// What a write did to its key.
@@ -50,28 +49,6 @@ pub struct Change {
     pub object: Arc<Object>,
     /// The object before the write.
     pub previous: Option<Arc<Object>>,
-    /// MODIFIED and DELETED, each whole and metadata only; ADDED is the object's own.
-    frames: [OnceLock<Bytes>; 4],
-}
-
-impl Change {
-    /// The watch frame of this change as an event of type `kind`, whole or metadata only; encoded once.
-    pub(crate) fn frame(&self, kind: ChangeKind, metadata_only: bool) -> Bytes {
-        let slot = match kind {
-            ChangeKind::Added => return self.object.added_frame(metadata_only).clone(),
-            ChangeKind::Modified => usize::from(metadata_only),
-            ChangeKind::Deleted => 2 + usize::from(metadata_only),
-        };
-        let encoded = self.frames[slot].get_or_init(|| {
-            let object = if metadata_only {
-                self.object.metadata_json()
-            } else {
-                self.object.json()
-            };
-            frame(kind.as_str(), object)
-        });
-        encoded.clone()
-    }
 }
 
 /// Why a read of the past failed: the revision was compacted.
@@ -233,22 +210,22 @@ impl Etcd {
             &["metadata", "resourceVersion"],
             json!(revision.to_string()),
         );
-        let object = Arc::new(Object::new(value));
         let key: Arc<str> = match self.keys.get_key_value(key) {
             Some((key, _)) => Arc::clone(key),
             None => Arc::from(key),
         };
         let versions = self.keys.entry(Arc::clone(&key)).or_default();
         let previous = versions.last().and_then(|v| v.object.clone());
-        versions.push(Version {
-            revision,
-            object: (!gone).then(|| Arc::clone(&object)),
-        });
         let kind = match (&previous, gone) {
             (_, true) => ChangeKind::Deleted,
             (None, false) => ChangeKind::Added,
             (Some(_), false) => ChangeKind::Modified,
         };
+        let object = Arc::new(Object::new(value, kind));
+        versions.push(Version {
+            revision,
+            object: (!gone).then(|| Arc::clone(&object)),
+        });
         let change = Arc::new(Change {
             revision,
             at,
@@ -257,7 +234,6 @@ impl Etcd {
             kind,
             object: Arc::clone(&object),
             previous,
-            frames: Default::default(),
         });
         if let Some(journal) = &mut self.journal {
             journal.push(Arc::clone(&change));
@@ -348,20 +324,5 @@ mod tests {
         assert_eq!([0, 1, 3, 9].map(|s| etcd.revision_at(at(s))), [1, 2, 4, 5]);
         etcd.compact(5);
         assert_eq!(etcd.revision_at(at(9)), 5);
-    }
-
-    #[test]
-    fn a_frame_is_encoded_once_and_is_one_line() {
-        let etcd = store();
-        let change = etcd.changes_after(3).next().unwrap();
-        let once = change.frame(ChangeKind::Modified, false);
-        assert_eq!(
-            once.as_ptr(),
-            change.frame(ChangeKind::Modified, false).as_ptr()
-        );
-        assert_eq!(
-            std::str::from_utf8(&once).unwrap(),
-            "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"4\"}}}\n"
-        );
     }
 }

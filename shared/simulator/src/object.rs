@@ -1,38 +1,38 @@
 //! A stored version of an object, immutable, encoded once per representation and shared by all who send it.
+//!
+//! Only the encoding is kept, as a watch frame that holds the JSON on the same bytes; the JSON as a tree is read from it
+//! when somebody asks and kept then. So a version nobody looks into costs little more than its bytes.
 
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::etcd::ChangeKind;
+
 /// One version of one object.
 #[derive(Debug)]
 pub struct Object {
-    value: Value,
-    whole: Encoded,
-    metadata: Encoded,
-    item_json: OnceLock<Bytes>,
+    /// What the write that made this version did: most watches are told just that.
+    made_by: ChangeKind,
+    /// The frame of `made_by`, whole.
+    frame: Bytes,
+    /// Where the key `metadata` begins in the object's JSON.
+    metadata_at: usize,
+    name: Box<str>,
+    namespace: Box<str>,
+    uid: Box<str>,
+    revision: u64,
+    is_terminating: bool,
+    value: OnceLock<Box<Value>>,
+    others: OnceLock<Box<Others>>,
 }
 
-/// The encoding of one representation: the frame of its ADDED event, and the JSON inside of it, on the same bytes.
+/// The frames that only some watches need: told as another event, or metadata only.
 #[derive(Debug, Default)]
-struct Encoded {
-    added: OnceLock<Bytes>,
-    json: OnceLock<Bytes>,
-}
-
-impl Encoded {
-    fn added(&self, value: impl FnOnce() -> Bytes) -> &Bytes {
-        self.added.get_or_init(|| frame("ADDED", &value()))
-    }
-
-    fn json(&self, value: impl FnOnce() -> Bytes) -> &Bytes {
-        self.json.get_or_init(|| {
-            let added = self.added(value);
-            let start = frame_start("ADDED").len();
-            added.slice(start..added.len() - FRAME_END.len())
-        })
-    }
+struct Others {
+    whole: [OnceLock<Bytes>; 3],
+    metadata: [OnceLock<Bytes>; 3],
 }
 
 const FRAME_END: &str = "}\n";
@@ -47,79 +47,140 @@ pub(crate) fn frame(kind: &str, object: &[u8]) -> Bytes {
     Bytes::from([start.as_bytes(), object, FRAME_END.as_bytes()].concat())
 }
 
+/// The JSON in a frame, on the same bytes.
+fn json_of(frame: &Bytes, kind: ChangeKind) -> Bytes {
+    frame.slice(frame_start(kind.as_str()).len()..frame.len() - FRAME_END.len())
+}
+
 impl Object {
     /// Takes a whole object: `apiVersion`, `kind`, `metadata` and the rest.
-    pub(crate) fn new(value: Value) -> Object {
+    pub(crate) fn new(value: Value, made_by: ChangeKind) -> Object {
+        let value = in_order(value);
+        let owned = |path: &[&str]| text(&value, path).into();
+        let mut bytes = frame_start(made_by.as_str()).into_bytes();
+        let json_at = bytes.len();
+        let metadata_at = encode_into(&mut bytes, &value) - json_at;
+        bytes.extend_from_slice(FRAME_END.as_bytes());
         Object {
-            value: in_order(value),
-            whole: Encoded::default(),
-            metadata: Encoded::default(),
-            item_json: OnceLock::new(),
+            made_by,
+            frame: Bytes::from(bytes),
+            metadata_at,
+            name: owned(&["metadata", "name"]),
+            namespace: owned(&["metadata", "namespace"]),
+            uid: owned(&["metadata", "uid"]),
+            revision: text(&value, &["metadata", "resourceVersion"])
+                .parse()
+                .unwrap_or(0),
+            is_terminating: at(&value, &["metadata", "deletionTimestamp"]).is_some(),
+            value: OnceLock::new(),
+            others: OnceLock::new(),
         }
     }
 
-    /// The object as JSON.
+    /// The object as JSON; read once, then kept with it.
     pub fn value(&self) -> &Value {
-        &self.value
+        self.value.get_or_init(|| Box::new(self.decode()))
     }
 
-    /// The object encoded, once.
-    pub fn json(&self) -> &Bytes {
-        self.whole.json(|| encode(&self.value))
+    /// The object as JSON of one's own, to be changed.
+    pub(crate) fn decode(&self) -> Value {
+        match self.value.get() {
+            Some(value) => (**value).clone(),
+            None => serde_json::from_slice(&self.json())
+                .expect("what was encoded from JSON reads as JSON"),
+        }
+    }
+
+    /// The object encoded.
+    pub fn json(&self) -> Bytes {
+        json_of(&self.frame, self.made_by)
     }
 
     /// The object as a PartialObjectMetadata, encoded once.
-    pub fn metadata_json(&self) -> &Bytes {
-        self.metadata
-            .json(|| encode(&partial_metadata(&self.value)))
+    pub fn metadata_json(&self) -> Bytes {
+        json_of(&self.frame(ChangeKind::Added, true), ChangeKind::Added)
     }
 
-    /// The frame of an ADDED event of it, whole or metadata only; encoded once.
-    pub(crate) fn added_frame(&self, metadata_only: bool) -> &Bytes {
-        if metadata_only {
-            self.metadata
-                .added(|| encode(&partial_metadata(&self.value)))
-        } else {
-            self.whole.added(|| encode(&self.value))
+    /// The frame of an event of type `kind` with it, whole or metadata only; encoded once.
+    pub(crate) fn frame(&self, kind: ChangeKind, metadata_only: bool) -> Bytes {
+        if kind == self.made_by && !metadata_only {
+            return self.frame.clone();
         }
+        let others = self.others.get_or_init(Box::default);
+        let slot = match kind {
+            ChangeKind::Added => 0,
+            ChangeKind::Modified => 1,
+            ChangeKind::Deleted => 2,
+        };
+        let encoded = if metadata_only {
+            others.metadata[slot].get_or_init(|| {
+                let partial = encode(&partial_metadata(&self.decode()));
+                frame(kind.as_str(), &partial)
+            })
+        } else {
+            others.whole[slot].get_or_init(|| frame(kind.as_str(), &self.json()))
+        };
+        encoded.clone()
     }
 
-    /// The object as an item of a typed list, which has no `kind` and `apiVersion` of its own; encoded once.
-    pub(crate) fn item_json(&self) -> &Bytes {
-        self.item_json.get_or_init(|| {
-            let mut item = self.value.clone();
-            remove(&mut item, &["kind"]);
-            remove(&mut item, &["apiVersion"]);
-            encode(&item)
-        })
+    /// The object as an item of a typed list, which has no `kind` and `apiVersion` of its own: what follows its
+    /// opening brace.
+    pub(crate) fn item_json(&self) -> Bytes {
+        self.json().slice(self.metadata_at..)
     }
 
     /// `metadata.name`.
     pub fn name(&self) -> &str {
-        text(&self.value, &["metadata", "name"])
+        &self.name
     }
 
     /// `metadata.namespace`; empty if cluster-scoped.
     pub fn namespace(&self) -> &str {
-        text(&self.value, &["metadata", "namespace"])
+        &self.namespace
     }
 
     /// `metadata.uid`.
     pub fn uid(&self) -> &str {
-        text(&self.value, &["metadata", "uid"])
+        &self.uid
     }
 
     /// `metadata.resourceVersion`, a number as every revision of etcd is.
     pub fn revision(&self) -> u64 {
-        text(&self.value, &["metadata", "resourceVersion"])
-            .parse()
-            .unwrap_or(0)
+        self.revision
     }
 
     /// Whether deletion was asked for and finalizers or a grace period hold it.
     pub fn is_terminating(&self) -> bool {
-        at(&self.value, &["metadata", "deletionTimestamp"]).is_some()
+        self.is_terminating
     }
+}
+
+/// Appends a map's JSON, whose `metadata` comes after nothing but `kind` and `apiVersion`; where that key begins.
+fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
+    let Value::Object(parts) = value else {
+        let at = bytes.len();
+        bytes.extend_from_slice(value.to_string().as_bytes());
+        return at;
+    };
+    let mut metadata_at = None;
+    bytes.push(b'{');
+    for (i, (key, part)) in parts.iter().enumerate() {
+        if i > 0 {
+            bytes.push(b',');
+        }
+        if key == "metadata" {
+            metadata_at = Some(bytes.len());
+        }
+        write_json(bytes, key);
+        bytes.push(b':');
+        write_json(bytes, part);
+    }
+    bytes.push(b'}');
+    metadata_at.unwrap_or(bytes.len() - 1)
+}
+
+fn write_json(bytes: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+    serde_json::to_writer(bytes, value).expect("JSON with text keys is written to memory");
 }
 
 /// The value at a path of keys; `None` if it is absent or null.
@@ -231,24 +292,52 @@ mod tests {
 
     #[test]
     fn both_representations_carry_the_same_metadata() {
-        let object = Object::new(json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "12"},
-            "spec": {"nodeName": "node-1"},
-        }));
-        assert_eq!(object.revision(), 12);
-        let partial: Value = serde_json::from_slice(object.metadata_json()).unwrap();
+        let object = Object::new(
+            json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "12"},
+                "spec": {"nodeName": "node-1"},
+            }),
+            ChangeKind::Modified,
+        );
+        assert_eq!(
+            (object.revision(), object.name(), object.namespace()),
+            (12, "web", "shop")
+        );
+        let partial: Value = serde_json::from_slice(&object.metadata_json()).unwrap();
         assert_eq!(partial["kind"], "PartialObjectMetadata");
         assert_eq!(partial["metadata"], object.value()["metadata"]);
         assert_eq!(partial.get("spec"), None);
-        let frame = object.added_frame(false);
-        let json_at = frame_start("ADDED").len();
-        assert_eq!(
-            object.json().as_ptr(),
-            frame[json_at..].as_ptr(),
+        let frame = object.frame(ChangeKind::Modified, false);
+        assert!(
+            frame.as_ptr_range().contains(&object.json().as_ptr()),
             "on the same bytes"
         );
-        assert_eq!(frame[..], super::frame("ADDED", object.json())[..]);
+        for kind in [ChangeKind::Added, ChangeKind::Modified, ChangeKind::Deleted] {
+            let whole = object.frame(kind, false);
+            assert_eq!(whole, super::frame(kind.as_str(), &object.json()));
+            assert_eq!(
+                whole.as_ptr(),
+                object.frame(kind, false).as_ptr(),
+                "encoded once"
+            );
+        }
+    }
+
+    #[test]
+    fn an_item_of_a_list_begins_with_its_metadata() {
+        let object = Object::new(
+            json!({"metadata": {"name": "a\"b"}, "kind": "Pod", "spec": {}, "apiVersion": "v1"}),
+            ChangeKind::Added,
+        );
+        assert_eq!(
+            object.json(),
+            r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a\"b"},"spec":{}}"#
+        );
+        assert_eq!(
+            object.item_json(),
+            r#""metadata":{"name":"a\"b"},"spec":{}}"#
+        );
     }
 
     #[test]

@@ -511,8 +511,8 @@ fn object_body(
     ctx: &Context<'_>,
 ) -> Bytes {
     match form {
-        Representation::Whole => object.json().clone(),
-        Representation::Metadata => object.metadata_json().clone(),
+        Representation::Whole => object.json(),
+        Representation::Metadata => object.metadata_json(),
         Representation::Table(include) => {
             let kind = ctx.kinds.get(target.resource);
             let row = std::slice::from_ref(object);

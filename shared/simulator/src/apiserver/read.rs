@@ -392,7 +392,7 @@ impl ListRead {
                 vec![encode(&table)]
             }
             Representation::Metadata => {
-                let items = page.objects.iter().map(|o| o.metadata_json());
+                let items = page.objects.iter().map(|o| ("", o.metadata_json()));
                 list_chunks(
                     "PartialObjectMetadataList",
                     "meta.k8s.io/v1",
@@ -404,13 +404,13 @@ impl ListRead {
                 let list_kind = format!("{}List", kind.kind);
                 let item = |o: &Arc<Object>| {
                     if custom {
-                        o.json().clone()
+                        ("", o.json())
                     } else {
-                        o.item_json().clone()
+                        ("{", o.item_json())
                     }
                 };
-                let items: Vec<Bytes> = page.objects.iter().map(item).collect();
-                list_chunks(&list_kind, &kind.api_version(), &metadata, items.iter())
+                let items = page.objects.iter().map(item);
+                list_chunks(&list_kind, &kind.api_version(), &metadata, items)
             }
         };
         Answer {
@@ -421,12 +421,12 @@ impl ListRead {
     }
 }
 
-/// `{"kind":…,"apiVersion":…,"metadata":…,"items":[…]}` in chunks.
-fn list_chunks<'a>(
+/// `{"kind":…,"apiVersion":…,"metadata":…,"items":[…]}` in chunks; each item in two parts.
+fn list_chunks(
     kind: &str,
     api_version: &str,
     metadata: &Value,
-    items: impl Iterator<Item = &'a Bytes>,
+    items: impl Iterator<Item = (&'static str, Bytes)>,
 ) -> Vec<Bytes> {
     let mut chunks = Vec::new();
     let mut chunk = format!(
@@ -435,11 +435,12 @@ fn list_chunks<'a>(
         json!(api_version)
     )
     .into_bytes();
-    for (i, item) in items.enumerate() {
+    for (i, (opening, item)) in items.enumerate() {
         if i > 0 {
             chunk.push(b',');
         }
-        chunk.extend_from_slice(item);
+        chunk.extend_from_slice(opening.as_bytes());
+        chunk.extend_from_slice(&item);
         if chunk.len() >= CHUNK_BYTES {
             chunks.push(Bytes::from(std::mem::take(&mut chunk)));
         }

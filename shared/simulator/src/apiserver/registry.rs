@@ -146,11 +146,24 @@ impl Registry<'_> {
     pub(crate) fn update(
         &mut self,
         place: Place<'_>,
+        body: Value,
+        manager: &Manager,
+    ) -> Result<Arc<Object>, ApiError> {
+        let old = Arc::clone(self.get(place)?);
+        let before = old.decode();
+        self.update_from(place, &old, &before, body, manager)
+    }
+
+    /// The same of an object that is read already.
+    fn update_from(
+        &mut self,
+        place: Place<'_>,
+        old: &Arc<Object>,
+        before: &Value,
         mut body: Value,
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let kind = self.kinds.get(place.resource);
-        let old = Arc::clone(self.get(place)?);
         check_type(&mut body, kind)?;
         match text(&body, &["metadata", "name"]) {
             name if name == place.name => {}
@@ -172,7 +185,7 @@ impl Registry<'_> {
             };
             return Err(invalid(&kind.group, &kind.plural, place.name, &[error]));
         }
-        if !unconditional && version != text(old.value(), &["metadata", "resourceVersion"]) {
+        if !unconditional && version != text(before, &["metadata", "resourceVersion"]) {
             return Err(conflict(
                 &kind.group,
                 &kind.plural,
@@ -183,9 +196,9 @@ impl Registry<'_> {
         match text(&body, &["metadata", "uid"]) {
             "" => {}
             uid if uid == old.uid() => {}
-            uid => return Err(self.uid_conflict(kind, &old, uid)),
+            uid => return Err(self.uid_conflict(kind, old, uid)),
         }
-        self.replace(place, &old, body, manager)
+        self.replace(place, old, before, body, manager)
     }
 
     pub(crate) fn patch(
@@ -195,8 +208,9 @@ impl Registry<'_> {
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
-        let patched = patch.apply(old.value())?;
-        self.update(place, patched, manager)
+        let before = old.decode();
+        let patched = patch.apply(&before)?;
+        self.update_from(place, &old, &before, patched, manager)
     }
 
     /// Changes an object in place, as a controller does that has it fresh.
@@ -207,15 +221,16 @@ impl Registry<'_> {
         change: impl FnOnce(&mut Value),
     ) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
-        let mut new = old.value().clone();
+        let before = old.decode();
+        let mut new = before.clone();
         change(&mut new);
-        self.replace(place, &old, new, manager)
+        self.replace(place, &old, &before, new, manager)
     }
 
     /// Sets `spec.nodeName` and the condition that says so, as the binding subresource does; no manager is noted.
     pub(crate) fn bind(&mut self, place: Place<'_>, node: &str) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
-        let mut new = old.value().clone();
+        let mut new = old.decode();
         set(&mut new, &["spec", "nodeName"], json!(node));
         let condition = json!([{
             "type": "PodScheduled",
@@ -234,7 +249,7 @@ impl Registry<'_> {
     /// Removes a namespace whose content is gone, as its finalize subresource does.
     pub(crate) fn finalize_namespace(&mut self, place: Place<'_>) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
-        let mut last = old.value().clone();
+        let mut last = old.decode();
         set(&mut last, &["spec", "finalizers"], json!([]));
         let key = self
             .kinds
@@ -255,7 +270,8 @@ impl Registry<'_> {
         {
             return Err(self.uid_conflict(kind, &old, uid));
         }
-        let version = text(old.value(), &["metadata", "resourceVersion"]);
+        let before = old.decode();
+        let version = text(&before, &["metadata", "resourceVersion"]);
         if let Some(wanted) = &options.resource_version
             && wanted != version
         {
@@ -264,8 +280,8 @@ impl Registry<'_> {
             );
             return Err(conflict(&kind.group, &kind.plural, place.name, &why));
         }
-        let mut new = old.value().clone();
-        let grace = self.grace_secs(kind, old.value(), options);
+        let mut new = before.clone();
+        let grace = self.grace_secs(kind, &before, options);
         match options.propagation.as_str() {
             "Orphan" => self.add_finalizer(&mut new, "orphan"),
             "Foreground" => self.add_finalizer(&mut new, "foregroundDeletion"),
@@ -303,7 +319,7 @@ impl Registry<'_> {
                 set(&mut new, &["status", "phase"], json!("Terminating"));
             }
         }
-        if &new == old.value() {
+        if new == before {
             return Ok(Deleted::Terminating(old));
         }
         Ok(Deleted::Terminating(self.etcd.put(
@@ -319,11 +335,11 @@ impl Registry<'_> {
         &mut self,
         place: Place<'_>,
         old: &Arc<Object>,
+        before: &Value,
         mut new: Value,
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let kind = self.kinds.get(place.resource);
-        let before = old.value();
         let mut new = if manager.subresource == "status" {
             with_status(before.clone(), remove(&mut new, &["status"]))
         } else if kind.has_status {

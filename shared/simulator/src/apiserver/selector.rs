@@ -274,10 +274,11 @@ mod tests {
     }
 
     fn pod() -> Object {
-        Object::new(json!({
+        let value = json!({
             "metadata": {"name": "web-1", "namespace": "shop", "labels": {"app": "web", "size": "7"}},
             "spec": {"nodeName": "node-2"}, "status": {"phase": "Running"},
-        }))
+        });
+        Object::new(value, crate::etcd::ChangeKind::Added)
     }
 
     fn matches(labels: &str, fields: &str) -> bool {

@@ -470,7 +470,7 @@ mod tests {
     fn row(kind: &str, value: Value) -> String {
         let kinds = Kinds::built_in();
         let kind = kinds.get(kinds.named(kind).unwrap());
-        let objects = [Arc::new(Object::new(value))];
+        let objects = [Arc::new(Object::new(value, crate::etcd::ChangeKind::Added))];
         let shown = watch_event(
             &objects,
             kind,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::json;
 
-use super::negotiate::Representation;
+use super::negotiate::{IncludeObject, Representation};
 use super::selector::Selector;
 use super::table;
 use crate::etcd::{Change, ChangeKind};
 use crate::kinds::{ResourceId, ResourceType};
-use crate::object::{Object, encode, frame, set};
+use crate::object::{Object, encode, frame, partial_metadata, set};
 use crate::time::{Time, Wall};
 
 /// A watch.
@@ -74,11 +74,7 @@ impl Watcher {
         wall: Wall,
         now: Time,
     ) -> Bytes {
-        match self.representation {
-            Representation::Whole => object.added_frame(false).clone(),
-            Representation::Metadata => object.added_frame(true).clone(),
-            Representation::Table(_) => self.encode("ADDED", object, kind, wall, now),
-        }
+        self.encode(ChangeKind::Added, object, kind, wall, now)
     }
 
     /// The frame a change becomes for this watch, if it becomes one (1.9 rule 7).
@@ -106,22 +102,19 @@ impl Watcher {
         };
         self.sent_revision = change.revision;
         let left_the_selection = told == ChangeKind::Deleted && !gone;
-        match (self.representation, &change.previous) {
-            (_, Some(previous)) if left_the_selection => {
+        match &change.previous {
+            Some(previous) if left_the_selection => {
                 // The object is still there: the watch gets its last matching state at the event's revision.
-                let mut last = previous.value().clone();
+                let mut last = previous.decode();
                 set(
                     &mut last,
                     &["metadata", "resourceVersion"],
                     json!(change.revision.to_string()),
                 );
-                Some(self.encode(told.as_str(), &Arc::new(Object::new(last)), kind, wall, now))
+                let last = Object::new(last, told);
+                Some(self.encode(told, &Arc::new(last), kind, wall, now))
             }
-            (Representation::Whole, _) => Some(change.frame(told, false)),
-            (Representation::Metadata, _) => Some(change.frame(told, true)),
-            (Representation::Table(_), _) => {
-                Some(self.encode(told.as_str(), &change.object, kind, wall, now))
-            }
+            _ => Some(self.encode(told, &change.object, kind, wall, now)),
         }
     }
 
@@ -147,27 +140,52 @@ impl Watcher {
         if ends_initial {
             value["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        Some(self.encode("BOOKMARK", &Arc::new(Object::new(value)), kind, wall, now))
+        Some(match self.representation {
+            Representation::Whole => frame("BOOKMARK", &encode(&value)),
+            Representation::Metadata => frame("BOOKMARK", &encode(&partial_metadata(&value))),
+            Representation::Table(include) => {
+                let object = Arc::new(Object::new(value, ChangeKind::Modified));
+                frame("BOOKMARK", &self.table(include, &object, kind, wall, now))
+            }
+        })
     }
 
     fn encode(
         &mut self,
-        told: &str,
+        told: ChangeKind,
         object: &Arc<Object>,
         kind: &ResourceType,
         wall: Wall,
         now: Time,
     ) -> Bytes {
         match self.representation {
-            Representation::Whole => frame(told, object.json()),
-            Representation::Metadata => frame(told, object.metadata_json()),
+            Representation::Whole => object.frame(told, false),
+            Representation::Metadata => object.frame(told, true),
             Representation::Table(include) => {
-                let with_columns = !self.columns_sent;
-                self.columns_sent = true;
-                let row = std::slice::from_ref(object);
-                let table = table::watch_event(row, kind, include, with_columns, wall, now);
-                frame(told, &encode(&table))
+                frame(told.as_str(), &self.table(include, object, kind, wall, now))
             }
         }
+    }
+
+    /// A Table with one row; only a watch's first has columns.
+    fn table(
+        &mut self,
+        include: IncludeObject,
+        object: &Arc<Object>,
+        kind: &ResourceType,
+        wall: Wall,
+        now: Time,
+    ) -> Bytes {
+        let with_columns = !self.columns_sent;
+        self.columns_sent = true;
+        let row = std::slice::from_ref(object);
+        encode(&table::watch_event(
+            row,
+            kind,
+            include,
+            with_columns,
+            wall,
+            now,
+        ))
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn reconcile(
         return Emptied::Done;
     }
     ctx.definitions
-        .push(Definition::Established(definition.value().clone()));
+        .push(Definition::Established(definition.decode()));
     let names = definition.value()["spec"]["names"].clone();
     let kind = text(&names, &["kind"]).to_owned();
     ctx.modify(RESOURCE, name, &manager, |value| {
