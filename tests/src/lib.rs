@@ -4,6 +4,7 @@
 //! * [`KubeCluster`]: etcd and kube-apiserver on loopback, with users, rights and etcd's own history as truth.
 //! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
+//! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
 //! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
 //!
@@ -12,17 +13,22 @@
 
 mod browser;
 mod eventually;
+mod feeder;
 pub mod kube;
 mod lifeline;
 mod ports;
 mod process;
+mod served;
 mod skip;
+pub mod stage;
 mod watchscope;
 
 pub use browser::{Browser, BrowserTools};
 pub use eventually::{eventually, patient};
+pub use feeder::Feeder;
 pub use kube::{ClusterOptions, KubeCluster, KubeTools};
 pub use ports::free_port;
 pub use process::{Finished, Process, finish};
+pub use served::{Records, Served};
 pub use skip::{Missing, said_to_skip};
 pub use watchscope::{Launch, Link, Watchscope, WatchscopeBinary};

@@ -15,12 +15,11 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
 use watchscope_tests::{
-    KubeCluster, KubeTools, WatchscopeBinary, eventually, free_port, or_skip, patient,
+    KubeCluster, KubeTools, Served, WatchscopeBinary, eventually, free_port, or_skip, patient,
 };
 
 use crate::http;
 use crate::kubeconfig;
-use crate::served::Served;
 
 const LONG: Duration = Duration::from_secs(60);
 

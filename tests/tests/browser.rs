@@ -7,13 +7,12 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use thirtyfour::{By, WebDriver};
 use watchscope_tests::{
-    Browser, BrowserTools, Link, Missing, WatchscopeBinary, eventually, free_port, or_skip,
+    Browser, BrowserTools, Link, Missing, Served, WatchscopeBinary, eventually, free_port, or_skip,
 };
 
 use crate::http;
 use crate::kubeconfig;
 use crate::relay::Relay;
-use crate::served::Served;
 use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(60);

@@ -14,10 +14,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use watchscope_model::wire::{
     ClientMessage, Command, Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
 };
-use watchscope_tests::{Finished, Link, WatchscopeBinary, eventually, free_port, or_skip};
+use watchscope_tests::{Finished, Link, Served, WatchscopeBinary, eventually, free_port, or_skip};
 
 use crate::http;
-use crate::served::Served;
 use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(30);

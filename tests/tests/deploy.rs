@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use reqwest::Method;
 use serde_json::{Value, json};
-use watchscope_tests::{KubeCluster, KubeTools, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{KubeCluster, KubeTools, Served, WatchscopeBinary, eventually, or_skip};
 
-use crate::served::Served;
 use crate::writer::Writer;
 
 const LONG: Duration = Duration::from_secs(60);

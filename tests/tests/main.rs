@@ -15,6 +15,5 @@ mod kubeconfig;
 mod real_cluster;
 mod records;
 mod relay;
-mod served;
 mod simulated;
 mod writer;

@@ -25,6 +25,8 @@ use crate::setup::{Installs, wasm};
 use crate::shell;
 
 const APP: &str = "watchscope-app";
+/// Set, the page keeps the names of its functions, for a profile; it is then far larger.
+const KEEP_NAMES: &str = "WATCHSCOPE_PAGE_NAMES";
 
 /// How the page is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,7 +91,7 @@ fn bind(module: &Path, profile: PageProfile) -> Result<BTreeMap<String, names::S
         .web(true)?
         .typescript(false)
         .debug(!release)
-        .remove_name_section(release)
+        .remove_name_section(release && std::env::var_os(KEEP_NAMES).is_none())
         .remove_producers_section(release)
         .generate_output()
         .with_context(|| format!("making the JavaScript for {}", module.display()))?;

@@ -3,11 +3,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
+use crate::{Launch, Link, Watchscope, patient};
 use anyhow::{Context as _, Result, ensure};
 use reqwest::{Client, Response};
 use serde_json::Value;
 use tempfile::TempDir;
-use watchscope_tests::{Launch, Link, Watchscope, patient};
 
 /// What scripts send as Bearer.
 const TOKEN: &str = "a-token-of-forty-characters-for-the-tests";
@@ -16,15 +16,19 @@ const TOKEN: &str = "a-token-of-forty-characters-for-the-tests";
 const NEXT: Duration = Duration::from_secs(60);
 
 /// A server that takes a bearer.
-pub(crate) struct Served {
-    pub(crate) watchscope: Watchscope,
-    pub(crate) link: Link,
+#[derive(Debug)]
+pub struct Served {
+    /// The process.
+    pub watchscope: Watchscope,
+    /// Where a person goes.
+    pub link: Link,
     client: Client,
     _folder: TempDir,
 }
 
 impl Served {
-    pub(crate) async fn start(launch: Launch) -> Result<Self> {
+    /// Starts it, and waits for its link.
+    pub async fn start(launch: Launch) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("token");
         std::fs::write(&path, TOKEN)?;
@@ -39,25 +43,27 @@ impl Served {
     }
 
     /// `Bearer …`, as a header has it.
-    pub(crate) fn bearer() -> String {
+    #[must_use]
+    pub fn bearer() -> String {
         format!("Bearer {TOKEN}")
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<Response> {
+    /// Asks for a path.
+    pub async fn get(&self, path: &str) -> Result<Response> {
         let url = format!("{}{path}", self.link.origin());
         let request = self.client.get(url).bearer_auth(TOKEN);
         Ok(request.send().await?)
     }
 
     /// The fold at the head, as text.
-    pub(crate) async fn state(&self) -> Result<String> {
+    pub async fn state(&self) -> Result<String> {
         let answer = self.get("/api/state").await?;
         ensure!(answer.status() == 200, "{}", answer.status());
         Ok(answer.text().await?)
     }
 
     /// The records from the first one kept, then live.
-    pub(crate) async fn records(&self) -> Result<Records> {
+    pub async fn records(&self) -> Result<Records> {
         let answer = self.get("/api/records").await?;
         ensure!(answer.status() == 200, "{}", answer.status());
         Ok(Records {
@@ -68,14 +74,15 @@ impl Served {
 }
 
 /// A stream of records.
-pub(crate) struct Records {
+#[derive(Debug)]
+pub struct Records {
     answer: Response,
     unread: Vec<u8>,
 }
 
 impl Records {
     /// The next line.
-    pub(crate) async fn next(&mut self) -> Result<Value> {
+    pub async fn next(&mut self) -> Result<Value> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
@@ -90,7 +97,7 @@ impl Records {
     }
 
     /// All lines up to the first for which `is_last` holds.
-    pub(crate) async fn up_to(&mut self, is_last: impl Fn(&Value) -> bool) -> Result<Vec<Value>> {
+    pub async fn up_to(&mut self, is_last: impl Fn(&Value) -> bool) -> Result<Vec<Value>> {
         let mut lines = Vec::new();
         loop {
             let line = self.next().await?;

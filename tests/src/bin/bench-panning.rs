@@ -1,0 +1,239 @@
+//! Panning over 100,000 records in 300 lanes, 1920x1080 without GPU: script time and frame intervals.
+//!
+//! Twelve watches of 22 objects are 300 lanes (a watch has its own row, its connection's and its version's). Their log
+//! is filled to exactly 100,000 records, all of which the page loads; the view is set so that they take nine tenths of
+//! it, and panned left and right by 8 px a frame within the tenth that is free, so that all stay in view. Each frame
+//! brings a wheel event, as from a touchpad. Script time is that of the wheel's handler, the page's animation frame and
+//! the tasks it leaves behind, by the page's clock; the interval is that of the browser's animation frames, which waits
+//! for rasterising. A CPU profile of it goes to the file that WATCHSCOPE_BENCH_PROFILE
+//! names, and a picture beside it; build the page with WATCHSCOPE_PAGE_NAMES=1 for it.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark speaks to a person"
+)]
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use watchscope_model::Time;
+use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted};
+
+const RECORDS: u64 = 100_000;
+const LANES: u64 = 300;
+/// Objects of each watch.
+const OBJECTS: [u32; 12] = [22; 12];
+const SIZE_PX: (u32, u32) = (1_920, 1_080);
+/// Share of the width that the records take.
+const SHARE: f64 = 0.9;
+const FRAMES: u32 = 1_800;
+
+const BAR_SCRIPT_MS: f64 = 12.0;
+const BAR_MEDIAN_MS: f64 = 17.5;
+const BAR_WORST_MS: f64 = 50.0;
+
+/// Counts what the page does in its animation frames, and what it leaves to be done after them.
+const WATCH_FRAMES: &str = "
+    const frame = window.requestAnimationFrame.bind(window);
+    const bench = window.bench = {frame, script: 0, left: 0, depth: 0};
+    const settle = async from => {
+        // Tasks that a task leaves behind: each turn lets one more generation run.
+        for (let turn = 0; turn < 20; turn++) await null;
+        bench.script += performance.now() - from;
+    };
+    bench.timed = action => {
+        const from = performance.now();
+        action();
+        settle(from);
+    };
+    window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
+";
+
+/// Pans for so many frames; hands back the script time and the interval of each.
+const PAN: &str = "
+    const [frames, reachPx] = arguments;
+    const done = arguments[arguments.length - 1];
+    const canvas = document.querySelector('canvas.chart');
+    const {bench} = window;
+    const script = [], intervals = [];
+    let before = null, at = 0, step = 8;
+    const turn = now => {
+        if (before !== null) {
+            intervals.push(now - before);
+            script.push(bench.script);
+        }
+        before = now;
+        bench.script = 0;
+        if (intervals.length >= frames) return done({script, intervals});
+        if (Math.abs(at + step) > reachPx) step = -step;
+        at += step;
+        bench.frame(turn);
+        bench.timed(() => canvas.dispatchEvent(new WheelEvent('wheel', {deltaX: step, clientX: 900, clientY: 500, bubbles: true, cancelable: true})));
+    };
+    bench.frame(turn);
+";
+
+/// Zooms by a factor around the left edge, then moves by px.
+const LOOK: &str = "
+    const [factor, byPx] = arguments;
+    const canvas = document.querySelector('canvas.chart');
+    const box = canvas.getBoundingClientRect();
+    const wheel = options => canvas.dispatchEvent(new WheelEvent('wheel', {clientX: box.left, clientY: 500, bubbles: true, cancelable: true, ...options}));
+    if (factor !== 1) wheel({ctrlKey: true, deltaY: (1 - factor) / 0.0035});
+    if (byPx !== 0) wheel({deltaX: byPx});
+";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let stage = Stage::start(&OBJECTS).await?;
+    stage.fill(&OBJECTS, RECORDS).await?;
+    let (first_us, last_us) = span(&stage).await?;
+
+    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH_FRAMES).await?;
+    tab.driver().goto(stage.link().text()).await?;
+    tab.until("the page is live", |summary| {
+        summary["connection"] == "Live"
+    })
+    .await?;
+    let size = tab.script("return [innerWidth, innerHeight]").await?;
+    ensure!(
+        size == json!([SIZE_PX.0, SIZE_PX.1]),
+        "the page is {size} px"
+    );
+    // Everything from the first record on.
+    key(&tab, "0").await?;
+    tab.until("all records are loaded", |summary| {
+        summary["records"] == RECORDS
+    })
+    .await?;
+    let width = tab
+        .script("return document.querySelector('canvas.chart').clientWidth")
+        .await?;
+    let width = width.as_f64().context("a width")?;
+    // Stand still, so that the zoom keeps the left edge.
+    key(&tab, " ").await?;
+    let wanted = (last_us - first_us) / (width * SHARE);
+    let reach_px = width * (1.0 - SHARE) / 2.0;
+    loop {
+        let now = tab.summary().await?["usPerPx"]
+            .as_f64()
+            .context("a scale")?;
+        if (now / wanted - 1.0).abs() < 1e-4 {
+            break;
+        }
+        look(&tab, (now / wanted).clamp(0.6, 1.8), 0.0).await?;
+    }
+    let now = tab.summary().await?;
+    let left = now["leftUs"].as_f64().context("a left edge")?;
+    look(&tab, 1.0, (first_us - reach_px * wanted - left) / wanted).await?;
+    let now = tab
+        .until("the view is set", |now| {
+            now["rows"] == LANES && now["records"] == RECORDS
+        })
+        .await?;
+    eprintln!("{width} px, {now}");
+
+    let profile = std::env::var_os("WATCHSCOPE_BENCH_PROFILE");
+    let cdp = tab.driver().cdp();
+    tab.driver()
+        .set_script_timeout(Duration::from_secs(300))
+        .await?;
+    // Once for the browser to compile what is hot, once to measure.
+    pan(&tab, 120, reach_px).await?;
+    if profile.is_some() {
+        cdp.send_raw("Profiler.enable", json!({})).await?;
+        cdp.send_raw("Profiler.setSamplingInterval", json!({"interval": 200}))
+            .await?;
+        cdp.send_raw("Profiler.start", json!({})).await?;
+    }
+    let before = load_average();
+    let (script, intervals) = pan(&tab, FRAMES, reach_px).await?;
+    let after = load_average();
+    if let Some(path) = profile {
+        let answer = cdp.send_raw("Profiler.stop", json!({})).await?;
+        std::fs::write(&path, answer["profile"].to_string())?;
+        let picture = std::path::Path::new(&path).with_extension("png");
+        tab.driver().screenshot(&picture).await?;
+    }
+    let all = tab.summary().await?;
+    ensure!(all["records"] == RECORDS && all["rows"] == LANES, "{all}");
+    for (what, values) in [("script", &script), ("interval", &intervals)] {
+        let at = |share| percentile(values, share);
+        eprintln!(
+            "{what} ms: p50 {:.1}, p90 {:.1}, p95 {:.1}, p99 {:.1}, worst {:.1}",
+            at(0.5),
+            at(0.9),
+            at(0.95),
+            at(0.99),
+            at(1.0)
+        );
+    }
+    eprintln!("load average {before} before, {after} after; {}", all);
+    println!(
+        "{}",
+        row(
+            "panning 100,000 records in 300 lanes, script time of a frame, p95",
+            BAR_SCRIPT_MS,
+            percentile(&script, 0.95),
+            "ms"
+        )
+    );
+    println!(
+        "{}",
+        row(
+            "the same, frame interval, median",
+            BAR_MEDIAN_MS,
+            percentile(&intervals, 0.5),
+            "ms"
+        )
+    );
+    println!(
+        "{}",
+        row(
+            "the same, frame interval, worst",
+            BAR_WORST_MS,
+            percentile(&intervals, 1.0),
+            "ms"
+        )
+    );
+    Ok(())
+}
+
+async fn pan(tab: &Tab, frames: u32, reach_px: f64) -> Result<(Vec<f64>, Vec<f64>)> {
+    let arguments = vec![json!(frames), json!(reach_px)];
+    let answer = tab.driver().execute_async(PAN, arguments).await?;
+    let list = |name: &str| -> Result<Vec<f64>> {
+        Ok(sorted(serde_json::from_value(answer.json()[name].clone())?))
+    };
+    Ok((list("script")?, list("intervals")?))
+}
+
+async fn look(tab: &Tab, factor: f64, by_px: f64) -> Result<()> {
+    tab.driver()
+        .execute(LOOK, vec![json!(factor), json!(by_px)])
+        .await?;
+    Ok(())
+}
+
+async fn key(tab: &Tab, key: &str) -> Result<()> {
+    let canvas = tab
+        .driver()
+        .find(thirtyfour::By::Css("canvas.chart"))
+        .await?;
+    Ok(canvas.send_keys(key).await?)
+}
+
+/// The times of the first and the last record, in microseconds.
+async fn span(stage: &Stage) -> Result<(f64, f64)> {
+    let mut records = stage.served.records().await?;
+    let is_last = |record: &Value| record["seq"] == RECORDS;
+    let all = records.up_to(is_last).await?;
+    let at = |record: Option<&Value>| -> Result<f64> {
+        let text = record.and_then(|record| record["at"].as_str());
+        let at = text.and_then(Time::parse).context("a time")?;
+        Ok(at.0 as f64)
+    };
+    // The first line says which log it is.
+    Ok((at(all.get(1))?, at(all.last())?))
+}

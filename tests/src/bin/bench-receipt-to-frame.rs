@@ -1,0 +1,196 @@
+//! Receipt at the server to the animation frame after the one that first draws the record, Chromium without GPU.
+//!
+//! A loopback apiserver sends events one at a time; watchscope, and the page in Chromium, are on the same machine.
+//! Receipt is the record's `at`: the wall clock at the server's start plus a clock that counts on from there. A frame's
+//! time is the page's `performance.timeOrigin + performance.now()`: the browser's wall clock at the navigation plus a
+//! clock that counts on. Both wall clocks are this machine's, and both clocks are checked against it (the page's
+//! against `Date.now()`, the server's against this program's when it sends). After each animation frame of the page a
+//! script looks at the last record it painted; if that is a new one, it asks for one more frame and takes its time.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a benchmark speaks to a person, and compares with the wall clock"
+)]
+
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+use watchscope_model::Time;
+use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted};
+
+/// Objects of each watch.
+const OBJECTS: [u32; 8] = [20; 8];
+const SINGLE: u64 = 1_000;
+/// Between two single events, in milliseconds; which of them, changes, so that no phase of the browser's frames is
+/// favoured.
+const SINGLE_EVERY_MS: std::ops::Range<u64> = 60..120;
+const RATE: u64 = 500;
+const RATE_FOR: Duration = Duration::from_secs(30);
+/// Not counted: the first moments at that rate.
+const WARM_UP: u64 = RATE;
+const BAR_P50_MS: [f64; 2] = [35.0, 45.0];
+const BAR_P99_MS: f64 = 80.0;
+/// How far the clocks may be apart.
+const CLOCKS_MS: f64 = 2.0;
+
+/// Keeps (last record painted, time of the frame after) whenever a frame painted new ones.
+const WATCH_PAINTED: &str = "
+    const frame = window.requestAnimationFrame.bind(window);
+    window.bench = [];
+    let last = 0;
+    window.requestAnimationFrame = callback => frame(now => {
+        callback(now);
+        const {painted} = JSON.parse(watchscope.summary());
+        if (painted > last) {
+            last = painted;
+            frame(() => window.bench.push([painted, performance.timeOrigin + performance.now()]));
+        }
+    });
+";
+
+/// How far the page's clock is from the wall clock: the least of some moments, since the wall clock of scripts has
+/// whole milliseconds.
+const CLOCK: &str = "
+    let off = Infinity;
+    for (let turn = 0; turn < 100000; turn++) {
+        off = Math.min(off, performance.timeOrigin + performance.now() - Date.now());
+    }
+    return off;
+";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let stage = Stage::start(&OBJECTS).await?;
+    let tab = Tab::open(1_600, 1_000, WATCH_PAINTED).await?;
+    tab.driver().goto(stage.link().text()).await?;
+    tab.until("the page is live", |summary| {
+        summary["connection"] == "Live"
+    })
+    .await?;
+    let off = tab.script(CLOCK).await?.as_f64().context("a difference")?;
+    ensure!(
+        off.abs() <= CLOCKS_MS,
+        "the page's clock is {off} ms from the wall clock"
+    );
+    let names = ["1,000 single events", "500 events/s"];
+
+    let mut sent = Vec::new();
+    let first = stage.head().await? + 1;
+    let mut next = Instant::now();
+    for number in 0..SINGLE {
+        let spread = SINGLE_EVERY_MS.end - SINGLE_EVERY_MS.start;
+        next += Duration::from_millis(SINGLE_EVERY_MS.start + number * 37 % spread);
+        sleep_until(next).await;
+        send(&stage, number, &mut sent).await?;
+    }
+    report(&stage, &tab, names[0], first, &sent, BAR_P50_MS[0]).await?;
+
+    sent.clear();
+    let first = stage.head().await? + 1;
+    let begun = Instant::now();
+    for number in 0..RATE * RATE_FOR.as_secs() {
+        sleep_until(begun + Duration::from_micros(number * 1_000_000 / RATE)).await;
+        send(&stage, number, &mut sent).await?;
+    }
+    sent.drain(..WARM_UP as usize);
+    report(
+        &stage,
+        &tab,
+        names[1],
+        first + WARM_UP,
+        &sent,
+        BAR_P50_MS[1],
+    )
+    .await
+}
+
+async fn send(stage: &Stage, number: u64, sent: &mut Vec<f64>) -> Result<()> {
+    let kind = (number % 8) as usize;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    sent.push(now.as_secs_f64() * 1_000.0);
+    stage.feeder.modify(kind, (number * 7 % 20) as u32).await
+}
+
+/// Compares the times of the records from `first` on with those of the frames.
+async fn report(
+    stage: &Stage,
+    tab: &Tab,
+    name: &str,
+    first: u64,
+    sent: &[f64],
+    bar_p50: f64,
+) -> Result<()> {
+    let last = first + sent.len() as u64 - 1;
+    tab.until("all is painted", |summary| {
+        summary["painted"].as_u64() >= Some(last)
+    })
+    .await?;
+    let after = |frames: &[(u64, f64)], seq: u64| {
+        let place = frames.partition_point(|&(painted, _)| painted < seq);
+        frames.get(place).map(|&(_, at)| at)
+    };
+    let frames = tab.driver();
+    let frames = watchscope_tests::eventually(
+        "the frame after the last",
+        Duration::from_secs(10),
+        async || {
+            let seen = frames.execute("return window.bench", vec![]).await?;
+            let seen: Vec<(u64, f64)> = serde_json::from_value(seen.json().clone())?;
+            after(&seen, last).context("it has not come")?;
+            Ok(seen)
+        },
+    )
+    .await?;
+    let mut records = stage.served.records().await?;
+    let all = records.up_to(|record| record["seq"] == last).await?;
+    let (mut waits, mut receipts) = (Vec::new(), Vec::new());
+    for (record, sent) in all[all.len() - sent.len()..].iter().zip(sent) {
+        ensure!(record["type"] == "change", "{record}");
+        let at = at_ms(record)?;
+        let seq = record["seq"].as_u64().context("a seq")?;
+        waits.push(after(&frames, seq).context("a frame")? - at);
+        receipts.push(at - sent);
+    }
+    let (waits, receipts) = (sorted(waits), sorted(receipts));
+    ensure!(
+        receipts[0] > -CLOCKS_MS,
+        "the server received an event {} ms before it was sent",
+        -receipts[0]
+    );
+    let at = |share| percentile(&waits, share);
+    eprintln!(
+        "{name}: {} records, ms: least {:.1}, p50 {:.1}, p90 {:.1}, p99 {:.1}, worst {:.1}; sent to receipt p50 {:.2}, \
+         p99 {:.1}; load average {}",
+        waits.len(),
+        at(0.0),
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(1.0),
+        percentile(&receipts, 0.5),
+        percentile(&receipts, 0.99),
+        load_average()
+    );
+    println!(
+        "{}",
+        row(
+            &format!("receipt to the frame after it is drawn, {name}, p50"),
+            bar_p50,
+            at(0.5),
+            "ms"
+        )
+    );
+    println!("{}", row("the same, p99", BAR_P99_MS, at(0.99), "ms"));
+    Ok(())
+}
+
+fn at_ms(record: &Value) -> Result<f64> {
+    let at = record["at"]
+        .as_str()
+        .and_then(Time::parse)
+        .context("a time")?;
+    Ok(at.0 as f64 / 1_000.0)
+}

@@ -1,0 +1,191 @@
+//! An apiserver on loopback that says what it is told: made-up kinds, a list of each, and streams into which the
+//! caller puts events one by one. For benchmarks; it knows no more of Kubernetes than they need.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context as _, Result};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
+
+/// Events of a kind that wait for its stream; [`Feeder::modify`] waits when there are so many.
+const QUEUE: usize = 4_096;
+/// Bytes written at once, about.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// The apiserver; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Feeder {
+    origin: String,
+    shared: Arc<Shared>,
+    queues: Vec<mpsc::Sender<String>>,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    kinds: Vec<Kind>,
+    version: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Kind {
+    /// `widgets-03`.
+    name: String,
+    objects: u32,
+    queue: Mutex<mpsc::Receiver<String>>,
+}
+
+impl Feeder {
+    /// A server with a kind for each number, that many objects in its list.
+    pub async fn start(objects: &[u32]) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        let (mut kinds, mut queues) = (Vec::new(), Vec::new());
+        for (number, &objects) in objects.iter().enumerate() {
+            let (sender, receiver) = mpsc::channel(QUEUE);
+            queues.push(sender);
+            kinds.push(Kind {
+                name: format!("widgets-{number:02}"),
+                objects,
+                queue: Mutex::new(receiver),
+            });
+        }
+        let version = AtomicU64::new(1_000);
+        let shared = Arc::new(Shared { kinds, version });
+        let serving = shared.clone();
+        let accepting = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let shared = serving.clone();
+                // A client that goes away ends its conversation.
+                tokio::spawn(async move { drop(shared.converse(stream).await) });
+            }
+        });
+        Ok(Self {
+            origin,
+            shared,
+            queues,
+            accepting,
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The kinds' names, as `watchscope serve` takes them.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<&str> {
+        let kinds = self.shared.kinds.iter();
+        kinds.map(|kind| kind.name.as_str()).collect()
+    }
+
+    /// Lets an object of a kind be modified; waits while the kind's queue is full.
+    pub async fn modify(&self, kind: usize, object: u32) -> Result<()> {
+        let json = self.shared.object(kind, object);
+        let frame = format!("{{\"type\":\"MODIFIED\",\"object\":{json}}}\n");
+        let sent = self.queues[kind].send(frame).await;
+        sent.context("the feeder has ended")
+    }
+}
+
+impl Drop for Feeder {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Shared {
+    async fn converse(&self, stream: TcpStream) -> Result<()> {
+        stream.set_nodelay(true)?;
+        let (read, mut write) = stream.into_split();
+        let mut lines = BufReader::new(read).lines();
+        let mut target = String::new();
+        while let Some(line) = lines.next_line().await? {
+            if target.is_empty() {
+                target = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            }
+            if !line.is_empty() {
+                continue;
+            }
+            let asked = std::mem::take(&mut target);
+            let path = asked.split('?').next().unwrap_or_default();
+            let kind = path.rsplit('/').next().unwrap_or_default();
+            let kind = self.kinds.iter().position(|known| known.name == kind);
+            if let Some(kind) = kind.filter(|_| asked.contains("watch=")) {
+                return self.stream(kind, &mut write).await;
+            }
+            let (status, body) = self.answer(path, kind);
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
+            write.write_all((head + body.as_str()).as_bytes()).await?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, path: &str, kind: Option<usize>) -> (&'static str, String) {
+        let body = match (path, kind) {
+            (_, Some(kind)) => self.list(kind),
+            ("/version", _) => r#"{"gitVersion":"v1.36.3","major":"1","minor":"36","platform":"linux/amd64","gitCommit":"","gitTreeState":"","buildDate":"","goVersion":"","compiler":""}"#.to_owned(),
+            ("/api", _) => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
+            ("/apis", _) => r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[]}"#.to_owned(),
+            ("/api/v1", _) => {
+                let mut resources = String::new();
+                for Kind { name, .. } in &self.kinds {
+                    let comma = if resources.is_empty() { "" } else { "," };
+                    // Writing to a string does not fail.
+                    let _ = write!(resources, r#"{comma}{{"name":"{name}","singularName":"","namespaced":true,"kind":"Widget","verbs":["get","list","watch"]}}"#);
+                }
+                format!(r#"{{"kind":"APIResourceList","groupVersion":"v1","resources":[{resources}]}}"#)
+            }
+            _ => return ("404 Not Found", r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#.to_owned()),
+        };
+        ("200 OK", body)
+    }
+
+    fn list(&self, kind: usize) -> String {
+        let version = self.version.load(Ordering::Relaxed);
+        let objects = 0..self.kinds[kind].objects;
+        let items: Vec<String> = objects.map(|number| self.object(kind, number)).collect();
+        format!(
+            r#"{{"kind":"WidgetList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"}},"items":[{}]}}"#,
+            items.join(",")
+        )
+    }
+
+    /// An object at the next resourceVersion.
+    fn object(&self, kind: usize, number: u32) -> String {
+        let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
+        format!(
+            r#"{{"kind":"Widget","apiVersion":"v1","metadata":{{"name":"checkout-7d9f6c5b8d-{number:05}","namespace":"shop","uid":"6f1d3c0a-9b7e-4c5d-8a21-{kind:04x}{number:08x}","resourceVersion":"{version}","generation":2,"creationTimestamp":"2026-11-21T08:15:04Z","labels":{{"app":"checkout"}},"managedFields":[{{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2026-11-21T08:15:04Z","fieldsType":"FieldsV1","fieldsV1":{{"f:status":{{"f:phase":{{}}}}}},"subresource":"status"}}]}},"status":{{"phase":"Running","seen":{version}}}}}"#
+        )
+    }
+
+    /// A watch: what is queued for the kind, as it comes. Goes on until the client closes.
+    async fn stream(&self, kind: usize, write: &mut OwnedWriteHalf) -> Result<()> {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+        write.write_all(head.as_bytes()).await?;
+        let mut queue = self.kinds[kind].queue.lock().await;
+        let mut chunks = String::new();
+        while let Some(frame) = queue.recv().await {
+            let mut next = Some(frame);
+            while let Some(frame) = next {
+                let _ = write!(chunks, "{:x}\r\n{frame}\r\n", frame.len());
+                next = (chunks.len() < WRITE_BYTES)
+                    .then(|| queue.try_recv().ok())
+                    .flatten();
+            }
+            write.write_all(chunks.as_bytes()).await?;
+            chunks.clear();
+        }
+        Ok(())
+    }
+}
