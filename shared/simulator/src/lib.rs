@@ -38,8 +38,8 @@ mod workload;
 mod world;
 
 pub use client::{
-    Belief, ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison, Held, Key,
-    Program, Scope,
+    Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
+    Held, Key, Program, Scope, UnknownVersion,
 };
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
 pub use etcd::{Change, ChangeKind};

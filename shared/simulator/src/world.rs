@@ -10,7 +10,6 @@ use bytes::Bytes;
 
 use self::clients::Clients;
 use crate::apiserver::{ActiveThrottle, Alarm, Apiserver, Context, Part};
-use crate::client::ClientId;
 use crate::config::Config;
 use crate::etcd::{Change, Etcd};
 use crate::fault::{Fault, Target};
@@ -71,7 +70,7 @@ enum Event {
     FromEtcd(Arc<Change>),
     Alarm(Alarm),
     Task(Task),
-    Wake(ClientId),
+    Client(clients::Moment),
 }
 
 impl World {
@@ -307,7 +306,7 @@ impl World {
                 self.with_apiserver(|apiserver, ctx| apiserver.alarm(alarm, ctx))
             }
             Event::Task(task) => self.with_workload(|workload, ctx| workload.work(task, ctx)),
-            Event::Wake(client) => self.wake_client(client),
+            Event::Client(moment) => self.client_moment(moment),
         }
     }
 

@@ -12,15 +12,19 @@
 #![allow(dead_code, reason = "the programs that need the rest are being added")]
 
 pub(crate) mod belief;
+mod go;
 mod poller;
 pub(crate) mod record;
+mod reflector;
 mod scope;
 mod transport;
 mod wire;
 
 use std::fmt;
+use std::time::Duration;
 
 pub use belief::{Belief, Comparison, Held, Key};
+pub use go::{ClientGo, UnknownVersion};
 pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
 pub use scope::Scope;
 
@@ -38,7 +42,12 @@ pub enum Program {
     /// Lists again and again and never watches (case 4: watch versus poll).
     Poller {
         /// From one answer to the next request.
-        every: std::time::Duration,
+        every: Duration,
+    },
+    /// A bare client-go reflector that fills a store (2.1, 2.2; that of 1.9 is case 5's).
+    Reflector {
+        /// Which client-go.
+        version: ClientGo,
     },
 }
 
@@ -47,6 +56,7 @@ impl Program {
     pub fn name(&self) -> &'static str {
         match self {
             Program::Poller { .. } => "poller",
+            Program::Reflector { .. } => "reflector",
         }
     }
 
@@ -54,12 +64,17 @@ impl Program {
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } => None,
+            Program::Reflector { version } => Some(version.name()),
         }
     }
 
     pub(crate) fn build(&self, scope: &Scope) -> Box<dyn Machine> {
+        let scope = scope.clone();
         match self {
-            Program::Poller { every } => Box::new(poller::Poller::new(scope.clone(), *every)),
+            Program::Poller { every } => Box::new(poller::Poller::new(scope, *every)),
+            Program::Reflector { version } => {
+                Box::new(reflector::ReflectorProgram::new(*version, scope, None))
+            }
         }
     }
 }
@@ -71,6 +86,8 @@ pub(crate) enum Input<'a> {
     Start,
     /// Something came over one of its connections.
     Arrival(ConnectionId, &'a Arrival),
+    /// The server answered a ping over one of its connections.
+    Pong(ConnectionId),
     /// The moment it asked for with [`Machine::wake_at`] is here.
     Wake,
 }
@@ -80,6 +97,8 @@ pub(crate) trait Port {
     fn connect(&mut self) -> ConnectionId;
     fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId;
     fn cancel(&mut self, request: RequestId);
+    /// Asks whether a connection lives; [`Input::Pong`] answers, or nothing does.
+    fn ping(&mut self, connection: ConnectionId);
     fn close(&mut self, connection: ConnectionId);
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::transport::{Got, Transport};
+use super::transport::{Got, Style, Transport};
 use super::wire::List;
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope};
+use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
 use crate::message::RequestId;
 use crate::time::Time;
 
@@ -27,7 +27,7 @@ impl Poller {
     pub(super) fn new(scope: Scope, every: Duration) -> Poller {
         Poller {
             every,
-            transport: Transport::default(),
+            transport: Transport::new(Style::PingedHttp2),
             belief: Belief::new(scope),
             asked: None,
             status: 0,
@@ -88,25 +88,19 @@ impl Poller {
 
 impl Machine for Poller {
     fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
-        match input {
-            Input::Start => self.poll(ctx),
-            Input::Arrival(connection, arrival) => {
-                for (request, got) in self.transport.take(connection, arrival) {
-                    if self.asked == Some(request) {
-                        self.take(got, ctx.now);
-                    }
-                }
-            }
-            Input::Wake => {
-                if self.wake_at.is_some_and(|at| at <= ctx.now) {
-                    self.poll(ctx);
-                }
+        let is_due = self.wake_at.is_some_and(|at| at <= ctx.now);
+        if matches!(input, Input::Start) || is_due {
+            self.poll(ctx);
+        }
+        for (request, got) in self.transport.take(input, ctx) {
+            if self.asked == Some(request) {
+                self.take(got, ctx.now);
             }
         }
     }
 
     fn wake_at(&self) -> Option<Time> {
-        self.wake_at
+        earlier(self.wake_at, self.transport.wake_at())
     }
 
     fn phase(&self) -> ClientPhase {

@@ -1,11 +1,24 @@
-//! A client's HTTP connections: dials when it needs one, shares it between requests, tells each how it ended.
+//! A client's HTTP connections: dials when it needs one, notices when one is dead, tells each request how it ended.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::Context;
+use super::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
+use crate::time::Time;
+
+/// Dialling is given up after so long (client-go and kube-rs).
+const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Silence after which a connection is asked whether it lives: HTTP/2 ping (1.7) and TCP keepalive alike.
+const PING_AFTER: Duration = Duration::from_secs(30);
+/// How long an HTTP/2 ping may stay unanswered (1.7).
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
+/// Silence after which Linux gives up an idle connection with Go's keepalive: 30 s and nine probes 30 s apart.
+const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
+/// Time after which Linux gives up sent data that is not acknowledged (`tcp_retries2` = 15).
+const RETRANSMISSION_GIVES_UP: Duration = Duration::from_secs(924);
 
 /// Why a request got no (whole) answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +29,10 @@ pub(crate) enum Failure {
     Reset,
     /// The connection ended in the middle: `unexpected EOF`.
     Eof,
+    /// Dialling took too long, or the kernel gave the connection up: `ETIMEDOUT`.
+    Timeout,
+    /// A ping stayed unanswered: `http2: client connection lost`.
+    Lost,
 }
 
 /// What happened to a request.
@@ -30,45 +47,153 @@ pub(crate) enum Got<'a> {
     Failed(Failure),
 }
 
-/// A client's connections, one for all its requests as HTTP/2 has it.
-#[derive(Debug, Default)]
-pub(crate) struct Transport {
-    connections: BTreeMap<ConnectionId, BTreeSet<RequestId>>,
+/// How a client uses connections and finds out that one is dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// HTTP/2, one connection for all requests, with health pings (client-go since 1.20).
+    PingedHttp2,
+    /// HTTP/2, one connection for all requests; only the kernel notices a dead one (client-go before 1.20, F04).
+    PlainHttp2,
+    /// HTTP/1.1: a connection for each request under way; only the kernel notices a dead one.
+    Http1,
 }
 
-impl Transport {
-    /// Sends a request, over the connection there is or a new one.
-    pub(crate) fn send(&mut self, request: Request, ctx: &mut Context<'_>) -> RequestId {
-        let connection = match self.connections.last_key_value() {
-            Some((connection, _)) => *connection,
-            None => ctx.port.connect(),
-        };
-        let request = request.header("user-agent", ctx.user_agent);
-        let id = ctx.port.send(connection, request);
-        self.connections.entry(connection).or_default().insert(id);
-        id
-    }
+#[derive(Debug)]
+struct Line {
+    requests: BTreeSet<RequestId>,
+    dialled_at: Time,
+    is_open: bool,
+    heard_at: Time,
+    /// When it was last asked whether it lives, if nothing was heard since.
+    pinged_at: Option<Time>,
+    /// When the first request was sent that nothing was heard since.
+    sent_at: Option<Time>,
+}
 
-    /// Gives a request up.
-    pub(crate) fn cancel(&mut self, request: RequestId, ctx: &mut Context<'_>) {
-        for requests in self.connections.values_mut() {
-            if requests.remove(&request) {
-                ctx.port.cancel(request);
-            }
+impl Line {
+    /// When it is given up, and as what.
+    fn gives_up(&self, style: Style) -> (Time, Failure) {
+        if !self.is_open {
+            return (self.dialled_at + DIAL_TIMEOUT, Failure::Timeout);
+        }
+        match (style, self.sent_at) {
+            (Style::PingedHttp2, _) => (self.heard_at + PING_AFTER + PING_TIMEOUT, Failure::Lost),
+            (_, None) => (self.heard_at + KEEPALIVE_GIVES_UP, Failure::Timeout),
+            (_, Some(sent)) => (sent + RETRANSMISSION_GIVES_UP, Failure::Timeout),
         }
     }
 
-    /// What an arrival means, for each request it means something to.
+    fn ping_at(&self) -> Option<Time> {
+        (self.is_open && self.pinged_at.is_none()).then(|| self.heard_at + PING_AFTER)
+    }
+
+    fn heard(&mut self, now: Time) {
+        self.heard_at = now;
+        self.pinged_at = None;
+        self.sent_at = None;
+    }
+}
+
+/// A client's connections.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    style: Style,
+    lines: BTreeMap<ConnectionId, Line>,
+}
+
+impl Transport {
+    pub(crate) fn new(style: Style) -> Transport {
+        Transport {
+            style,
+            lines: BTreeMap::new(),
+        }
+    }
+
+    /// Sends a request, over a connection there is or a new one.
+    pub(crate) fn send(&mut self, request: Request, ctx: &mut Context<'_>) -> RequestId {
+        let is_free = |line: &Line| self.style != Style::Http1 || line.requests.is_empty();
+        let free = self.lines.iter().rev().find(|(_, line)| is_free(line));
+        let connection = match free {
+            Some((connection, _)) => *connection,
+            None => {
+                let connection = ctx.port.connect();
+                let line = Line {
+                    requests: BTreeSet::new(),
+                    dialled_at: ctx.now,
+                    is_open: false,
+                    heard_at: ctx.now,
+                    pinged_at: None,
+                    sent_at: None,
+                };
+                self.lines.insert(connection, line);
+                connection
+            }
+        };
+        let request = request.header("user-agent", ctx.user_agent);
+        let id = ctx.port.send(connection, request);
+        if let Some(line) = self.lines.get_mut(&connection) {
+            line.requests.insert(id);
+            line.sent_at.get_or_insert(ctx.now);
+        }
+        id
+    }
+
+    /// Gives a request up; with HTTP/1.1 that costs its connection.
+    pub(crate) fn cancel(&mut self, request: RequestId, ctx: &mut Context<'_>) {
+        let mut lines = self.lines.iter_mut();
+        let Some((&connection, line)) = lines.find(|(_, line)| line.requests.contains(&request))
+        else {
+            return;
+        };
+        line.requests.remove(&request);
+        if self.style == Style::Http1 {
+            self.lines.remove(&connection);
+            ctx.port.close(connection);
+        } else {
+            ctx.port.cancel(request);
+        }
+    }
+
+    /// What an input means, for each request it means something to.
     pub(crate) fn take<'a>(
+        &mut self,
+        input: Input<'a>,
+        ctx: &mut Context<'_>,
+    ) -> Vec<(RequestId, Got<'a>)> {
+        match input {
+            Input::Start => Vec::new(),
+            Input::Wake => self.wake(ctx),
+            Input::Pong(connection) => {
+                if let Some(line) = self.lines.get_mut(&connection) {
+                    line.heard(ctx.now);
+                }
+                Vec::new()
+            }
+            Input::Arrival(connection, arrival) => self.arrive(connection, arrival, ctx.now),
+        }
+    }
+
+    /// When it wants to look after its connections.
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        let due = |line: &Line| earlier(line.ping_at(), Some(line.gives_up(self.style).0));
+        self.lines.values().filter_map(due).min()
+    }
+
+    fn arrive<'a>(
         &mut self,
         connection: ConnectionId,
         arrival: &'a Arrival,
+        now: Time,
     ) -> Vec<(RequestId, Got<'a>)> {
-        let Some(requests) = self.connections.get_mut(&connection) else {
+        let Some(line) = self.lines.get_mut(&connection) else {
             return Vec::new();
         };
+        line.heard(now);
         let (request, got) = match arrival {
-            Arrival::Connected => return Vec::new(),
+            Arrival::Connected => {
+                line.is_open = true;
+                return Vec::new();
+            }
             Arrival::Refused => return self.lose(connection, Failure::Refused),
             Arrival::Closed(Cut::Reset) => return self.lose(connection, Failure::Reset),
             Arrival::Closed(Cut::Eof) => return self.lose(connection, Failure::Eof),
@@ -80,18 +205,38 @@ impl Transport {
                 },
             ),
             Arrival::Chunk { request, bytes } => (request, Got::Body(bytes)),
-            Arrival::End { request } => {
-                if !requests.remove(request) {
-                    return Vec::new();
-                }
-                return vec![(*request, Got::End)];
-            }
+            Arrival::End { request } => (request, Got::End),
         };
-        if requests.contains(request) {
+        let is_known = if got == Got::End {
+            line.requests.remove(request)
+        } else {
+            line.requests.contains(request)
+        };
+        if is_known {
             vec![(*request, got)]
         } else {
             Vec::new()
         }
+    }
+
+    /// Pings what is silent, and gives up what is dead.
+    fn wake(&mut self, ctx: &mut Context<'_>) -> Vec<(RequestId, Got<'static>)> {
+        let mut dead = Vec::new();
+        for (connection, line) in &mut self.lines {
+            let (gives_up_at, failure) = line.gives_up(self.style);
+            if gives_up_at <= ctx.now {
+                dead.push((*connection, failure));
+            } else if line.ping_at().is_some_and(|at| at <= ctx.now) {
+                line.pinged_at = Some(ctx.now);
+                ctx.port.ping(*connection);
+            }
+        }
+        let mut lost = Vec::new();
+        for (connection, failure) in dead {
+            ctx.port.close(connection);
+            lost.extend(self.lose(connection, failure));
+        }
+        lost
     }
 
     fn lose(
@@ -99,7 +244,8 @@ impl Transport {
         connection: ConnectionId,
         failure: Failure,
     ) -> Vec<(RequestId, Got<'static>)> {
-        let requests = self.connections.remove(&connection).unwrap_or_default();
+        let line = self.lines.remove(&connection);
+        let requests = line.map(|line| line.requests).unwrap_or_default();
         requests
             .into_iter()
             .map(|request| (request, Got::Failed(failure)))

@@ -24,6 +24,19 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 const REPORTS_MOST: u32 = 4;
 /// Between two reports of a client whose counts grow without anything happening.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
+/// A ping on a stalled connection is tried again so often, as TCP does.
+const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
+
+/// Something that happens to a client at its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// It may have asked to be woken.
+    Wake(ClientId),
+    /// Its ping reaches the server.
+    Ping(ConnectionId),
+    /// The answer reaches it.
+    Pong(ConnectionId),
+}
 
 /// All clients of a world.
 #[derive(Debug, Default)]
@@ -157,6 +170,20 @@ impl Port for Reach<'_> {
         self.world.cancel(request);
     }
 
+    fn ping(&mut self, connection: ConnectionId) {
+        let extra = self.world.extra_delay();
+        let World {
+            now,
+            network,
+            random,
+            config,
+            ..
+        } = &mut *self.world;
+        let at = network.arrival_up(connection, *now, random, &config.network, extra);
+        let ping = Moment::Ping(connection);
+        self.world.queue.schedule(at, Event::Client(ping));
+    }
+
     fn close(&mut self, connection: ConnectionId) {
         self.world.clients.owners.remove(&connection);
         self.world.close(connection);
@@ -261,8 +288,31 @@ impl World {
         self.step_client(id, Some(Input::Arrival(connection, arrival)));
     }
 
-    /// A moment a client may have asked for is here.
-    pub(super) fn wake_client(&mut self, id: ClientId) {
+    pub(super) fn client_moment(&mut self, moment: Moment) {
+        match moment {
+            Moment::Wake(client) => self.wake_client(client),
+            Moment::Ping(connection) | Moment::Pong(connection) => {
+                let Some(owner) = self.clients.owner(connection) else {
+                    return;
+                };
+                if self.network.is_cut(connection) {
+                    return;
+                }
+                if self.is_stalled(connection) {
+                    self.queue
+                        .schedule(self.now + RETRANSMIT_EVERY, Event::Client(moment));
+                } else if moment == Moment::Pong(connection) {
+                    self.step_client(owner, Some(Input::Pong(connection)));
+                } else {
+                    let at = self.arrival_down(connection);
+                    self.queue
+                        .schedule(at, Event::Client(Moment::Pong(connection)));
+                }
+            }
+        }
+    }
+
+    fn wake_client(&mut self, id: ClientId) {
         let Some(client) = self.clients.clients.get_mut(&id) else {
             return;
         };
@@ -300,7 +350,7 @@ impl World {
             let at = at.max(self.now);
             if client.wakes.first().is_none_or(|first| *first > at) {
                 client.wakes.insert(at);
-                self.queue.schedule(at, Event::Wake(id));
+                self.queue.schedule(at, Event::Client(Moment::Wake(id)));
             }
         }
         self.clients.clients.insert(id, client);

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
 mod poller;
+mod reflector;
 mod stage;

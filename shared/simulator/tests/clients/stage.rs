@@ -104,6 +104,15 @@ impl Stage {
         comparisons.remove(0)
     }
 
+    /// The requests of the last stretch, without the times a watch asks for: `list …` and `watch …`.
+    pub(crate) fn asked(&mut self) -> Vec<String> {
+        let requests = self.told.drain(..).filter_map(|record| match record.event {
+            ClientEvent::Request(request) => Some(request),
+            _ => None,
+        });
+        requests.map(|request| asked(&request)).collect()
+    }
+
     /// What was told since the last call, a line each.
     pub(crate) fn lines(&mut self) -> String {
         let lines: Vec<String> = self.told.drain(..).map(|r| line(&r, self.began)).collect();
@@ -125,6 +134,29 @@ fn line(record: &ClientRecord, began: Time) -> String {
         }
     };
     format!("{:>4}.{:03} {text}", ms / 1000, ms % 1000)
+}
+
+/// A request as `list` or `watch` with the parameters that tell versions apart.
+fn asked(request: &str) -> String {
+    let query = request.split_once('?').map_or("", |(_, query)| query);
+    let (mut verb, mut rest) = ("list", Vec::new());
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=').unwrap() {
+            ("watch", _) => verb = "watch",
+            ("timeoutSeconds", secs) => {
+                assert!((290..600).contains(&secs.parse::<u64>().unwrap()), "{secs}");
+            }
+            ("timeout", _) => {}
+            ("continue", _) => rest.push("continue".to_owned()),
+            ("resourceVersion", version) => rest.insert(0, format!("rv={version}")),
+            ("resourceVersionMatch", how) => rest.push(how.to_owned()),
+            ("sendInitialEvents", "true") => rest.push("initial".to_owned()),
+            ("allowWatchBookmarks", "true") => rest.push("bookmarks".to_owned()),
+            (name, value) => rest.push(format!("{name}={value}")),
+        }
+    }
+    rest.insert(0, verb.to_owned());
+    rest.join(" ")
 }
 
 /// The names and versions of a reported belief.

@@ -1,0 +1,297 @@
+//! client-go's `rest.Request`: a list or a watch with the retries below everything else.
+//!
+//! A request that is answered 429 or 5xx with Retry-After, or cut before its answer, is tried again up to ten times;
+//! a watch that is still cut then counts as an empty one. The client-side rate limiter is not modelled.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::super::transport::{Failure, Got, Transport};
+use super::super::wire::{Document, EventType, Frame, List, Refusal};
+use super::super::{Context, Input, earlier};
+use super::ClientGo;
+use super::stream::{RawEnd, StreamWatcher};
+use crate::message::{Request, RequestId};
+use crate::time::Time;
+
+/// How often a request is tried again.
+const RETRIES_MOST: u32 = 10;
+/// The wait after a cut, as if the server had sent `Retry-After: 1`.
+const RETRY_AFTER_CUT: Duration = Duration::from_secs(1);
+
+/// A list or watch, through all its retries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallId(u64);
+
+/// What a program gets of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The whole list, or a page of it.
+    Listed(List),
+    /// `Watch` returned: there is a result channel.
+    Opened,
+    /// Events in the result channel.
+    Events(Vec<Frame>),
+    /// The result channel is closed, and how the body really ended.
+    Closed(RawEnd),
+    /// The call returned an error.
+    Failed(GoError),
+}
+
+/// An error as Go programs look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GoError {
+    /// `ECONNREFUSED`.
+    ConnectionRefused,
+    /// The server said no.
+    Status(Refusal),
+    /// Anything else.
+    Other,
+}
+
+#[derive(Debug)]
+struct Call {
+    request: Request,
+    is_watch: bool,
+    retries: u32,
+    under_way: Option<RequestId>,
+    retry_at: Option<Time>,
+    status: u16,
+    retry_after_secs: Option<u64>,
+    body: Vec<u8>,
+    stream: Option<StreamWatcher>,
+}
+
+/// The REST client of one program.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    version: ClientGo,
+    transport: Transport,
+    calls: BTreeMap<CallId, Call>,
+    last: u64,
+}
+
+impl Rest {
+    pub(crate) fn new(version: ClientGo) -> Rest {
+        Rest {
+            version,
+            transport: Transport::new(version.style()),
+            calls: BTreeMap::new(),
+            last: 0,
+        }
+    }
+
+    pub(crate) fn list(&mut self, request: Request, ctx: &mut Context<'_>) -> CallId {
+        self.begin(request, false, ctx)
+    }
+
+    pub(crate) fn watch(&mut self, request: Request, ctx: &mut Context<'_>) -> CallId {
+        self.begin(request, true, ctx)
+    }
+
+    /// Gives a call up; nothing more of it is told.
+    pub(crate) fn stop(&mut self, call: CallId, ctx: &mut Context<'_>) {
+        let under_way = self.calls.remove(&call).and_then(|call| call.under_way);
+        if let Some(request) = under_way {
+            self.transport.cancel(request, ctx);
+        }
+    }
+
+    /// Whether a call is still to be heard of.
+    pub(crate) fn is_open(&self, call: CallId) -> bool {
+        self.calls.contains_key(&call)
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        let retries = self.calls.values().filter_map(|call| call.retry_at).min();
+        earlier(self.transport.wake_at(), retries)
+    }
+
+    /// What an input means to the calls.
+    pub(crate) fn take(
+        &mut self,
+        input: Input<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Vec<(CallId, Answer)> {
+        let mut answers = Vec::new();
+        for (request, got) in self.transport.take(input, ctx) {
+            let mut calls = self.calls.iter();
+            if let Some((&id, _)) = calls.find(|(_, call)| call.under_way == Some(request)) {
+                self.progress(id, got, ctx, &mut answers);
+            }
+        }
+        let is_due = |call: &Call| call.retry_at.is_some_and(|at| at <= ctx.now);
+        let due: Vec<CallId> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| is_due(call))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in due {
+            self.attempt(id, ctx);
+        }
+        answers
+    }
+
+    fn begin(&mut self, request: Request, is_watch: bool, ctx: &mut Context<'_>) -> CallId {
+        self.last += 1;
+        let id = CallId(self.last);
+        let call = Call {
+            request,
+            is_watch,
+            retries: 0,
+            under_way: None,
+            retry_at: None,
+            status: 0,
+            retry_after_secs: None,
+            body: Vec::new(),
+            stream: None,
+        };
+        self.calls.insert(id, call);
+        self.attempt(id, ctx);
+        id
+    }
+
+    fn attempt(&mut self, id: CallId, ctx: &mut Context<'_>) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.retry_at = None;
+            call.status = 0;
+            call.retry_after_secs = None;
+            call.body.clear();
+            call.under_way = Some(self.transport.send(call.request.clone(), ctx));
+        }
+    }
+
+    fn progress(
+        &mut self,
+        id: CallId,
+        got: Got<'_>,
+        ctx: &mut Context<'_>,
+        answers: &mut Vec<(CallId, Answer)>,
+    ) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        match got {
+            Got::Head { status, headers } => {
+                call.status = status;
+                let retry_after = headers.iter().find(|(name, _)| name == "retry-after");
+                call.retry_after_secs = retry_after.and_then(|(_, secs)| secs.parse().ok());
+                if call.is_watch && status == 200 {
+                    call.stream = Some(StreamWatcher::default());
+                    answers.push((id, Answer::Opened));
+                }
+            }
+            Got::Body(bytes) => match &mut call.stream {
+                None => call.body.extend_from_slice(bytes),
+                Some(stream) => match stream.take(bytes) {
+                    Ok(frames) if frames.is_empty() => {}
+                    Ok(frames) => answers.push((id, Answer::Events(frames))),
+                    Err(raw) => {
+                        self.stop(id, ctx);
+                        self.close(id, raw, answers);
+                    }
+                },
+            },
+            Got::End if call.stream.is_some() => {
+                self.calls.remove(&id);
+                self.close(id, RawEnd::End, answers);
+            }
+            Got::End => self.answered(id, ctx.now, answers),
+            Got::Failed(failure) if call.stream.is_some() => {
+                self.calls.remove(&id);
+                self.close(id, RawEnd::Failed(failure), answers);
+            }
+            Got::Failed(failure) => self.cut(id, failure, ctx.now, answers),
+        }
+    }
+
+    /// A whole answer that is no stream.
+    fn answered(&mut self, id: CallId, now: Time, answers: &mut Vec<(CallId, Answer)>) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        if call.status == 200 {
+            let answer = match List::parse(&call.body) {
+                Ok(list) => Answer::Listed(list),
+                Err(_) => Answer::Failed(GoError::Other),
+            };
+            self.calls.remove(&id);
+            answers.push((id, answer));
+            return;
+        }
+        let retries = !call.is_watch || self.version.retries_watches();
+        if let (429 | 500.., Some(secs)) = (call.status, call.retry_after_secs)
+            && retries
+            && retry(call, now + Duration::from_secs(secs))
+        {
+            return;
+        }
+        let refusal = Refusal::of_answer(call.status, &call.body);
+        self.calls.remove(&id);
+        answers.push((id, Answer::Failed(GoError::Status(refusal))));
+    }
+
+    /// The connection went before a stream began or the answer was whole.
+    fn cut(
+        &mut self,
+        id: CallId,
+        failure: Failure,
+        now: Time,
+        answers: &mut Vec<(CallId, Answer)>,
+    ) {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        let version = self.version;
+        let may_be_empty = matches!(failure, Failure::Reset | Failure::Eof | Failure::Timeout);
+        let retries = if call.is_watch {
+            may_be_empty && version.retries_watches()
+        } else {
+            // A list whose head had come already is not tried again here.
+            call.status == 0
+                && (failure == Failure::Reset
+                    || (failure == Failure::Eof && version.retries_lists_on_eof()))
+        };
+        if retries && retry(call, now + RETRY_AFTER_CUT) {
+            return;
+        }
+        let is_watch = call.is_watch;
+        self.calls.remove(&id);
+        if is_watch && may_be_empty {
+            answers.push((id, Answer::Opened));
+            answers.push((id, Answer::Closed(RawEnd::Failed(failure))));
+        } else {
+            let error = match failure {
+                Failure::Refused => GoError::ConnectionRefused,
+                _ => GoError::Other,
+            };
+            answers.push((id, Answer::Failed(error)));
+        }
+    }
+
+    fn close(&self, id: CallId, raw: RawEnd, answers: &mut Vec<(CallId, Answer)>) {
+        if let Some(status) = StreamWatcher::end(raw, self.version) {
+            answers.push((id, Answer::Events(vec![error(status)])));
+        }
+        answers.push((id, Answer::Closed(raw)));
+    }
+}
+
+/// Has a call tried again; whether it still may be.
+fn retry(call: &mut Call, at: Time) -> bool {
+    call.retries += 1;
+    if call.retries > RETRIES_MOST {
+        return false;
+    }
+    call.under_way = None;
+    call.retry_at = Some(at);
+    true
+}
+
+fn error(status: Document) -> Frame {
+    Frame {
+        event: EventType::Error,
+        object: status,
+    }
+}
