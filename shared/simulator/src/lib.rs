@@ -39,7 +39,8 @@ mod world;
 
 pub use client::{
     Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
-    Held, Key, Program, Scope, UnknownVersion,
+    Controller, Held, Key, KubeList, KubeRs, KubeWatcher, Program, Scope, UnknownVersion,
+    WatchDeployment,
 };
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
 pub use etcd::{Change, ChangeKind};

@@ -153,9 +153,10 @@ mod tests {
     use super::*;
 
     fn object(name: &str, uid: &str, revision: u64) -> Object {
-        Object::new(json!({"metadata": {
+        let value = json!({"metadata": {
             "name": name, "namespace": "shop", "uid": uid, "resourceVersion": revision.to_string(),
-        }}))
+        }});
+        Object::new(value, crate::etcd::ChangeKind::Added)
     }
 
     fn key(name: &str) -> Key {

@@ -9,15 +9,19 @@
 //! believes, and says when it wants to be woken. What it does wrong it does wrong on purpose, as the program it is
 //! named after does.
 
-#![allow(dead_code, reason = "the programs that need the rest are being added")]
-
 pub(crate) mod belief;
 mod go;
+mod informer;
+mod kube_watcher;
 mod poller;
+mod pvc_loop;
 pub(crate) mod record;
 mod reflector;
+mod retry_watcher;
 mod scope;
+mod spin;
 mod transport;
+mod watch_deployment;
 mod wire;
 
 use std::fmt;
@@ -25,8 +29,11 @@ use std::time::Duration;
 
 pub use belief::{Belief, Comparison, Held, Key};
 pub use go::{ClientGo, UnknownVersion};
+pub use informer::Controller;
+pub use kube_watcher::{KubeList, KubeRs, KubeWatcher};
 pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
 pub use scope::Scope;
+pub use watch_deployment::WatchDeployment;
 
 use crate::message::{Arrival, ConnectionId, Request, RequestId};
 use crate::random::Random;
@@ -49,6 +56,22 @@ pub enum Program {
         /// Which client-go.
         version: ClientGo,
     },
+    /// The end-to-end test's loop over a watch (case 1).
+    PvcLoop {
+        /// Whether it notices that the channel is closed.
+        fixed: bool,
+    },
+    /// `WatchDeployment` (case 2).
+    WatchDeployment(WatchDeployment),
+    /// client-go's RetryWatcher behind a list (2.3).
+    RetryWatcher {
+        /// Which client-go.
+        version: ClientGo,
+    },
+    /// A controller over client-go's informer (2.5).
+    Controller(Controller),
+    /// kube-rs' watcher (2.4).
+    KubeWatcher(KubeWatcher),
 }
 
 impl Program {
@@ -57,6 +80,11 @@ impl Program {
         match self {
             Program::Poller { .. } => "poller",
             Program::Reflector { .. } => "reflector",
+            Program::PvcLoop { .. } => "e2e-pvc-loop",
+            Program::WatchDeployment(_) => "watch-deployment",
+            Program::RetryWatcher { .. } => "retry-watcher",
+            Program::Controller(_) => "informer",
+            Program::KubeWatcher(_) => "kube-rs-watcher",
         }
     }
 
@@ -64,7 +92,20 @@ impl Program {
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } => None,
-            Program::Reflector { version } => Some(version.name()),
+            Program::Reflector { version } | Program::RetryWatcher { version } => {
+                Some(version.name())
+            }
+            Program::PvcLoop { fixed: false } => Some("broken"),
+            Program::PvcLoop { fixed: true } => Some("fixed"),
+            Program::WatchDeployment(WatchDeployment::V1) => Some("v1"),
+            Program::WatchDeployment(WatchDeployment::V2) => Some("v2"),
+            Program::WatchDeployment(WatchDeployment::Final) => Some("final"),
+            Program::Controller(how) => Some(how.version.name()),
+            Program::KubeWatcher(how) => Some(match how.version {
+                KubeRs::V2 => "2",
+                KubeRs::V3 => "3",
+                KubeRs::V4 => "4",
+            }),
         }
     }
 
@@ -74,6 +115,17 @@ impl Program {
             Program::Poller { every } => Box::new(poller::Poller::new(scope, *every)),
             Program::Reflector { version } => {
                 Box::new(reflector::ReflectorProgram::new(*version, scope, None))
+            }
+            Program::PvcLoop { fixed } => Box::new(pvc_loop::PvcLoop::new(*fixed, scope)),
+            Program::WatchDeployment(variant) => Box::new(
+                watch_deployment::WatchDeploymentProgram::new(*variant, scope),
+            ),
+            Program::RetryWatcher { version } => {
+                Box::new(retry_watcher::RetryWatcher::new(*version, scope))
+            }
+            Program::Controller(how) => Box::new(informer::ControllerProgram::new(*how, scope)),
+            Program::KubeWatcher(how) => {
+                Box::new(kube_watcher::KubeWatcherProgram::new(*how, scope))
             }
         }
     }

@@ -171,13 +171,6 @@ impl Frames {
         }
         Ok(frames)
     }
-
-    /// Whether it stands inside a frame.
-    pub(crate) fn is_inside_frame(&self) -> bool {
-        self.unfinished
-            .iter()
-            .any(|byte| !byte.is_ascii_whitespace())
-    }
 }
 
 fn event_type(word: &str) -> EventType {
@@ -267,11 +260,6 @@ impl Refusal {
         self.reason == "TooManyRequests" || self.code == 429
     }
 
-    /// 500 InternalError.
-    pub(crate) fn is_internal(&self) -> bool {
-        self.reason == "InternalError" || (self.code == 500 && self.reason.is_empty())
-    }
-
     /// `details.retryAfterSeconds`.
     pub(crate) fn retry_after_secs(&self) -> u64 {
         self.details.retry_after_seconds
@@ -318,15 +306,13 @@ mod tests {
             let mut got = frames.take(&TWO.as_bytes()[..at]).unwrap();
             got.extend(frames.take(&TWO.as_bytes()[at..]).unwrap());
             assert_eq!(got, whole, "cut at {at}");
-            assert!(!frames.is_inside_frame());
         }
     }
 
     #[test]
-    fn half_a_frame_is_no_frame_and_is_known_as_half() {
+    fn half_a_frame_is_no_frame_and_what_cannot_become_one_is_undecodable() {
         let mut frames = Frames::default();
         assert_eq!(frames.take(&TWO.as_bytes()[..40]), Ok(Vec::new()));
-        assert!(frames.is_inside_frame());
         assert_eq!(frames.take(b"\x00"), Err(Undecodable));
     }
 

@@ -225,13 +225,17 @@ impl World {
 
     /// Kills a client: its connections are closed, and it is never heard of again.
     pub fn stop_client(&mut self, client: ClientId) {
-        let owned = self.clients.owners.iter().filter(|(_, c)| **c == client);
-        let connections: Vec<ConnectionId> = owned.map(|(connection, _)| *connection).collect();
-        for connection in connections {
+        for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
             self.close(connection);
         }
         self.clients.clients.remove(&client);
+    }
+
+    /// The connections a client has open, or is opening.
+    pub fn client_connections(&self, client: ClientId) -> Vec<ConnectionId> {
+        let owned = self.clients.owners.iter().filter(|(_, c)| **c == client);
+        owned.map(|(connection, _)| *connection).collect()
     }
 
     /// What a client does and counts now; `None` if it was stopped.

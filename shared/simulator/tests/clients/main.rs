@@ -2,6 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
+mod controller;
+mod kube_watcher;
 mod poller;
+mod properties;
+mod pvc_loop;
 mod reflector;
+mod retry_watcher;
 mod stage;
+mod watch_deployment;

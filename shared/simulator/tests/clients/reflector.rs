@@ -1,6 +1,6 @@
 //! client-go's reflector, column by column of table 2.2.
 
-use watchscope_simulator::{ClientGo, ClientPhase, Cut, Fault, Program, Target, Throttle};
+use watchscope_simulator::{ClientGo, ClientPhase, Fault, Program, Throttle};
 
 use crate::stage::Stage;
 
@@ -127,10 +127,7 @@ fn after_410_old_versions_go_back_to_any_state_and_newer_ones_ask_for_what_they_
         stage.asked();
         let refuse = Fault::Refuse;
         stage.world.inject(refuse.clone());
-        stage.world.inject(Fault::Cut {
-            target: Target::All,
-            cut: Cut::Reset,
-        });
+        stage.reset_connections();
         stage.delete("a");
         stage.create("b");
         stage.run_secs(1);
@@ -172,10 +169,7 @@ fn a_refused_watch_is_opened_again_later_from_the_same_version() {
         let client = begun(stage, program);
         stage.asked();
         stage.world.inject(Fault::Refuse);
-        stage.world.inject(Fault::Cut {
-            target: Target::All,
-            cut: Cut::Reset,
-        });
+        stage.reset_connections();
         stage.run_secs(10);
         let report = stage.world.client_report(client).unwrap();
         assert_eq!(report.phase, ClientPhase::Backoff);
@@ -258,9 +252,7 @@ fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_an_older_one_afte
         let mut stage = Stage::quiet();
         let client = begun(&mut stage, &reflector(minor));
         stage.asked();
-        stage.world.inject(Fault::Stall {
-            target: Target::UserAgent("client ".to_owned()),
-        });
+        stage.stall_open_connections(client);
         stage.delete("a");
         let mut secs = 0;
         while !stage.compare(client).agrees() && secs < 1000 {
@@ -273,8 +265,8 @@ fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_an_older_one_afte
         ));
     }
     insta::assert_snapshot!(seen.join("\n"), @r#"
-    1.19: right again after 1000 s: ["watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks", "watch rv=14 bookmarks"]
-    1.20: right again after 1000 s: ["list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14", "list rv=14"]
-    1.36: right again after 1000 s: ["watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial", "watch rv=14 bookmarks NotOlderThan initial"]
+    1.19: right again after 300 s: ["watch rv=14 bookmarks"]
+    1.20: right again after 45 s: ["list rv=14", "watch rv=15 bookmarks"]
+    1.36: right again after 45 s: ["watch rv=14 bookmarks NotOlderThan initial"]
     "#);
 }

@@ -1,13 +1,11 @@
 //! A world with clients in it, and what they told.
 
-#![allow(dead_code, reason = "the programs that need the rest are being added")]
-
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use watchscope_simulator::{
-    ClientEvent, ClientId, ClientRecord, Comparison, Config, Fault, Pause, Program, Request, Scope,
-    Target, Time, World,
+    ClientEvent, ClientId, ClientRecord, ClientReport, Comparison, Config, Cut, Fault, Pause,
+    Program, Request, Scope, Target, Time, World,
 };
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -61,12 +59,6 @@ impl Stage {
         self.run(Duration::from_secs(secs));
     }
 
-    /// Lets time pass until so long after the beginning.
-    pub(crate) fn run_to(&mut self, secs: u64) {
-        let until = self.began + Duration::from_secs(secs);
-        self.run(until.since(self.world.now()));
-    }
-
     pub(crate) fn create(&mut self, name: &str) {
         let body = json!({"metadata": {"name": name}, "data": {"n": "0"}});
         self.call(Request::new("POST", MAPS).json(&body), 201);
@@ -97,11 +89,33 @@ impl Stage {
         });
     }
 
+    /// What a client does and counts now.
+    pub(crate) fn report(&self, client: ClientId) -> ClientReport {
+        self.world.client_report(client).unwrap()
+    }
+
     /// How the client's one belief differs from the truth.
     pub(crate) fn compare(&self, client: ClientId) -> Comparison {
         let mut comparisons = self.world.compare_client(client);
         assert_eq!(comparisons.len(), 1);
         comparisons.remove(0)
+    }
+
+    /// All connections are reset.
+    pub(crate) fn reset_connections(&mut self) {
+        self.world.inject(Fault::Cut {
+            target: Target::All,
+            cut: Cut::Reset,
+        });
+    }
+
+    /// Connections and everything on them hang, silently; new ones do not.
+    pub(crate) fn stall_open_connections(&mut self, client: ClientId) {
+        for connection in self.world.client_connections(client) {
+            self.world.inject(Fault::Stall {
+                target: Target::Connection(connection),
+            });
+        }
     }
 
     /// The requests of the last stretch, without the times a watch asks for: `list …` and `watch …`.

@@ -97,7 +97,6 @@ pub(crate) struct Reflector {
     resync_at: Option<Time>,
     state: State,
     turns: u64,
-    skipped: u64,
 }
 
 impl Reflector {
@@ -114,7 +113,6 @@ impl Reflector {
             resync_at: None,
             state: State::New,
             turns: 0,
-            skipped: 0,
         }
     }
 
@@ -126,11 +124,6 @@ impl Reflector {
     /// Lists and watches it began.
     pub(crate) fn turns(&self) -> u64 {
         self.turns
-    }
-
-    /// Events it did not understand and passed over (F39).
-    pub(crate) fn skipped(&self) -> u64 {
-        self.skipped
     }
 
     pub(crate) fn phase(&self) -> ClientPhase {
@@ -483,7 +476,7 @@ impl Reflector {
     fn event(&mut self, stream: &mut Streaming, frame: Frame, now: Time, ops: &mut Vec<StoreOp>) {
         let Frame { event, object } = frame;
         if object.kind != self.scope.kind || event == EventType::Other {
-            self.skipped += 1;
+            // Logged, and neither stored nor remembered (F39).
             return;
         }
         let ends_initial_events = event == EventType::Bookmark && object.ends_initial_events();

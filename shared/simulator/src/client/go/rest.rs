@@ -97,11 +97,6 @@ impl Rest {
         }
     }
 
-    /// Whether a call is still to be heard of.
-    pub(crate) fn is_open(&self, call: CallId) -> bool {
-        self.calls.contains_key(&call)
-    }
-
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let retries = self.calls.values().filter_map(|call| call.retry_at).min();
         earlier(self.transport.wake_at(), retries)

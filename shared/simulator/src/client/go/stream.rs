@@ -63,7 +63,7 @@ mod tests {
         for raw in [RawEnd::Undecodable, RawEnd::Failed(Failure::Lost)] {
             let told = StreamWatcher::end(raw, ClientGo::LATEST);
             let error = Refusal::of_event(told.expect("it is told"));
-            assert_eq!((error.code, error.is_internal()), (500, true));
+            assert_eq!((error.code, error.reason.as_str()), (500, "InternalError"));
             assert_eq!(StreamWatcher::end(raw, ClientGo::V1_9), None);
         }
     }

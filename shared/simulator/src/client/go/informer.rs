@@ -1,0 +1,188 @@
+//! The informer's pipeline: reflector, queue, indexer, notifications (semantics 2.5).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::wire::Document;
+use super::super::{Belief, ClientPhase, Context, Key, Scope, earlier};
+use super::ClientGo;
+use super::queue::{Delta, Indexer, Queue};
+use super::reflector::{Reflector, StoreOp};
+use super::rest::{Answer, CallId, Rest};
+use crate::time::Time;
+
+/// Taking one group or batch out of the queue and telling the handlers takes so long.
+const POP: Duration = Duration::from_micros(50);
+
+/// What handlers are told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notification {
+    Add {
+        new: Arc<Document>,
+        is_initial: bool,
+    },
+    /// With equal resourceVersions it is a resync or a relist, not a change (F46).
+    Update {
+        old: Arc<Document>,
+        new: Arc<Document>,
+    },
+    Delete {
+        old: Arc<Document>,
+        /// The deletion was inferred from a list; `old` may be stale.
+        is_inferred: bool,
+    },
+}
+
+impl Notification {
+    pub(crate) fn key(&self) -> Key {
+        match self {
+            Notification::Add { new, .. } | Notification::Update { new, .. } => new.key(),
+            Notification::Delete { old, .. } => old.key(),
+        }
+    }
+
+    /// Whether nothing changed.
+    pub(crate) fn is_resync(&self) -> bool {
+        match self {
+            Notification::Update { old, new } => {
+                old.metadata.resource_version == new.metadata.resource_version
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The pipeline.
+#[derive(Debug)]
+pub(crate) struct Informer {
+    reflector: Reflector,
+    queue: Queue,
+    indexer: Indexer,
+    belief: Belief,
+    pop_at: Option<Time>,
+}
+
+impl Informer {
+    pub(crate) fn new(version: ClientGo, scope: Scope, resync: Option<Duration>) -> Informer {
+        Informer {
+            reflector: Reflector::new(version, scope.clone(), resync),
+            queue: Queue::new(version.queue()),
+            indexer: Indexer::new(),
+            belief: Belief::new(scope),
+            pop_at: None,
+        }
+    }
+
+    pub(crate) fn start(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) {
+        self.reflector.start(rest, ctx);
+    }
+
+    /// Takes the answer to one of its calls; others are not for it.
+    pub(crate) fn take(
+        &mut self,
+        call: CallId,
+        answer: Answer,
+        rest: &mut Rest,
+        ctx: &mut Context<'_>,
+    ) {
+        let mut ops = Vec::new();
+        self.reflector.take(call, answer, rest, ctx, &mut ops);
+        self.put(ops, ctx.now);
+    }
+
+    /// Does what is due; what the handlers are told.
+    pub(crate) fn wake(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) -> Vec<Notification> {
+        let mut ops = Vec::new();
+        self.reflector.wake(rest, ctx, &mut ops);
+        self.put(ops, ctx.now);
+        let mut told = Vec::new();
+        if self.pop_at.is_some_and(|at| at <= ctx.now) {
+            let (deltas, is_initial) = self.queue.pop();
+            for delta in deltas {
+                self.process(delta, is_initial, &mut told);
+            }
+            self.pop_at = (!self.queue.is_empty()).then(|| ctx.now + POP);
+        }
+        told
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        earlier(self.pop_at, self.reflector.wake_at())
+    }
+
+    /// Whether the first list has reached the handlers.
+    pub(crate) fn has_synced(&self) -> bool {
+        self.queue.has_synced()
+    }
+
+    pub(crate) fn phase(&self) -> ClientPhase {
+        self.reflector.phase()
+    }
+
+    pub(crate) fn belief(&self) -> &Belief {
+        &self.belief
+    }
+
+    fn put(&mut self, ops: Vec<StoreOp>, now: Time) {
+        for op in ops {
+            self.queue.put(op, &self.indexer);
+        }
+        self.belief.know_until(self.reflector.last());
+        if !self.queue.is_empty() {
+            self.pop_at.get_or_insert(now + POP);
+        }
+    }
+
+    fn process(&mut self, delta: Delta, is_initial: bool, told: &mut Vec<Notification>) {
+        match delta {
+            Delta::Set(new) => told.push(self.set(new, is_initial)),
+            Delta::Deleted(tombstone) => {
+                self.delete(&tombstone.object.key());
+                told.push(Notification::Delete {
+                    old: tombstone.object,
+                    is_inferred: tombstone.is_inferred,
+                });
+            }
+            Delta::ReplacedAll(objects) => {
+                let listed: std::collections::BTreeSet<Key> =
+                    objects.iter().map(|object| object.key()).collect();
+                let gone: Vec<Arc<Document>> = self
+                    .indexer
+                    .iter()
+                    .filter(|(key, _)| !listed.contains(*key))
+                    .map(|(_, object)| Arc::clone(object))
+                    .collect();
+                for old in gone {
+                    self.delete(&old.key());
+                    told.push(Notification::Delete {
+                        old,
+                        is_inferred: true,
+                    });
+                }
+                for new in objects {
+                    told.push(self.set(new, is_initial));
+                }
+            }
+            Delta::SyncAll => {
+                let all = self.indexer.values().map(|object| Notification::Update {
+                    old: Arc::clone(object),
+                    new: Arc::clone(object),
+                });
+                told.extend(all);
+            }
+        }
+    }
+
+    fn set(&mut self, new: Arc<Document>, is_initial: bool) -> Notification {
+        self.belief.hold(new.key(), new.held());
+        match self.indexer.insert(new.key(), Arc::clone(&new)) {
+            Some(old) => Notification::Update { old, new },
+            None => Notification::Add { new, is_initial },
+        }
+    }
+
+    fn delete(&mut self, key: &Key) {
+        self.indexer.remove(key);
+        self.belief.drop(key);
+    }
+}

@@ -1,0 +1,150 @@
+//! client-go's rate-limiting workqueue: a key is in it once, is worked on by one worker at a time, and comes back later
+//! each time it fails.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use super::super::Key;
+use crate::time::Time;
+
+/// Of the per-key limiter: the first wait after a failure, doubled by each.
+const BASE_DELAY: Duration = Duration::from_millis(5);
+const MAX_DELAY: Duration = Duration::from_secs(1000);
+/// Of the overall limiter: ten a second, a hundred at once.
+const TOKEN_EVERY: Duration = Duration::from_millis(100);
+const BURST: u32 = 100;
+
+/// The queue. Bounded by the keys there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkQueue {
+    queue: VecDeque<Key>,
+    /// To be worked on, in the queue or when the worker on it is done.
+    dirty: BTreeSet<Key>,
+    processing: BTreeSet<Key>,
+    /// To be added later.
+    waiting: BTreeMap<Key, Time>,
+    failures: BTreeMap<Key, u32>,
+    /// When the bucket of the overall limiter is full again, had it no limit.
+    bucket_full_at: Time,
+}
+
+impl WorkQueue {
+    pub(crate) fn add(&mut self, key: Key) {
+        if self.dirty.insert(key.clone()) && !self.processing.contains(&key) {
+            self.queue.push_back(key);
+        }
+    }
+
+    /// The next key to work on.
+    pub(crate) fn get(&mut self) -> Option<Key> {
+        let key = self.queue.pop_front()?;
+        self.dirty.remove(&key);
+        self.processing.insert(key.clone());
+        Some(key)
+    }
+
+    /// The worker on a key is done; if it was added meanwhile it is next again.
+    pub(crate) fn done(&mut self, key: &Key) {
+        self.processing.remove(key);
+        if self.dirty.contains(key) {
+            self.queue.push_back(key.clone());
+        }
+    }
+
+    /// Adds a key that failed, after both limiters' delay.
+    pub(crate) fn add_rate_limited(&mut self, key: Key, now: Time) {
+        let failures = self.failures.entry(key.clone()).or_default();
+        let own = BASE_DELAY
+            .saturating_mul(1_u32.checked_shl((*failures).min(31)).unwrap_or(u32::MAX))
+            .min(MAX_DELAY);
+        *failures += 1;
+        let full_at = self.bucket_full_at.max(now) + TOKEN_EVERY;
+        self.bucket_full_at = full_at;
+        let bucket = full_at.since(now + TOKEN_EVERY * BURST);
+        let at = now + own.max(bucket);
+        let waits = self.waiting.entry(key).or_insert(at);
+        *waits = (*waits).min(at);
+    }
+
+    /// How often a key failed since it was last forgotten.
+    pub(crate) fn failures(&self, key: &Key) -> u32 {
+        self.failures.get(key).copied().unwrap_or(0)
+    }
+
+    /// A key is well: its next failure waits as a first one.
+    pub(crate) fn forget(&mut self, key: &Key) {
+        self.failures.remove(key);
+    }
+
+    /// Adds what has waited long enough.
+    pub(crate) fn wake(&mut self, now: Time) {
+        let is_due = |at: &Time| *at <= now;
+        let due: Vec<Key> = self
+            .waiting
+            .iter()
+            .filter(|(_, at)| is_due(at))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in due {
+            self.waiting.remove(&key);
+            self.add(key);
+        }
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        self.waiting.values().min().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        (String::new(), name.to_owned())
+    }
+
+    #[test]
+    fn a_key_added_often_is_worked_on_once_and_once_more_if_added_meanwhile() {
+        let mut queue = WorkQueue::default();
+        for _ in 0..3 {
+            queue.add(key("a"));
+        }
+        assert_eq!(queue.get(), Some(key("a")));
+        queue.add(key("a"));
+        queue.add(key("a"));
+        assert_eq!(queue.get(), None, "never two workers on one key");
+        queue.done(&key("a"));
+        assert_eq!(queue.get(), Some(key("a")));
+        queue.done(&key("a"));
+        assert_eq!(queue.get(), None);
+    }
+
+    #[test]
+    fn failures_wait_twice_as_long_each_time_up_to_a_quarter_of_an_hour() {
+        let mut queue = WorkQueue::default();
+        let mut waits_ms = Vec::new();
+        for _ in 0..20 {
+            queue.add_rate_limited(key("a"), Time::ZERO);
+            waits_ms.push(queue.wake_at().unwrap().as_micros() / 1000);
+            queue.wake(Time::MAX);
+            queue.get();
+            queue.done(&key("a"));
+        }
+        assert_eq!(waits_ms[..4], [5, 10, 20, 40]);
+        assert_eq!(waits_ms[19], 1_000_000);
+        queue.forget(&key("a"));
+        assert_eq!(queue.failures(&key("a")), 0);
+    }
+
+    #[test]
+    fn beyond_a_hundred_at_once_the_bucket_lets_ten_a_second_through() {
+        let mut queue = WorkQueue::default();
+        for n in 0..120 {
+            queue.add_rate_limited(key(&format!("{n:03}")), Time::ZERO);
+        }
+        let wait = |n: usize| queue.waiting[&key(&format!("{n:03}"))].as_micros() / 1000;
+        assert_eq!((wait(0), wait(99)), (5, 5));
+        assert_eq!((wait(100), wait(119)), (100, 2000));
+    }
+}

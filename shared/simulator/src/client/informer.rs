@@ -1,0 +1,134 @@
+//! A controller: an informer whose handlers put keys in a workqueue, and a worker that reads the lister.
+
+use std::time::Duration;
+
+use super::go::ClientGo;
+use super::go::informer::{Informer, Notification};
+use super::go::rest::Rest;
+use super::go::workqueue::WorkQueue;
+use super::{Belief, ClientPhase, Context, Input, Key, Machine, Scope, earlier};
+use crate::time::Time;
+
+/// A controller over an informer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// Which client-go.
+    pub version: ClientGo,
+    /// How often the handlers get everything again; never if absent.
+    pub resync: Option<Duration>,
+    /// Whether the update handler passes over updates between equal resourceVersions (F46).
+    pub skips_equal_versions: bool,
+    /// How long the worker works on a key.
+    pub work: Duration,
+    /// How often it fails at each key before it succeeds.
+    pub failures: u32,
+}
+
+impl Default for Controller {
+    fn default() -> Controller {
+        Controller {
+            version: ClientGo::LATEST,
+            resync: None,
+            skips_equal_versions: true,
+            work: Duration::from_millis(1),
+            failures: 0,
+        }
+    }
+}
+
+/// The program.
+#[derive(Debug)]
+pub(super) struct ControllerProgram {
+    how: Controller,
+    rest: Rest,
+    informer: Informer,
+    queue: WorkQueue,
+    /// The key under work, and until when.
+    working: Option<(Key, Time)>,
+    worked: u64,
+    handled: u64,
+}
+
+impl ControllerProgram {
+    pub(super) fn new(how: Controller, scope: Scope) -> ControllerProgram {
+        ControllerProgram {
+            how,
+            rest: Rest::new(how.version),
+            informer: Informer::new(how.version, scope, how.resync),
+            queue: WorkQueue::default(),
+            working: None,
+            worked: 0,
+            handled: 0,
+        }
+    }
+
+    /// The handlers: each call is counted, and puts its key in the queue unless it is known to be no change.
+    fn handle(&mut self, notification: &Notification) {
+        self.handled += 1;
+        if !(self.how.skips_equal_versions && notification.is_resync()) {
+            self.queue.add(notification.key());
+        }
+    }
+
+    /// The worker, which begins when the informer has synced.
+    fn work(&mut self, now: Time) {
+        self.queue.wake(now);
+        if let Some((key, until)) = self.working.take() {
+            if until > now {
+                self.working = Some((key, until));
+                return;
+            }
+            if self.queue.failures(&key) < self.how.failures {
+                self.queue.add_rate_limited(key.clone(), now);
+            } else {
+                self.queue.forget(&key);
+            }
+            self.queue.done(&key);
+        }
+        if self.informer.has_synced()
+            && let Some(key) = self.queue.get()
+        {
+            self.worked += 1;
+            self.working = Some((key, now + self.how.work));
+        }
+    }
+}
+
+impl Machine for ControllerProgram {
+    fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
+        if matches!(input, Input::Start) {
+            self.informer.start(&mut self.rest, ctx);
+        }
+        for (call, answer) in self.rest.take(input, ctx) {
+            self.informer.take(call, answer, &mut self.rest, ctx);
+        }
+        for notification in self.informer.wake(&mut self.rest, ctx) {
+            self.handle(&notification);
+        }
+        self.work(ctx.now);
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let work = self.working.as_ref().map(|(_, until)| *until);
+        let own = earlier(work, self.queue.wake_at());
+        let pipeline = earlier(self.informer.wake_at(), self.rest.wake_at());
+        earlier(own, pipeline)
+    }
+
+    fn phase(&self) -> ClientPhase {
+        self.informer.phase()
+    }
+
+    /// Keys worked on.
+    fn iterations(&self, _now: Time) -> u64 {
+        self.worked
+    }
+
+    fn handled(&self, _now: Time) -> u64 {
+        self.handled
+    }
+
+    fn beliefs(&self) -> Vec<&Belief> {
+        vec![self.informer.belief()]
+    }
+}

@@ -1,0 +1,475 @@
+//! kube-rs' `watcher`, with a store or a flattened stream behind it (semantics 2.4).
+//!
+//! ```text
+//!  Empty ─► InitPage* ─► InitListed ─► Watching ─┐      ListWatch
+//!  Empty ─► InitialWatch ────────────► Watching ─┤      StreamingList
+//!    ▲ 410                  InitListed ◄─────────┘ end, at once
+//! ```
+//!
+//! A clean end is no event and no error, so no backoff: a server that answers 200 and closes makes it a hot loop.
+//! Any error of opening the watch, HTTP 410 too, leaves it where it is, with the same resourceVersion (F13).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use super::go::backoff::Backoff;
+use super::transport::{Failure, Got, Style, Transport};
+use super::wire::{EventType, Frame, Frames, List, Refusal};
+use super::{Belief, ClientPhase, Context, Held, Input, Key, Machine, Scope, earlier};
+use crate::message::RequestId;
+use crate::time::Time;
+
+/// What it asks a watch to live, and how much longer it waits for the next thing on it.
+const TIMEOUT: &str = "290";
+const IDLE: Duration = Duration::from_secs(295);
+
+/// kube-rs by what its watcher does differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KubeRs {
+    /// Up to 2: a resumed streaming list asks for initial events again, the backoff has no jitter.
+    V2,
+    /// 3: both mended; silence is noticed by a read timeout of 295 s.
+    V3,
+    /// 4: silence is noticed by an idle limit on each item of the stream; opening a watch has no limit any more.
+    V4,
+}
+
+/// How its first state comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KubeList {
+    /// A list in pages of 500, the most recent state (the default).
+    MostRecent,
+    /// A list from the cache, any state.
+    Any,
+    /// Streamed, with the literal resourceVersion 0.
+    Streaming,
+}
+
+/// What a program does with kube-rs' `watcher`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KubeWatcher {
+    /// Which kube-rs.
+    pub version: KubeRs,
+    /// How its first state comes.
+    pub list: KubeList,
+    /// Whether the caller added the default backoff.
+    pub backoff: bool,
+    /// Whether it reads `applied_objects`, which never tells of a deletion, instead of filling a store.
+    pub flattened: bool,
+}
+
+impl Default for KubeWatcher {
+    fn default() -> KubeWatcher {
+        KubeWatcher {
+            version: KubeRs::V4,
+            list: KubeList::MostRecent,
+            backoff: true,
+            flattened: false,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Empty,
+    /// A page is asked for.
+    InitPage,
+    /// The streaming list is asked for, or read.
+    InitialWatch,
+    InitListed,
+    Watching,
+}
+
+/// An HTTP exchange under way.
+#[derive(Debug)]
+struct Exchange {
+    request: RequestId,
+    status: u16,
+    body: Vec<u8>,
+    frames: Frames,
+    /// What the stream holds that was not read yet: the caller may be in its backoff.
+    unread: VecDeque<Item>,
+    heard_at: Time,
+}
+
+/// An item of the stream of watch events.
+#[derive(Debug)]
+enum Item {
+    Event(Box<Frame>),
+    /// An error that does not end the stream by itself.
+    Error,
+    End,
+}
+
+/// The program.
+#[derive(Debug)]
+pub(super) struct KubeWatcherProgram {
+    how: KubeWatcher,
+    transport: Transport,
+    state: State,
+    exchange: Option<Exchange>,
+    /// The continue token of the next page, and the list's resourceVersion.
+    next_page: String,
+    resource_version: String,
+    backoff: Backoff,
+    /// The caller polls again only then.
+    asleep_until: Option<Time>,
+    store: Belief,
+    /// What an initial listing collected so far; swapped in at its end.
+    collected: BTreeMap<Key, Held>,
+    turns: u64,
+    handled: u64,
+}
+
+impl KubeWatcherProgram {
+    pub(super) fn new(how: KubeWatcher, scope: Scope) -> KubeWatcherProgram {
+        let backoff = if how.version >= KubeRs::V3 {
+            Backoff::new()
+        } else {
+            Backoff::without_jitter()
+        };
+        KubeWatcherProgram {
+            how,
+            transport: Transport::new(Style::Http1),
+            state: State::Empty,
+            exchange: None,
+            next_page: String::new(),
+            resource_version: String::new(),
+            backoff,
+            asleep_until: None,
+            store: Belief::new(scope),
+            collected: BTreeMap::new(),
+            turns: 0,
+            handled: 0,
+        }
+    }
+
+    /// The caller polls: the state machine goes on until it waits for something.
+    fn poll(&mut self, ctx: &mut Context<'_>) {
+        while self.asleep_until.is_none() {
+            let is_waiting = match self.state {
+                State::Empty => {
+                    self.begin(ctx);
+                    true
+                }
+                State::InitPage => {
+                    self.exchange.is_some() || {
+                        self.ask_page(ctx);
+                        true
+                    }
+                }
+                State::InitListed => {
+                    self.exchange.is_some() || {
+                        self.watch(ctx);
+                        true
+                    }
+                }
+                State::InitialWatch | State::Watching => !self.read(ctx),
+            };
+            if is_waiting {
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self, ctx: &mut Context<'_>) {
+        self.collected.clear();
+        self.next_page.clear();
+        if self.how.list == KubeList::Streaming {
+            self.state = State::InitialWatch;
+            self.turns += 1;
+            let mut parameters = watch_parameters("0");
+            parameters.extend(INITIAL_EVENTS);
+            self.send(&parameters, ctx);
+        } else {
+            self.backoff.reset();
+            self.state = State::InitPage;
+            self.ask_page(ctx);
+        }
+    }
+
+    fn ask_page(&mut self, ctx: &mut Context<'_>) {
+        self.turns += 1;
+        let next = self.next_page.clone();
+        let parameters = match self.how.list {
+            KubeList::Any => vec![
+                ("resourceVersion", "0"),
+                ("resourceVersionMatch", "NotOlderThan"),
+            ],
+            _ => vec![("limit", "500"), ("continue", next.as_str())],
+        };
+        self.send(&parameters, ctx);
+    }
+
+    fn watch(&mut self, ctx: &mut Context<'_>) {
+        self.turns += 1;
+        let version = self.resource_version.clone();
+        let mut parameters = watch_parameters(&version);
+        if self.how.version == KubeRs::V2 && self.how.list == KubeList::Streaming {
+            parameters.extend(INITIAL_EVENTS);
+        }
+        self.send(&parameters, ctx);
+    }
+
+    fn send(&mut self, parameters: &[(&str, &str)], ctx: &mut Context<'_>) {
+        let request = self.store.scope.get(parameters);
+        self.exchange = Some(Exchange {
+            request: self.transport.send(request, ctx),
+            status: 0,
+            body: Vec::new(),
+            frames: Frames::default(),
+            unread: VecDeque::new(),
+            heard_at: ctx.now,
+        });
+    }
+
+    fn take(&mut self, request: RequestId, got: Got<'_>, ctx: &mut Context<'_>) {
+        let is_stream = matches!(
+            self.state,
+            State::InitialWatch | State::InitListed | State::Watching
+        );
+        let Some(exchange) = self.exchange.as_mut().filter(|e| e.request == request) else {
+            return;
+        };
+        exchange.heard_at = ctx.now;
+        match got {
+            Got::Head { status, .. } => {
+                exchange.status = status;
+                if is_stream && status == 200 && matches!(self.state, State::InitListed) {
+                    self.state = State::Watching;
+                }
+            }
+            Got::Body(bytes) if is_stream && exchange.status == 200 => {
+                match exchange.frames.take(bytes) {
+                    Ok(frames) => {
+                        let items = frames.into_iter().map(|frame| Item::Event(Box::new(frame)));
+                        exchange.unread.extend(items);
+                    }
+                    Err(_) => exchange.unread.push_back(Item::Error),
+                }
+            }
+            Got::Body(bytes) => exchange.body.extend_from_slice(bytes),
+            Got::End if is_stream && exchange.status == 200 => {
+                exchange.unread.push_back(Item::End);
+            }
+            Got::End => self.answered(ctx),
+            // A chunked body that just stops is taken for its end, with a warning in the log.
+            Got::Failed(Failure::Eof) if is_stream && exchange.status == 200 => {
+                exchange.unread.push_back(Item::End);
+            }
+            Got::Failed(_) if is_stream && exchange.status == 200 => {
+                exchange.unread.extend([Item::Error, Item::End]);
+            }
+            Got::Failed(_) => self.refused(ctx),
+        }
+    }
+
+    /// A whole answer that is no stream.
+    fn answered(&mut self, ctx: &mut Context<'_>) {
+        let Some(exchange) = self.exchange.take() else {
+            return;
+        };
+        let list = match exchange.status {
+            200 => List::parse(&exchange.body).ok(),
+            _ => None,
+        };
+        let (State::InitPage, Some(list)) = (&self.state, list) else {
+            return self.refused(ctx);
+        };
+        self.backoff.reset();
+        for item in list.items.unwrap_or_default() {
+            self.init_apply(item.key(), item.held());
+        }
+        self.next_page = list.metadata.continue_token;
+        if self.next_page.is_empty() {
+            self.resource_version = list.metadata.resource_version;
+            self.init_done();
+            self.state = State::InitListed;
+        }
+    }
+
+    /// A list or a watch could not be begun.
+    fn refused(&mut self, ctx: &mut Context<'_>) {
+        self.exchange = None;
+        if !matches!(self.state, State::InitListed) {
+            self.state = State::Empty;
+        }
+        self.error(ctx);
+    }
+
+    /// The caller gets an `Err`, and waits if it was made to.
+    fn error(&mut self, ctx: &mut Context<'_>) {
+        let wait = if self.how.backoff {
+            self.backoff.step(ctx.now, ctx.random)
+        } else {
+            Duration::ZERO
+        };
+        self.asleep_until = Some(ctx.now + wait);
+    }
+
+    /// Reads one item of the stream, if there is one.
+    fn read(&mut self, ctx: &mut Context<'_>) -> bool {
+        let item = self.exchange.as_mut().and_then(|e| e.unread.pop_front());
+        match item {
+            None => return false,
+            Some(Item::Event(frame)) => self.event(*frame, ctx),
+            Some(Item::Error) => self.error(ctx),
+            Some(Item::End) => self.ended(ctx),
+        }
+        true
+    }
+
+    /// The stream is over, or dropped for its silence.
+    fn ended(&mut self, ctx: &mut Context<'_>) {
+        if let Some(exchange) = self.exchange.take() {
+            self.transport.cancel(exchange.request, ctx);
+        }
+        self.state = match self.state {
+            State::Watching => State::InitListed,
+            _ => State::Empty,
+        };
+    }
+
+    fn event(&mut self, frame: Frame, ctx: &mut Context<'_>) {
+        let object = frame.object;
+        let is_initial = matches!(self.state, State::InitialWatch);
+        let version = object.metadata.resource_version.clone();
+        match frame.event {
+            EventType::Error => {
+                if Refusal::of_event(object).code == 410 {
+                    self.ended(ctx);
+                    self.state = State::Empty;
+                }
+                self.error(ctx);
+            }
+            EventType::Other => self.error(ctx),
+            EventType::Bookmark if is_initial => {
+                if object.ends_initial_events() {
+                    self.resource_version = version;
+                    self.init_done();
+                    self.state = State::Watching;
+                    self.backoff.reset();
+                }
+            }
+            EventType::Bookmark => self.know_until(version),
+            EventType::Added | EventType::Modified if is_initial => {
+                self.backoff.reset();
+                self.init_apply(object.key(), object.held());
+            }
+            // "Impossible", and only logged.
+            EventType::Deleted if is_initial => {}
+            _ if version.is_empty() => {
+                self.ended(ctx);
+                self.state = State::Empty;
+                self.error(ctx);
+            }
+            EventType::Deleted => {
+                self.backoff.reset();
+                self.handled += 1;
+                if !self.how.flattened {
+                    self.store.drop(&object.key());
+                }
+                self.know_until(version);
+            }
+            EventType::Added | EventType::Modified => {
+                self.backoff.reset();
+                self.handled += 1;
+                self.store.hold(object.key(), object.held());
+                self.know_until(version);
+            }
+        }
+    }
+
+    fn init_apply(&mut self, key: Key, held: Held) {
+        self.handled += 1;
+        if self.how.flattened {
+            self.store.hold(key, held);
+        } else {
+            self.collected.insert(key, held);
+        }
+    }
+
+    fn init_done(&mut self) {
+        if !self.how.flattened {
+            self.store.replace(std::mem::take(&mut self.collected));
+        }
+        self.store.know_until(&self.resource_version);
+    }
+
+    fn know_until(&mut self, version: String) {
+        self.store.know_until(&version);
+        self.resource_version = version;
+    }
+
+    /// When silence ends what is under way: an item of a stream, and up to version 3 any read.
+    fn idle_at(&self) -> Option<Time> {
+        let exchange = self.exchange.as_ref()?;
+        let is_stream = exchange.status == 200 && !matches!(self.state, State::InitPage);
+        (is_stream || self.how.version < KubeRs::V4).then(|| exchange.heard_at + IDLE)
+    }
+}
+
+const INITIAL_EVENTS: [(&str, &str); 2] = [
+    ("sendInitialEvents", "true"),
+    ("resourceVersionMatch", "NotOlderThan"),
+];
+
+fn watch_parameters(version: &str) -> Vec<(&str, &str)> {
+    vec![
+        ("watch", "true"),
+        ("timeoutSeconds", TIMEOUT),
+        ("allowWatchBookmarks", "true"),
+        ("resourceVersion", version),
+    ]
+}
+
+impl Machine for KubeWatcherProgram {
+    fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
+        for (request, got) in self.transport.take(input, ctx) {
+            self.take(request, got, ctx);
+        }
+        if self.asleep_until.is_some_and(|until| until <= ctx.now) {
+            self.asleep_until = None;
+        }
+        if self.idle_at().is_some_and(|at| at <= ctx.now) {
+            let is_stream = self.exchange.as_ref().is_some_and(|e| e.status == 200);
+            if is_stream && !matches!(self.state, State::InitPage) {
+                self.ended(ctx);
+            } else if let Some(exchange) = self.exchange.take() {
+                self.transport.cancel(exchange.request, ctx);
+                self.refused(ctx);
+            }
+        }
+        self.poll(ctx);
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let own = earlier(self.asleep_until, self.idle_at());
+        earlier(own, self.transport.wake_at())
+    }
+
+    fn phase(&self) -> ClientPhase {
+        if self.asleep_until.is_some() {
+            return ClientPhase::Backoff;
+        }
+        let is_open = self.exchange.as_ref().is_some_and(|e| e.status == 200);
+        match self.state {
+            State::Empty | State::InitPage => ClientPhase::Listing,
+            State::InitialWatch if is_open => ClientPhase::Syncing,
+            State::InitialWatch | State::InitListed => ClientPhase::Connecting,
+            State::Watching => ClientPhase::Watching,
+        }
+    }
+
+    fn iterations(&self, _now: Time) -> u64 {
+        self.turns
+    }
+
+    fn handled(&self, _now: Time) -> u64 {
+        self.handled
+    }
+
+    fn beliefs(&self) -> Vec<&Belief> {
+        vec![&self.store]
+    }
+}

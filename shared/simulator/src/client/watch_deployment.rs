@@ -1,0 +1,182 @@
+//! Case 2: `WatchDeployment` in its three versions, over the StreamWatcher that swallows what happened.
+//!
+//! The first returns when the result channel closes and is silent for ever (F03). The second continues, and logs in a
+//! loop that never waits (F02). The last runs in a loop: after each end it sleeps 5 s and watches again, without a
+//! resourceVersion (F19); an idle timer of 30 minutes, armed anew by each event, ends a watch that says nothing.
+
+use std::time::Duration;
+
+use super::go::ClientGo;
+use super::go::rest::{Answer, CallId, Rest};
+use super::spin::Spin;
+use super::wire::{EventType, Frame};
+use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use crate::time::Time;
+
+const SLEEP: Duration = Duration::from_secs(5);
+const IDLE: Duration = Duration::from_secs(30 * 60);
+const CLIENT_GO: ClientGo = ClientGo::minor(28);
+
+/// The versions of `WatchDeployment`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchDeployment {
+    /// Returns when the channel closes.
+    V1,
+    /// Continues when the channel closes.
+    V2,
+    /// Sleeps and watches again.
+    Final,
+}
+
+#[derive(Debug)]
+enum State {
+    Opening(CallId),
+    Reading(CallId),
+    Spinning(Spin),
+    Sleeping(Time),
+    Returned,
+}
+
+/// The program.
+#[derive(Debug)]
+pub(super) struct WatchDeploymentProgram {
+    variant: WatchDeployment,
+    rest: Rest,
+    /// The application's state, as its handlers keep it.
+    state_of_app: Belief,
+    state: State,
+    idle_at: Option<Time>,
+    turns: u64,
+    handled: u64,
+}
+
+impl WatchDeploymentProgram {
+    pub(super) fn new(variant: WatchDeployment, scope: Scope) -> WatchDeploymentProgram {
+        WatchDeploymentProgram {
+            variant,
+            rest: Rest::new(CLIENT_GO),
+            state_of_app: Belief::new(scope),
+            state: State::Returned,
+            idle_at: None,
+            turns: 0,
+            handled: 0,
+        }
+    }
+
+    fn open(&mut self, ctx: &mut Context<'_>) {
+        let request = self.state_of_app.scope.get(&[("watch", "true")]);
+        self.state = State::Opening(self.rest.watch(request, ctx));
+    }
+
+    fn take(&mut self, call: CallId, answer: Answer, now: Time) {
+        match (&self.state, answer) {
+            (State::Opening(own), Answer::Opened) if *own == call => {
+                self.state = State::Reading(call);
+                self.arm(now);
+            }
+            (State::Opening(own), Answer::Failed(_)) if *own == call => match self.variant {
+                WatchDeployment::V1 | WatchDeployment::V2 => self.state = State::Returned,
+                WatchDeployment::Final => self.sleep(now),
+            },
+            (State::Reading(own), Answer::Events(frames)) if *own == call => {
+                self.arm(now);
+                frames.into_iter().for_each(|frame| self.event(frame));
+            }
+            (State::Reading(own), Answer::Closed(_)) if *own == call => match self.variant {
+                WatchDeployment::V1 => self.state = State::Returned,
+                WatchDeployment::V2 => self.state = State::Spinning(Spin { since: now }),
+                WatchDeployment::Final => self.sleep(now),
+            },
+            _ => {}
+        }
+    }
+
+    fn arm(&mut self, now: Time) {
+        if self.variant == WatchDeployment::Final {
+            self.idle_at = Some(now + IDLE);
+        }
+    }
+
+    fn sleep(&mut self, now: Time) {
+        self.idle_at = None;
+        self.state = State::Sleeping(now + SLEEP);
+    }
+
+    /// A turn of the loop. What is no object of the kind is logged and passed over, an ERROR too.
+    fn event(&mut self, frame: Frame) {
+        self.turns += 1;
+        let object = frame.object;
+        if object.kind != self.state_of_app.scope.kind {
+            return;
+        }
+        match frame.event {
+            EventType::Added | EventType::Modified => {
+                self.state_of_app.hold(object.key(), object.held());
+            }
+            EventType::Deleted => {
+                self.state_of_app.drop(&object.key());
+            }
+            EventType::Bookmark | EventType::Error | EventType::Other => return,
+        }
+        self.handled += 1;
+    }
+}
+
+impl Machine for WatchDeploymentProgram {
+    fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
+        if matches!(input, Input::Start) {
+            self.open(ctx);
+        }
+        for (call, answer) in self.rest.take(input, ctx) {
+            self.take(call, answer, ctx.now);
+        }
+        if let State::Sleeping(until) = self.state
+            && until <= ctx.now
+        {
+            self.open(ctx);
+        }
+        if self.idle_at.is_some_and(|at| at <= ctx.now) {
+            if let State::Reading(call) = self.state {
+                self.rest.stop(call, ctx);
+            }
+            self.sleep(ctx.now);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let own = match self.state {
+            State::Sleeping(until) => Some(until),
+            _ => self.idle_at,
+        };
+        earlier(own, self.rest.wake_at())
+    }
+
+    fn phase(&self) -> ClientPhase {
+        match self.state {
+            State::Opening(_) => ClientPhase::Connecting,
+            State::Reading(_) => ClientPhase::Watching,
+            State::Spinning(_) => ClientPhase::Spinning,
+            State::Sleeping(_) => ClientPhase::Sleeping,
+            State::Returned => ClientPhase::Returned,
+        }
+    }
+
+    fn iterations(&self, now: Time) -> u64 {
+        match self.state {
+            State::Spinning(spin) => self.turns + spin.turns(now),
+            _ => self.turns,
+        }
+    }
+
+    fn handled(&self, _now: Time) -> u64 {
+        self.handled
+    }
+
+    fn is_spinning(&self) -> bool {
+        matches!(self.state, State::Spinning(_))
+    }
+
+    fn beliefs(&self) -> Vec<&Belief> {
+        vec![&self.state_of_app]
+    }
+}
