@@ -13,8 +13,8 @@ use serde::ser::SerializeMap;
 pub use self::objects::{Held, Objects};
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::event::{
-    Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record, StreamEnded,
-    StreamOpened, Verdict, WatchStarted,
+    Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record,
+    RequestAnswered, StreamEnded, StreamOpened, Verdict, WatchStarted,
 };
 use crate::field::{AsJson, Field, Fields, fields, struct_fields};
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
@@ -220,7 +220,7 @@ fields! {
         since "since": Moment,
         /// That end's cause.
         reason "reason": Cause,
-        /// The stream that ended.
+        /// The stream that ended; 0 if none had begun, because the one after a list was refused.
         stream "stream": StreamId,
         /// Progress then.
         from "from": Option<ResourceVersion>,
@@ -709,7 +709,7 @@ impl Watch {
                 });
             }
             Event::RequestAnswered(event) if event.error.is_some() || event.status != Some(200) => {
-                self.request = None;
+                self.apply_refusal(event, now);
             }
             Event::ListPage(event) => self.apply_page(&event.resource_version, event.items, now),
             Event::ListComplete(event) => self.apply_list(event, now),
@@ -746,6 +746,26 @@ impl Watch {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A request without a good answer. If it was to open a stream, the server's no begins a gap: of what happens from
+    /// now on nothing comes, and what happened since progress may be gone.
+    fn apply_refusal(&mut self, event: &RequestAnswered, now: Moment) {
+        let request = self.request.take();
+        let is_watch = request
+            .is_some_and(|request| request.request == event.request && &*request.verb == "watch");
+        let can_resume = self
+            .progress
+            .as_ref()
+            .is_some_and(ResourceVersion::is_position);
+        if is_watch && can_resume && event.status.is_some() && self.gap.is_none() {
+            self.gap = Some(OpenGap {
+                since: now,
+                reason: Cause::Refused,
+                stream: StreamId(0),
+                from: self.progress.clone(),
+            });
         }
     }
 

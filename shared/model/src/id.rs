@@ -170,6 +170,15 @@ impl ResourceVersion {
         }
     }
 
+    /// Whether a watch can begin there: an aggregated server without versions says nothing, or 0.
+    #[must_use]
+    pub fn is_position(&self) -> bool {
+        match self {
+            Self::Number(number) => *number != 0,
+            Self::Other(text) => !text.is_empty(),
+        }
+    }
+
     /// The number, if this is one of at most 64 bits.
     #[must_use]
     pub fn number(&self) -> Option<u64> {

@@ -83,6 +83,8 @@ words! {
         Decode = "decode",
         /// The server sent an ERROR event; always this, once one came.
         ErrorEvent = "error-event",
+        /// The server refused to open the stream that was to follow a list; begins gaps, and ends no stream.
+        Refused = "refused",
     }
 
     /// What a watch is doing.

@@ -304,8 +304,7 @@ impl Probe {
             removed: self.list.removed,
         });
         self.list.finish(self.config.page_size);
-        // An aggregated server without versions says nothing or 0; neither is a place to resume from.
-        if !matches!(&*version.to_string(), "" | "0") {
+        if version.is_position() {
             self.advance(&version);
         }
         self.close_gap(false, turn);

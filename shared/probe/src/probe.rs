@@ -126,7 +126,7 @@ pub(crate) struct Link {
     pub(crate) last: bool,
 }
 
-/// A stretch without a stream.
+/// A stretch without a stream, since one ended or the one after a list was refused.
 #[derive(Debug)]
 pub(crate) struct OpenGap {
     pub(crate) from: Option<ResourceVersion>,

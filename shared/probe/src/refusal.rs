@@ -3,7 +3,7 @@
 use watchscope_model::Time;
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::PhaseReason;
+use watchscope_model::vocabulary::{Cause, PhaseReason};
 
 use crate::decode::Status;
 use crate::journal::worth_keeping;
@@ -77,6 +77,9 @@ impl Probe {
         let status = Status::parse(text).unwrap_or_default();
         let retry_after_ms = refusal.retry_after_ms().or(status.retry_after_ms());
         let task = refusal.asked.task;
+        if task != Task::List && self.progress.is_some() {
+            self.open_gap(Cause::Refused);
+        }
         match refusal.status {
             401 => self.unauthorized(turn),
             403 => self.refuse(PhaseReason::Forbidden, turn),

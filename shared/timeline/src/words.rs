@@ -4,7 +4,7 @@ mod event;
 mod state;
 
 use watchscope_model::event::{Event, RequestSent};
-use watchscope_model::vocabulary::{Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{Record, Seq, Time};
 
 pub use self::event::event_words;
@@ -393,32 +393,33 @@ fn watch_stretch(
         }
         StretchKind::Gap => {
             let span = watch.gaps.get(seq)?;
-            let cause = cause_words(span.what.cause);
+            let began = match span.what.cause {
+                Cause::Refused => "the stream was refused".to_string(),
+                cause => format!("the stream ended ({})", cause_words(cause)),
+            };
             let words = match span.what.outcome {
                 Some(GapOutcome { resumed: true, .. }) => {
                     format!(
-                        "A gap: the stream ended ({cause}). It was resumed from where it stopped; nothing is lost."
+                        "A gap: {began}. It was resumed from where it stopped; nothing is lost."
                     )
                 }
                 Some(GapOutcome {
                     lost: Some(lost), ..
                 }) => {
                     format!(
-                        "A gap: the stream ended ({cause}). It could not be resumed; {} missed.",
+                        "A gap: {began}. It could not be resumed; {} missed.",
                         count(lost, "event")
                     )
                 }
                 Some(GapOutcome { lost: None, .. }) => {
                     format!(
-                        "A gap: the stream ended ({cause}). It could not be resumed; how many events were missed is unknown."
+                        "A gap: {began}. It could not be resumed; how many events were missed is unknown."
                     )
                 }
                 None if span.end.is_some() => {
-                    format!("A gap: the stream ended ({cause}), then the watch was stopped.")
+                    format!("A gap: {began}, then the watch was stopped.")
                 }
-                None => format!(
-                    "A gap: the stream ended ({cause}). Whether anything is lost is not known yet."
-                ),
+                None => format!("A gap: {began}. Whether anything is lost is not known yet."),
             };
             (span_time(span, now), words, Vec::new())
         }

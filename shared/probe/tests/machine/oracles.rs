@@ -45,12 +45,15 @@ fn check(world: &World) {
         .collect();
     assert_eq!(held, truth, "the probe holds the truth");
     assert_eq!(folded, truth, "the log says the truth");
+    assert!(
+        world.fold.watches[&WATCH.into()].gap.is_none(),
+        "every gap closed"
+    );
 
     let mut live = BTreeSet::new();
     let mut last_of_stream = BTreeMap::new();
     let mut excused: Vec<(u64, u64)> = Vec::new();
     let mut first_list = None;
-    let mut listed = None;
     let mut phase = None;
     let mut open_requests = BTreeSet::new();
     let mut documents: BTreeMap<StreamId, u64> = BTreeMap::new();
@@ -74,18 +77,26 @@ fn check(world: &World) {
                 // Initial events that bring nothing new are read, but are no change.
                 assert!(event.events >= counted, "every document is counted");
             }
-            Event::StreamOpened(_) => listed = None,
             Event::ListComplete(event) => {
                 let version = event.resource_version.number().unwrap();
                 first_list.get_or_insert(version);
-                // A list after a list, with no stream between them whose end could begin a gap.
-                excused.extend(listed.map(|before| (before, version)));
-                listed = Some(version);
             }
-            Event::Gap(gap) if !gap.resumed => excused.push((
-                gap.from.as_ref().map_or(0, |from| from.number().unwrap()),
-                gap.to.as_ref().unwrap().number().unwrap(),
-            )),
+            Event::Gap(gap) => {
+                let began = usize::try_from(gap.since.0).unwrap().checked_sub(1);
+                assert!(
+                    matches!(
+                        began.map(|began| &world.log[began]),
+                        Some(Event::StreamEnded(_) | Event::RequestAnswered(_))
+                    ),
+                    "a gap began with an end"
+                );
+                if !gap.resumed {
+                    excused.push((
+                        gap.from.as_ref().map_or(0, |from| from.number().unwrap()),
+                        gap.to.as_ref().unwrap().number().unwrap(),
+                    ));
+                }
+            }
             Event::WatchPhase(event) => {
                 assert_eq!(event.from, phase, "phases follow each other");
                 phase = Some(event.to);

@@ -518,6 +518,7 @@ pub(crate) fn cause_words(cause: Cause) -> &'static str {
         Cause::Cancelled => "closed by us",
         Cause::Decode => "could not be decoded",
         Cause::ErrorEvent => "ended by ERROR",
+        Cause::Refused => "refused",
         Cause::Unknown => "ended, cause unknown",
     }
 }

@@ -116,6 +116,57 @@ list 1000 a@5 b@7
 }
 
 #[test]
+fn a_list_that_no_stream_could_follow_is_left_with_a_gap() {
+    assert_snapshot!(story("start
+        connected
+        200
+        list 100 a@5
+        410
+        status 410 Expired too old resource version: 100 (160)
+        end
+        +2s
+        200
+        list 170 a@165"), @r#"
+start
+  > connect main
+  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+  {"type":"watch.phase","to":"connecting","reason":"started"}
+connected
+  > send request 1 on 1
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=100"}
+410
+status 410 Expired too old resource version: 100 (160)
+  {"type":"request.answered","request":2,"status":410,"error":"too old resource version: 100 (160)"}
+  {"type":"watch.phase","from":"connecting","to":"waiting","reason":"expired","delayMs":945}
+end
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 170 a@165
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"170","items":1}
+  {"type":"change","change":"MODIFIED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"165","bytes":80}
+  {"type":"list.complete","resourceVersion":"170","items":1,"added":0,"changed":1,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"170","reason":"refused","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=170"}
+"#);
+}
+
+#[test]
 fn a_second_expiry_without_a_document_in_between_lists_the_most_recent() {
     assert_snapshot!(streaming("ERROR 410 Expired too old
         end
