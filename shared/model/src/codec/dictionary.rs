@@ -250,25 +250,75 @@ pub(super) struct Tables {
     objects: Table<Arc<Object>>,
 }
 
-/// By hash, not by place: numbers carried over may leave wide holes.
-type Table<T> = IndexMap<u64, T, FxBuildHasher>;
+/// Things by number. Numbers are given without holes, so nearly all are found by place; pruning may leave holes as wide
+/// as the largest chapter there was, and what lies beyond them is found by hash.
+#[derive(Clone, Debug)]
+struct Table<T> {
+    dense: Vec<Option<T>>,
+    sparse: IndexMap<u64, T, FxBuildHasher>,
+    /// Insertions so far; the places stay within a multiple of it.
+    inserted: usize,
+}
+
+/// Places a table may have whatever was inserted.
+const MIN_PLACES: usize = 64;
+
+impl<T> Table<T> {
+    const fn new() -> Self {
+        Self {
+            dense: Vec::new(),
+            sparse: IndexMap::with_hasher(FxBuildHasher),
+            inserted: 0,
+        }
+    }
+
+    fn get(&self, number: u64) -> Option<&T> {
+        let place = usize::try_from(number).ok()?;
+        match self.dense.get(place) {
+            Some(Some(thing)) => Some(thing),
+            _ => self.sparse.get(&number),
+        }
+    }
+
+    fn insert(&mut self, number: u64, thing: T) {
+        self.inserted += 1;
+        let most = self.inserted.saturating_mul(2).saturating_add(MIN_PLACES);
+        match usize::try_from(number) {
+            Ok(place) if place < most => {
+                if self.dense.len() <= place {
+                    self.dense.resize_with(place + 1, || None);
+                }
+                self.dense[place] = Some(thing);
+            }
+            _ => {
+                self.sparse.insert(number, thing);
+            }
+        }
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Tables {
     /// Defines nothing.
     pub(super) const NONE: &Self = &Self {
-        texts: Table::with_hasher(FxBuildHasher),
-        objects: Table::with_hasher(FxBuildHasher),
+        texts: Table::new(),
+        objects: Table::new(),
     };
 
     pub(super) fn text(&self, number: u64) -> Result<&Text, DecodeError> {
         self.texts
-            .get(&number)
+            .get(number)
             .ok_or(DecodeError::UnknownId { id: number })
     }
 
     pub(super) fn object(&self, number: u64) -> Result<&Arc<Object>, DecodeError> {
         self.objects
-            .get(&number)
+            .get(number)
             .ok_or(DecodeError::UnknownId { id: number })
     }
 
@@ -304,7 +354,8 @@ impl Tables {
 /// What an allocation costs beside its content: the reference counts and the allocator's own.
 pub(super) const ALLOCATION_BYTES: usize = 32;
 
-/// What an entry of a table costs at most: entries and index, while they grow to twice their size.
+/// What an entry of a table costs at most, by place (two places, while they grow to twice their number) or by hash
+/// (entries and index, likewise).
 const fn entry_bytes<T>() -> usize {
     3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
 }
