@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, Sleep, sleep_until};
 use watchscope_log::{Parting, Reader, Refusal, Step};
 use watchscope_model::Time;
 use watchscope_model::wire::{Command, CommandDone, Contexts};
@@ -36,6 +36,7 @@ pub struct HubViewer {
     answers: FuturesUnordered<Answer>,
     contexts: watch::Receiver<Option<Contexts>>,
     ending: watch::Receiver<Option<Ending>>,
+    alarm: Alarm,
     number: u64,
 }
 
@@ -54,6 +55,7 @@ impl HubViewer {
             answers: FuturesUnordered::new(),
             contexts,
             ending,
+            alarm: Alarm::default(),
             number,
         }
     }
@@ -88,6 +90,27 @@ impl HubViewer {
                 CommandDone { command, error }
             })),
             Err(_) => self.reader.tell(busy("watchscope is busy; try again")),
+        }
+    }
+
+    /// What to send now, or until when there is nothing.
+    fn step(&mut self) -> Result<Outgoing, Option<Time>> {
+        self.progress.catch_up();
+        self.take_news();
+        let now = self.log.now();
+        let reader = &mut self.reader;
+        match self.log.with_ring(|ring| reader.next(ring, now)) {
+            Step::Send(message) => Ok(Outgoing::Message(message)),
+            Step::End(parting) => Ok(Outgoing::Close(close(&parting))),
+            Step::Wait {
+                until,
+                needs_snapshot,
+            } => {
+                if needs_snapshot {
+                    self.log.want_snapshot();
+                }
+                Err(until)
+            }
         }
     }
 
@@ -133,31 +156,21 @@ impl Viewer for HubViewer {
         }
     }
 
+    fn ready(&mut self) -> Option<Outgoing> {
+        self.step().ok()
+    }
+
     async fn next(&mut self) -> Outgoing {
         loop {
-            self.progress.catch_up();
-            self.take_news();
-            let now = self.log.now();
-            let reader = &mut self.reader;
-            let step = self.log.with_ring(|ring| reader.next(ring, now));
-            let until = match step {
-                Step::Send(message) => return Outgoing::Message(message),
-                Step::End(parting) => return Outgoing::Close(close(&parting)),
-                Step::Wait {
-                    until,
-                    needs_snapshot,
-                } => {
-                    if needs_snapshot {
-                        self.log.want_snapshot();
-                    }
-                    until
-                }
+            let until = match self.step() {
+                Ok(outgoing) => return outgoing,
+                Err(until) => until,
             };
             let is_greeted = self.reader.is_greeted();
             tokio::select! {
                 () = self.progress.changed() => {}
-                () = wait(until, now) => {}
-                Some(answer) = self.answers.next() => self.reader.tell(answer),
+                () = self.alarm.at(until, &self.log) => {}
+                Some(answer) = self.answers.next(), if !self.answers.is_empty() => self.reader.tell(answer),
                 Ok(()) = self.ending.changed() => self.ending.mark_changed(),
                 Ok(()) = self.contexts.changed(), if is_greeted => self.contexts.mark_changed(),
             }
@@ -181,12 +194,32 @@ fn close(parting: &Parting) -> Close {
     }
 }
 
-async fn wait(until: Option<Time>, now: Time) {
-    match until {
-        Some(until) => {
-            let micros = u64::try_from(until.micros_since(now)).unwrap_or(0);
-            sleep(Duration::from_micros(micros)).await;
+/// Wakes a viewer at a time. Set anew only when the time is another: each segment ends a wait for the same heartbeat.
+#[derive(Default)]
+struct Alarm {
+    set_to: Option<Time>,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Alarm {
+    /// Returns at `until`, never if there is no such time. Cancel safe.
+    async fn at(&mut self, until: Option<Time>, log: &LogHandle) {
+        let Some(until) = until else {
+            return std::future::pending().await;
+        };
+        if self.set_to != Some(until) {
+            let micros = u64::try_from(until.micros_since(log.now())).unwrap_or(0);
+            let at = Instant::now() + Duration::from_micros(micros);
+            match &mut self.sleep {
+                Some(sleep) => sleep.as_mut().reset(at),
+                None => self.sleep = Some(Box::pin(sleep_until(at))),
+            }
+            self.set_to = Some(until);
         }
-        None => std::future::pending().await,
+        if let Some(sleep) = &mut self.sleep {
+            sleep.await;
+        }
+        // Whoever asks for this time again has asked the clock since.
+        self.set_to = None;
     }
 }

@@ -46,9 +46,12 @@ pub trait Viewer: Send + 'static {
     /// The close to answer with; the connection ends.
     fn receive(&mut self, message: Bytes) -> Result<(), Close>;
 
+    /// The next thing to send, if it is there already; to wait for nothing costs most of what a viewer costs.
+    fn ready(&mut self) -> Option<Outgoing>;
+
     /// Waits for the next thing to send. Must be cancel safe: `web` drops the future whenever the viewer says something.
     ///
-    /// `web` polls it again only after the message before has left for the socket's buffer, so a viewer that does not
+    /// `web` asks again only after the message before has left for the socket's buffer, so a viewer that does not
     /// read costs one message, and is cut off by the write deadline.
     fn next(&mut self) -> impl Future<Output = Outgoing> + Send;
 }

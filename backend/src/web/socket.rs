@@ -12,11 +12,12 @@
 //! Compression is never negotiated, so nothing inflates.
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
-use tokio::time::{Instant, sleep_until, timeout};
+use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
@@ -111,13 +112,13 @@ where
     S: Socket,
     V: Viewer,
 {
-    let hello_deadline = Instant::now() + HELLO_DEADLINE;
+    let mut hello_deadline = pin!(sleep(HELLO_DEADLINE));
     let mut opening = Some(opening);
     let mut rate = Rate::new(Instant::now());
     loop {
         tokio::select! {
             biased;
-            () = sleep_until(hello_deadline), if opening.is_some() => {
+            () = &mut hello_deadline, if opening.is_some() => {
                 return End::Say(policy("no hello within 10 s"));
             }
             message = socket.next() => {
@@ -165,7 +166,7 @@ where
         }
         sent += 1;
         next = if sent < MAX_BATCH {
-            viewer.next().now_or_never()
+            viewer.ready()
         } else {
             None
         };

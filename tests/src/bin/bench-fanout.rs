@@ -29,7 +29,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use tokio_tungstenite::{WebSocketStream, client_async};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use watchscope::hub::LogHub;
 use watchscope::log::{LogConfig, LogHandle};
 use watchscope::session::{Sessions, TokenFile};
@@ -96,7 +97,9 @@ async fn fan_out(token_file: &Path) -> Result<()> {
     }
     sleep(WARM_UP).await;
     stage.is_measuring.store(true, Ordering::Relaxed);
+    let before = server.used()?;
     sleep(MEASURED).await;
+    let used = server.used()?.since(&before);
     stage.is_over.store(true, Ordering::Relaxed);
     let (mut waits_us, mut holes) = (Vec::new(), 0);
     while let Some(seen) = viewers.join_next().await {
@@ -123,7 +126,7 @@ async fn fan_out(token_file: &Path) -> Result<()> {
     let p99 = at(0.99);
     println!(
         "| {VIEWERS} viewers of {EVENTS_PER_S} events/s, append to receipt, p99 | at most {BAR_P99_MS:.0} ms | \
-         {p99:.1} ms | {} |",
+         {p99:.1} ms ({used}) | {} |",
         verdict(p99 <= BAR_P99_MS)
     );
     println!(
@@ -190,8 +193,21 @@ impl Server {
         Ok(Self { child, address })
     }
 
+    fn pid(&self) -> Result<u32> {
+        self.child.id().context("the server has ended")
+    }
+
+    fn used(&self) -> Result<Used> {
+        Ok(Used {
+            at: Instant::now(),
+            server_s: cpu_s(&self.pid()?.to_string())?,
+            viewers_s: cpu_s("self")?,
+            machine_s: machine_cpu_s()?,
+        })
+    }
+
     fn rss_kib(&self) -> Result<f64> {
-        let pid = self.child.id().context("the server has ended")?;
+        let pid = self.pid()?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         let line = status
             .lines()
@@ -324,7 +340,9 @@ async fn connect(address: SocketAddr) -> Result<Socket> {
     request.headers_mut().insert("authorization", bearer);
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    let (mut socket, _) = client_async(request, stream).await?;
+    // The library clears the whole buffer before each read; its default of 128 KiB would be most of a viewer's work.
+    let config = WebSocketConfig::default().read_buffer_size(4 << 10);
+    let (mut socket, _) = client_async_with_config(request, stream, Some(config)).await?;
     let hello = Hello {
         protocol: PROTOCOL_VERSION,
         log: None,
@@ -424,6 +442,53 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Processor time, so that a figure from a busy machine can be told from one of its own.
+struct Used {
+    at: Instant,
+    server_s: f64,
+    viewers_s: f64,
+    machine_s: f64,
+}
+
+impl Used {
+    fn since(&self, before: &Self) -> String {
+        let server_s = self.server_s - before.server_s;
+        let viewers_s = self.viewers_s - before.viewers_s;
+        let others_s = self.machine_s - before.machine_s - server_s - viewers_s;
+        format!(
+            "CPU in {:.0} s: server {server_s:.1} s, viewers {viewers_s:.1} s, all others {:.1} s",
+            (self.at - before.at).as_secs_f64(),
+            others_s.max(0.0)
+        )
+    }
+}
+
+/// Seconds of processor time that a process and its threads have used.
+fn cpu_s(process: &str) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The second field is a name in parentheses, which may hold spaces; 14 and 15 are user and system ticks.
+    let (_, fields) = stat.rsplit_once(')').context("the name in stat")?;
+    ticks_s(fields.split_whitespace().skip(11).take(2))
+}
+
+/// Seconds of processor time that the machine has used, on all cores.
+fn machine_cpu_s() -> Result<f64> {
+    let stat = std::fs::read_to_string("/proc/stat")?;
+    let line = stat.lines().next().context("the line of all cores")?;
+    let fields = line.split_whitespace().skip(1).take(8).enumerate();
+    // The fourth is idle, the fifth waits for disks.
+    ticks_s(
+        fields
+            .filter(|(place, _)| !matches!(place, 3 | 4))
+            .map(|(_, field)| field),
+    )
+}
+
+fn ticks_s<'a>(fields: impl Iterator<Item = &'a str>) -> Result<f64> {
+    let ticks: Vec<f64> = fields.map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<f64>() / rustix::param::clock_ticks_per_second() as f64)
 }
 
 fn uptime_us() -> u64 {

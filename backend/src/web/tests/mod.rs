@@ -105,10 +105,14 @@ impl Viewer for FakeViewer {
         Ok(())
     }
 
+    fn ready(&mut self) -> Option<Outgoing> {
+        let flood = || Outgoing::Message(Bytes::from_static(&[7; 64 * 1024]));
+        self.outbox.pop_front().or_else(|| self.floods.then(flood))
+    }
+
     async fn next(&mut self) -> Outgoing {
-        match self.outbox.pop_front() {
+        match self.ready() {
             Some(outgoing) => outgoing,
-            None if self.floods => Outgoing::Message(Bytes::from_static(&[7; 64 * 1024])),
             None => pending().await,
         }
     }
