@@ -56,7 +56,7 @@ impl<'a> Truth<'a> {
             return Vec::new();
         };
         let mut objects = self.objects(&qualified, &scope.namespace);
-        if let Ok(selector) = Selector::parse(&scope.label_selector, "", kind) {
+        if let Ok(selector) = Selector::parse(&scope.label_selector, &scope.field_selector, kind) {
             objects.retain(|object| selector.matches(object));
         }
         objects

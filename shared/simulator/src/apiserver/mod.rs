@@ -340,6 +340,8 @@ impl Apiserver {
         let collection = target.name.is_empty();
         let in_scope = !target.namespace.is_empty() || !ctx.kinds.get(target.resource).namespaced;
         match request.method.as_str() {
+            "POST" if target.subresource == "binding" => write::bind(request, query, &target, ctx),
+            _ if target.subresource == "binding" => Err(status::method_not_allowed()),
             "GET" if collection && query.flag("watch").unwrap_or(false) => {
                 if direct {
                     return Ok(Outcome::Open);

@@ -102,7 +102,12 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
     } else {
         namespace.is_empty()
     };
-    let subresource_fits = subresource.is_empty() || (subresource == "status" && kind.has_status);
+    let subresource_fits = match subresource {
+        "" => true,
+        "status" => kind.has_status,
+        "binding" => kind.qualified() == "pods",
+        _ => false,
+    };
     if !scope_fits || !subresource_fits {
         return None;
     }

@@ -10,9 +10,10 @@ use super::read::registry;
 use super::registry::{DeleteOptions, Deleted, Place};
 use super::route::Target;
 use super::selector::Selector;
-use super::status::{ApiError, bad_request};
+use super::status::{ApiError, bad_request, conflict};
 use super::{Answer, Context, Outcome, object_body};
 use crate::message::Request;
+use crate::object::text;
 
 pub(super) fn create(
     request: &Request,
@@ -32,6 +33,38 @@ pub(super) fn create(
         "application/json",
         body,
     )))
+}
+
+/// Binds a pod to a node, once.
+pub(super) fn bind(
+    request: &Request,
+    query: &Query,
+    target: &Target,
+    ctx: &mut Context<'_>,
+) -> Result<Outcome, ApiError> {
+    json_body(request)?;
+    let body = parse(request, "Binding")?;
+    refuse_dry_run(query)?;
+    let node = text(&body, &["target", "name"]);
+    let place = target.place();
+    let now_on = {
+        let registry = registry(ctx);
+        let pod = registry.get(place)?;
+        text(pod.value(), &["spec", "nodeName"]).to_owned()
+    };
+    if !now_on.is_empty() {
+        let why = format!("pod {} is already assigned to node {now_on:?}", target.name);
+        return Err(conflict("", "pods/binding", &target.name, &why));
+    }
+    registry(ctx).bind(place, node)?;
+    let status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": 201,
+    });
+    Ok(Outcome::Committed(Answer::json(201, &status)))
 }
 
 pub(super) fn replace(

@@ -27,6 +27,8 @@ pub struct Held {
 /// Bounded by what the cluster told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
+    /// Which part of a client holds it, where it has several: `cache`, `queue`; else empty.
+    pub part: &'static str,
     /// What it looks at.
     pub scope: Scope,
     /// What it holds, by namespace and name.
@@ -40,7 +42,13 @@ pub struct Belief {
 impl Belief {
     /// An empty belief.
     pub(crate) fn new(scope: Scope) -> Belief {
+        Belief::part("", scope)
+    }
+
+    /// An empty belief of a part of a client.
+    pub(crate) fn part(part: &'static str, scope: Scope) -> Belief {
         Belief {
+            part,
             scope,
             objects: BTreeMap::new(),
             resource_version: String::new(),
@@ -76,7 +84,7 @@ impl Belief {
         }
     }
 
-    /// As records carry it: `{"resource":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`, with
+    /// As records carry it: `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`, with
     /// the first [`NAMED_MOST`] objects named.
     pub(crate) fn to_json(&self) -> Value {
         let held = self.objects.iter().take(NAMED_MOST);
@@ -94,6 +102,9 @@ impl Belief {
             })
             .collect();
         let mut belief = json!({"resource": self.scope.qualified()});
+        if !self.part.is_empty() {
+            belief["part"] = json!(self.part);
+        }
         if !self.resource_version.is_empty() {
             belief["resourceVersion"] = json!(self.resource_version);
         }

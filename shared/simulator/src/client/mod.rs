@@ -18,6 +18,7 @@ mod pvc_loop;
 pub(crate) mod record;
 mod reflector;
 mod retry_watcher;
+mod scheduler;
 mod scope;
 mod spin;
 mod transport;
@@ -70,6 +71,11 @@ pub enum Program {
     },
     /// A controller over client-go's informer (2.5).
     Controller(Controller),
+    /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (case 4). Of its scope the namespace counts.
+    MiniScheduler {
+        /// Which client-go.
+        version: ClientGo,
+    },
     /// kube-rs' watcher (2.4).
     KubeWatcher(KubeWatcher),
 }
@@ -84,6 +90,7 @@ impl Program {
             Program::WatchDeployment(_) => "watch-deployment",
             Program::RetryWatcher { .. } => "retry-watcher",
             Program::Controller(_) => "informer",
+            Program::MiniScheduler { .. } => "mini-scheduler",
             Program::KubeWatcher(_) => "kube-rs-watcher",
         }
     }
@@ -92,9 +99,9 @@ impl Program {
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } => None,
-            Program::Reflector { version } | Program::RetryWatcher { version } => {
-                Some(version.name())
-            }
+            Program::Reflector { version }
+            | Program::RetryWatcher { version }
+            | Program::MiniScheduler { version } => Some(version.name()),
             Program::PvcLoop { fixed: false } => Some("broken"),
             Program::PvcLoop { fixed: true } => Some("fixed"),
             Program::WatchDeployment(WatchDeployment::V1) => Some("v1"),
@@ -124,6 +131,9 @@ impl Program {
                 Box::new(retry_watcher::RetryWatcher::new(*version, scope))
             }
             Program::Controller(how) => Box::new(informer::ControllerProgram::new(*how, scope)),
+            Program::MiniScheduler { version } => {
+                Box::new(scheduler::MiniScheduler::new(*version, &scope))
+            }
             Program::KubeWatcher(how) => {
                 Box::new(kube_watcher::KubeWatcherProgram::new(*how, scope))
             }

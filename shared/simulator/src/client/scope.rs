@@ -17,6 +17,8 @@ pub struct Scope {
     pub namespace: String,
     /// Label selector; empty for none.
     pub label_selector: String,
+    /// Field selector; empty for none.
+    pub field_selector: String,
 }
 
 impl Scope {
@@ -30,6 +32,7 @@ impl Scope {
             kind: kind.to_owned(),
             namespace: String::new(),
             label_selector: String::new(),
+            field_selector: String::new(),
         }
     }
 
@@ -44,6 +47,13 @@ impl Scope {
     #[must_use]
     pub fn with_labels(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.label_selector);
+        self
+    }
+
+    /// The same under a field selector.
+    #[must_use]
+    pub fn with_fields(mut self, selector: &str) -> Scope {
+        selector.clone_into(&mut self.field_selector);
         self
     }
 
@@ -65,7 +75,7 @@ impl Scope {
         }
     }
 
-    /// A GET of the collection with these parameters and the selector, in the order of Go's `url.Values.Encode`.
+    /// A GET of the collection with these parameters and the selectors, in the order of Go's `url.Values.Encode`.
     /// Parameters with an empty value are left out.
     pub(crate) fn get(&self, parameters: &[(&str, &str)]) -> Request {
         let mut path = if self.group.is_empty() {
@@ -80,6 +90,7 @@ impl Scope {
         path.push('/');
         path.push_str(&self.resource);
         let mut all = parameters.to_vec();
+        all.push(("fieldSelector", &self.field_selector));
         all.push(("labelSelector", &self.label_selector));
         all.retain(|(_, value)| !value.is_empty());
         all.sort_unstable();

@@ -45,6 +45,9 @@ pub(crate) struct Annotations {
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Spec {
     pub(crate) node_name: String,
+    pub(crate) scheduler_name: String,
+    /// Of a node: it takes no more pods.
+    pub(crate) unschedulable: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -35,7 +35,9 @@ pub(super) fn schedule(name: &Name, ctx: &mut Context<'_>) {
     let Some(pod) = ctx.get("pods", name) else {
         return;
     };
-    if pod.is_terminating() || !text(pod.value(), &["spec", "nodeName"]).is_empty() {
+    let is_ours = text(pod.value(), &["spec", "schedulerName"]) == "default-scheduler";
+    let is_bound = !text(pod.value(), &["spec", "nodeName"]).is_empty();
+    if pod.is_terminating() || is_bound || !is_ours {
         return;
     }
     let nodes = ctx.list("nodes", "");

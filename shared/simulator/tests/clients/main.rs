@@ -9,5 +9,6 @@ mod properties;
 mod pvc_loop;
 mod reflector;
 mod retry_watcher;
+mod scheduler;
 mod stage;
 mod watch_deployment;

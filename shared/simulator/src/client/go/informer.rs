@@ -19,25 +19,23 @@ const POP: Duration = Duration::from_micros(50);
 pub(crate) enum Notification {
     Add {
         new: Arc<Document>,
-        is_initial: bool,
     },
     /// With equal resourceVersions it is a resync or a relist, not a change (F46).
     Update {
         old: Arc<Document>,
         new: Arc<Document>,
     },
+    /// Seen, or inferred from a list (`DeletedFinalStateUnknown`): then `old` may be stale.
     Delete {
         old: Arc<Document>,
-        /// The deletion was inferred from a list; `old` may be stale.
-        is_inferred: bool,
     },
 }
 
 impl Notification {
     pub(crate) fn key(&self) -> Key {
         match self {
-            Notification::Add { new, .. } | Notification::Update { new, .. } => new.key(),
-            Notification::Delete { old, .. } => old.key(),
+            Notification::Add { new } | Notification::Update { new, .. } => new.key(),
+            Notification::Delete { old } => old.key(),
         }
     }
 
@@ -97,9 +95,8 @@ impl Informer {
         self.put(ops, ctx.now);
         let mut told = Vec::new();
         if self.pop_at.is_some_and(|at| at <= ctx.now) {
-            let (deltas, is_initial) = self.queue.pop();
-            for delta in deltas {
-                self.process(delta, is_initial, &mut told);
+            for delta in self.queue.pop() {
+                self.process(delta, &mut told);
             }
             self.pop_at = (!self.queue.is_empty()).then(|| ctx.now + POP);
         }
@@ -119,6 +116,16 @@ impl Informer {
         self.reflector.phase()
     }
 
+    /// What the lister finds.
+    pub(crate) fn indexer(&self) -> &Indexer {
+        &self.indexer
+    }
+
+    /// Whether a call is its own.
+    pub(crate) fn has_call(&self, call: CallId) -> bool {
+        self.reflector.has_call(call)
+    }
+
     pub(crate) fn belief(&self) -> &Belief {
         &self.belief
     }
@@ -133,14 +140,13 @@ impl Informer {
         }
     }
 
-    fn process(&mut self, delta: Delta, is_initial: bool, told: &mut Vec<Notification>) {
+    fn process(&mut self, delta: Delta, told: &mut Vec<Notification>) {
         match delta {
-            Delta::Set(new) => told.push(self.set(new, is_initial)),
+            Delta::Set(new) => told.push(self.set(new)),
             Delta::Deleted(tombstone) => {
                 self.delete(&tombstone.object.key());
                 told.push(Notification::Delete {
                     old: tombstone.object,
-                    is_inferred: tombstone.is_inferred,
                 });
             }
             Delta::ReplacedAll(objects) => {
@@ -154,13 +160,10 @@ impl Informer {
                     .collect();
                 for old in gone {
                     self.delete(&old.key());
-                    told.push(Notification::Delete {
-                        old,
-                        is_inferred: true,
-                    });
+                    told.push(Notification::Delete { old });
                 }
                 for new in objects {
-                    told.push(self.set(new, is_initial));
+                    told.push(self.set(new));
                 }
             }
             Delta::SyncAll => {
@@ -173,11 +176,11 @@ impl Informer {
         }
     }
 
-    fn set(&mut self, new: Arc<Document>, is_initial: bool) -> Notification {
+    fn set(&mut self, new: Arc<Document>) -> Notification {
         self.belief.hold(new.key(), new.held());
         match self.indexer.insert(new.key(), Arc::clone(&new)) {
             Some(old) => Notification::Update { old, new },
-            None => Notification::Add { new, is_initial },
+            None => Notification::Add { new },
         }
     }
 

@@ -121,13 +121,11 @@ impl Queue {
         }
     }
 
-    /// Takes out what is handled next: the changes of one object, or a batch of changes of different objects. Also
-    /// whether they belong to the first list.
-    pub(crate) fn pop(&mut self) -> (Vec<Delta>, bool) {
-        let is_initial = !self.has_synced();
+    /// Takes out what is handled next: the changes of one object, or a batch of changes of different objects.
+    pub(crate) fn pop(&mut self) -> Vec<Delta> {
         let (deltas, count) = self.changes.pop(self.initial);
         self.initial = self.initial.saturating_sub(count);
-        (deltas, is_initial)
+        deltas
     }
 }
 
@@ -326,13 +324,8 @@ mod tests {
     fn drained(queue: &mut Queue) -> String {
         let mut lines = Vec::new();
         while !queue.is_empty() {
-            let (deltas, is_initial) = queue.pop();
-            let words: Vec<String> = deltas.iter().map(word).collect();
-            lines.push(format!(
-                "{}{}",
-                if is_initial { "i " } else { "" },
-                words.join(" ")
-            ));
+            let words: Vec<String> = queue.pop().iter().map(word).collect();
+            lines.push(words.join(" "));
         }
         lines.join("\n")
     }
@@ -441,8 +434,7 @@ mod tests {
             queue.put(StoreOp::Replaced(list, "3".to_owned()), &Indexer::new());
             queue.put(StoreOp::Added(object("c", 4)), &Indexer::new());
             while !queue.has_synced() {
-                let (deltas, is_initial) = queue.pop();
-                assert!(is_initial && !deltas.is_empty());
+                assert!(!queue.pop().is_empty());
             }
             assert!(!queue.is_empty(), "1.{minor}: c is not of the first list");
         }

@@ -121,6 +121,15 @@ impl Reflector {
         &self.last
     }
 
+    /// Whether a call is its own.
+    pub(crate) fn has_call(&self, call: CallId) -> bool {
+        match &self.state {
+            State::Listing(listing) => listing.call == call,
+            State::Streaming(stream) => stream.call == call,
+            State::New | State::Waiting { .. } => false,
+        }
+    }
+
     /// Lists and watches it began.
     pub(crate) fn turns(&self) -> u64 {
         self.turns
@@ -410,7 +419,9 @@ impl Reflector {
                     (false, false) => self.open(false, rest, ctx),
                 }
             }
-            Answer::Listed(_) => debug_assert!(false, "a watch is not answered by a list"),
+            Answer::Listed(_) | Answer::Written => {
+                debug_assert!(false, "a watch is not answered so");
+            }
         }
     }
 

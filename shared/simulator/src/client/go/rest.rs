@@ -1,4 +1,4 @@
-//! client-go's `rest.Request`: a list or a watch with the retries below everything else.
+//! client-go's `rest.Request`: a list, a watch or a write with the retries below everything else.
 //!
 //! A request that is answered 429 or 5xx with Retry-After, or cut before its answer, is tried again up to ten times;
 //! a watch that is still cut then counts as an empty one. The client-side rate limiter is not modelled.
@@ -26,6 +26,8 @@ pub(crate) struct CallId(u64);
 /// What a program gets of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
+    /// The write is done.
+    Written,
     /// The whole list, or a page of it.
     Listed(List),
     /// `Watch` returned: there is a result channel.
@@ -49,10 +51,17 @@ pub(crate) enum GoError {
     Other,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    List,
+    Watch,
+    Write,
+}
+
 #[derive(Debug)]
 struct Call {
     request: Request,
-    is_watch: bool,
+    verb: Verb,
     retries: u32,
     under_way: Option<RequestId>,
     retry_at: Option<Time>,
@@ -82,11 +91,15 @@ impl Rest {
     }
 
     pub(crate) fn list(&mut self, request: Request, ctx: &mut Context<'_>) -> CallId {
-        self.begin(request, false, ctx)
+        self.begin(request, Verb::List, ctx)
     }
 
     pub(crate) fn watch(&mut self, request: Request, ctx: &mut Context<'_>) -> CallId {
-        self.begin(request, true, ctx)
+        self.begin(request, Verb::Watch, ctx)
+    }
+
+    pub(crate) fn write(&mut self, request: Request, ctx: &mut Context<'_>) -> CallId {
+        self.begin(request, Verb::Write, ctx)
     }
 
     /// Gives a call up; nothing more of it is told.
@@ -128,12 +141,12 @@ impl Rest {
         answers
     }
 
-    fn begin(&mut self, request: Request, is_watch: bool, ctx: &mut Context<'_>) -> CallId {
+    fn begin(&mut self, request: Request, verb: Verb, ctx: &mut Context<'_>) -> CallId {
         self.last += 1;
         let id = CallId(self.last);
         let call = Call {
             request,
-            is_watch,
+            verb,
             retries: 0,
             under_way: None,
             retry_at: None,
@@ -172,7 +185,7 @@ impl Rest {
                 call.status = status;
                 let retry_after = headers.iter().find(|(name, _)| name == "retry-after");
                 call.retry_after_secs = retry_after.and_then(|(_, secs)| secs.parse().ok());
-                if call.is_watch && status == 200 {
+                if call.verb == Verb::Watch && status == 200 {
                     call.stream = Some(StreamWatcher::default());
                     answers.push((id, Answer::Opened));
                 }
@@ -206,6 +219,11 @@ impl Rest {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
+        if matches!((call.verb, call.status), (Verb::Write, 200..300)) {
+            self.calls.remove(&id);
+            answers.push((id, Answer::Written));
+            return;
+        }
         if call.status == 200 {
             let answer = match List::parse(&call.body) {
                 Ok(list) => Answer::Listed(list),
@@ -215,7 +233,7 @@ impl Rest {
             answers.push((id, answer));
             return;
         }
-        let retries = !call.is_watch || self.version.retries_watches();
+        let retries = call.verb != Verb::Watch || self.version.retries_watches();
         if let (429 | 500.., Some(secs)) = (call.status, call.retry_after_secs)
             && retries
             && retry(call, now + Duration::from_secs(secs))
@@ -240,18 +258,21 @@ impl Rest {
         };
         let version = self.version;
         let may_be_empty = matches!(failure, Failure::Reset | Failure::Eof | Failure::Timeout);
-        let retries = if call.is_watch {
-            may_be_empty && version.retries_watches()
-        } else {
+        let retries = match call.verb {
+            Verb::Watch => may_be_empty && version.retries_watches(),
             // A list whose head had come already is not tried again here.
-            call.status == 0
-                && (failure == Failure::Reset
-                    || (failure == Failure::Eof && version.retries_lists_on_eof()))
+            Verb::List => {
+                call.status == 0
+                    && (failure == Failure::Reset
+                        || (failure == Failure::Eof && version.retries_lists_on_eof()))
+            }
+            // It may have been done.
+            Verb::Write => false,
         };
         if retries && retry(call, now + RETRY_AFTER_CUT) {
             return;
         }
-        let is_watch = call.is_watch;
+        let is_watch = call.verb == Verb::Watch;
         self.calls.remove(&id);
         if is_watch && may_be_empty {
             answers.push((id, Answer::Opened));
