@@ -3,6 +3,8 @@
 //! A [`Story`] says what happens in a simulated cluster; whoever owns the [`World`](watchscope_simulator::World)
 //! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
 
+pub mod catalogue;
+mod clients;
 pub mod demo;
 pub mod run;
 pub mod story;

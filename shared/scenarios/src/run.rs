@@ -3,6 +3,7 @@
 //! It is to the simulator's structured messages what `backend/src/probes` is to sockets: it carries out the probe's
 //! effects, tells it what happened, and decides nothing. A day takes seconds.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Note};
@@ -15,6 +16,7 @@ use watchscope_probe::{
 };
 use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
 
+use crate::clients;
 use crate::story::{Story, Telling};
 
 /// A story with our probes in it.
@@ -119,7 +121,9 @@ impl Run {
                 .into_iter()
                 .flatten()
                 .fold(until, sim::Time::min);
-            if self.world.run_until(target.max(self.world.now())) == Pause::Deliveries {
+            let paused = self.world.run_until(target.max(self.world.now()));
+            self.hear_clients();
+            if paused == Pause::Deliveries {
                 while let Some(delivery) = self.world.next_delivery() {
                     self.take(delivery);
                 }
@@ -144,10 +148,25 @@ impl Run {
                     self.recorder.record(note.into(), now);
                 }
             }
+            self.hear_clients();
             if self.world.now() >= until {
                 return;
             }
         }
+    }
+
+    /// Records what the client programs told.
+    fn hear_clients(&mut self) {
+        while let Some(told) = self.world.next_client_record() {
+            let at = Time(self.world.wall_us(told.at));
+            self.recorder.record(clients::event(told), at);
+        }
+    }
+
+    /// The client programs the story started, by name.
+    #[must_use]
+    pub fn clients(&self) -> Option<&BTreeMap<String, sim::ClientId>> {
+        self.telling.as_ref().map(Telling::clients)
     }
 
     /// Stops all probes.

@@ -1,10 +1,11 @@
 //! A story: a cluster, and what happens in it when, with a sentence for each.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::WatchName;
-use watchscope_simulator::{Config, Fault, Request, Time, World};
+use watchscope_simulator::{ClientId, Config, Fault, Program, Request, Scope, Time, World};
 
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
@@ -54,6 +55,17 @@ pub enum Deed {
     Lift(Fault),
     /// Somebody with every right does a request, past network and faults.
     Call(Request),
+    /// A client program starts.
+    Start {
+        /// The name it is called by; faults find its connections by it.
+        name: String,
+        /// What it runs.
+        program: Program,
+        /// What it looks at.
+        scope: Scope,
+    },
+    /// A client program is killed.
+    Stop(String),
     /// `kubectl rollout restart`: the pod template gets the time as an annotation.
     Restart {
         /// The deployment's namespace.
@@ -70,6 +82,7 @@ pub struct Telling {
     began: Time,
     round: u32,
     next: usize,
+    clients: BTreeMap<String, ClientId>,
 }
 
 impl Telling {
@@ -81,6 +94,7 @@ impl Telling {
             began: now,
             round: 0,
             next: 0,
+            clients: BTreeMap::new(),
         }
     }
 
@@ -88,6 +102,12 @@ impl Telling {
     #[must_use]
     pub fn story(&self) -> &Story {
         &self.story
+    }
+
+    /// The client programs it started, by name.
+    #[must_use]
+    pub fn clients(&self) -> &BTreeMap<String, ClientId> {
+        &self.clients
     }
 
     /// When the next act is due; `None` once the story is over.
@@ -114,6 +134,22 @@ impl Telling {
                     Deed::Call(request) => {
                         // What the cluster says to it is part of the story; a 404 of a later round is no failure.
                         world.call(request);
+                    }
+                    Deed::Start {
+                        name,
+                        program,
+                        scope,
+                    } => {
+                        let id = world.start_client(name, program, scope);
+                        if let Some(before) = self.clients.insert(name.clone(), id) {
+                            // A later round of the story: the program starts again.
+                            world.stop_client(before);
+                        }
+                    }
+                    Deed::Stop(name) => {
+                        if let Some(id) = self.clients.remove(name) {
+                            world.stop_client(id);
+                        }
                     }
                     Deed::Restart {
                         namespace,

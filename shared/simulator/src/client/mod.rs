@@ -13,6 +13,7 @@ pub(crate) mod belief;
 mod go;
 mod informer;
 mod kube_watcher;
+mod last_seen;
 mod poller;
 mod pvc_loop;
 pub(crate) mod record;
@@ -64,6 +65,8 @@ pub enum Program {
     },
     /// `WatchDeployment` (case 2).
     WatchDeployment(WatchDeployment),
+    /// A loop that resumes from the last event it saw, whatever that was (F21).
+    LastSeen,
     /// client-go's RetryWatcher behind a list (2.3).
     RetryWatcher {
         /// Which client-go.
@@ -88,6 +91,7 @@ impl Program {
             Program::Reflector { .. } => "reflector",
             Program::PvcLoop { .. } => "e2e-pvc-loop",
             Program::WatchDeployment(_) => "watch-deployment",
+            Program::LastSeen => "resume-from-last-event",
             Program::RetryWatcher { .. } => "retry-watcher",
             Program::Controller(_) => "informer",
             Program::MiniScheduler { .. } => "mini-scheduler",
@@ -98,7 +102,7 @@ impl Program {
     /// Its version, where it has several.
     pub fn version(&self) -> Option<&'static str> {
         match self {
-            Program::Poller { .. } => None,
+            Program::Poller { .. } | Program::LastSeen => None,
             Program::Reflector { version }
             | Program::RetryWatcher { version }
             | Program::MiniScheduler { version } => Some(version.name()),
@@ -127,6 +131,7 @@ impl Program {
             Program::WatchDeployment(variant) => Box::new(
                 watch_deployment::WatchDeploymentProgram::new(*variant, scope),
             ),
+            Program::LastSeen => Box::new(last_seen::LastSeen::new(scope)),
             Program::RetryWatcher { version } => {
                 Box::new(retry_watcher::RetryWatcher::new(*version, scope))
             }

@@ -1,0 +1,86 @@
+//! Types that change or go while they are watched.
+
+use std::time::Duration;
+
+use serde_json::json;
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_simulator::{
+    ClientPhase, Config, KubeWatcher, Program, Request, Scope, WorkloadConfig,
+};
+
+use super::{Row, Wire, correct, informer, merge, naive};
+use crate::story::Deed;
+
+const DEFINITION: &str =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/promotions.shop.example.com";
+const PROMOTIONS: &str = "/apis/shop.example.com/v1/namespaces/shop/promotions";
+
+pub(super) fn rows() -> Vec<Row> {
+    vec![f17(), f18()]
+}
+
+/// The shop's promotions, in a cluster where nothing else happens.
+fn of_promotions(code: &'static str, title: &'static str) -> Row {
+    let scope = Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("shop");
+    Row::new(code, title).scope(scope).config(|config| {
+        *config = Config {
+            warm_up: Duration::from_secs(30),
+            workload: WorkloadConfig {
+                applications: true,
+                ..WorkloadConfig::none()
+            },
+            ..Config::default()
+        };
+    })
+}
+
+fn f17() -> Row {
+    let edit = json!({"spec": {"names": {"shortNames": ["promo", "deal"]}}});
+    of_promotions(
+        "F17",
+        "an edit of a definition ends the watches of its type",
+    )
+    .client(informer(), correct("informer"))
+    .client(
+        Program::KubeWatcher(KubeWatcher::default()),
+        correct("kube-rs"),
+    )
+    .at(5, [merge(DEFINITION, &edit)])
+    .wire([Wire::Ended(Cause::End, 1..=3), Wire::Status(429, 0..=0)])
+    .lasts(60)
+}
+
+fn f18() -> Row {
+    let promotion = json!({
+        "apiVersion": "shop.example.com/v1", "kind": "Promotion",
+        "metadata": {"name": "summer"}, "spec": {"discountPercent": 10},
+    });
+    of_promotions("F18", "a definition is deleted")
+        .client(
+            Program::KubeWatcher(KubeWatcher {
+                backoff: false,
+                ..KubeWatcher::default()
+            }),
+            // 404 without end, as fast as the server answers.
+            naive("tight-loop", ClientPhase::Connecting, 0).asking(1000..=usize::MAX),
+        )
+        .client(
+            informer(),
+            super::Expected {
+                is_correct: true,
+                ..naive("informer", ClientPhase::Backoff, 0).asking(3..=20)
+            },
+        )
+        .at_ms(
+            200,
+            [Deed::Call(
+                Request::new("POST", PROMOTIONS).json(&promotion),
+            )],
+        )
+        .at(5, [Deed::Call(Request::new("DELETE", DEFINITION))])
+        .wire([
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=20),
+            Wire::Status(404, 1..=10),
+        ])
+        .lasts(20)
+}

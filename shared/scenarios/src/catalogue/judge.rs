@@ -1,0 +1,190 @@
+//! Plays a row and compares what came of it with what the row says.
+
+use std::fmt::Debug;
+use std::ops::RangeBounds;
+use std::time::Duration;
+
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::{Event, Record, WatchName};
+use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+
+use super::{Expected, Row, Wire};
+use crate::Run;
+
+impl Row {
+    /// Tells the row's story to our probe and the row's clients. What did not come out as the row says, a sentence each.
+    #[must_use]
+    pub fn play(&self, seed: u64) -> Vec<String> {
+        let mut run = Run::of_story(self.story.clone(), seed);
+        // What is there at the beginning is there before the probe lists.
+        run.run_for(Duration::from_millis(500));
+        let spec = self.spec();
+        let watch = spec.name.clone();
+        run.watch(spec, ProbeConfig::default(), seed);
+        run.run_for(self.lasts);
+        let wire = self
+            .wire
+            .iter()
+            .filter_map(|wire| unseen(wire, &run, &watch));
+        let clients = self
+            .clients
+            .iter()
+            .flat_map(|client| departures(client, &run));
+        wire.chain(clients)
+            .map(|wrong| format!("{} (seed {seed}): {wrong}", self.code))
+            .collect()
+    }
+
+    fn spec(&self) -> WatchSpec {
+        let scope = &self.scope;
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let (labels, fields) = (some(&scope.label_selector), some(&scope.field_selector));
+        let namespace = match scope.namespace.as_str() {
+            "" => "*",
+            namespace => namespace,
+        };
+        WatchSpec {
+            name: WatchName::new(
+                namespace,
+                &scope.resource,
+                &scope.group,
+                labels.as_deref(),
+                fields.as_deref(),
+                1,
+            ),
+            group: scope.group.as_str().into(),
+            resource: scope.resource.as_str().into(),
+            served: Some(Served {
+                version: scope.version.as_str().into(),
+                kind: scope.kind.as_str().into(),
+            }),
+            namespace: some(&scope.namespace).map(|text| text.as_str().into()),
+            label_selector: labels.map(|text| text.as_str().into()),
+            field_selector: fields.map(|text| text.as_str().into()),
+        }
+    }
+}
+
+/// What a wire expectation found instead, if it was not met.
+fn unseen(wire: &Wire, run: &Run, watch: &WatchName) -> Option<String> {
+    let count = |is: &dyn Fn(&Event) -> bool| {
+        let of_watch = |record: &&Record| record.event.watch() == Some(watch);
+        let records = run.records().iter().filter(of_watch);
+        records.filter(|record| is(&record.event)).count()
+    };
+    let (found, is_met) = match wire {
+        Wire::Ended(cause, times) => {
+            let found = count(&|e| matches!(e, Event::StreamEnded(end) if end.cause == *cause));
+            (found, times.contains(&found))
+        }
+        Wire::EndedAtAge(secs) => {
+            let found = count(&|e| {
+                matches!(e, Event::StreamEnded(end)
+                    if end.cause == Cause::End && secs.contains(&(end.age_ms / 1000)))
+            });
+            (found, found > 0)
+        }
+        Wire::Error(code, words) => {
+            let found = count(&|e| {
+                matches!(e, Event::StreamError(error) if error.code == *code
+                    && error.message.as_deref().unwrap_or("").contains(words))
+            });
+            (found, found > 0)
+        }
+        Wire::Status(status, times) => {
+            let found = count(
+                &|e| matches!(e, Event::RequestAnswered(answer) if answer.status == Some(*status)),
+            );
+            (found, times.contains(&found))
+        }
+        Wire::NotConnected => {
+            let found = count(&|e| matches!(e, Event::WatchPhase(phase) if phase.error.is_some()));
+            (found, found > 0)
+        }
+        Wire::Changes(change, origin, times) => {
+            let found = count(
+                &|e| matches!(e, Event::Change(c) if c.change == *change && c.origin == *origin),
+            );
+            (found, times.contains(&found))
+        }
+        Wire::Bookmarks(times) => {
+            let found = count(&|e| matches!(e, Event::Bookmark(_)));
+            (found, times.contains(&found))
+        }
+        Wire::Lists(times) => {
+            let found = count(&|e| matches!(e, Event::ListComplete(_)));
+            (found, times.contains(&found))
+        }
+    };
+    (!is_met).then(|| format!("on the wire {wire:?}, but found {found}"))
+}
+
+/// Where a client came out otherwise than expected.
+fn departures(expected: &Expected, run: &Run) -> Vec<String> {
+    let id = run
+        .clients()
+        .and_then(|clients| clients.get(expected.client));
+    let Some((id, report)) = id.and_then(|id| Some((*id, run.world.client_report(*id)?))) else {
+        return vec![format!("there is no client {}", expected.client)];
+    };
+    let asked = |record: &&Record| {
+        matches!(&record.event, Event::ClientRequest(request)
+            if &*request.client == expected.client)
+    };
+    let requests = run.records().iter().filter(asked).count();
+    let comparisons = run.world.compare_client(id);
+    let sum = |of: fn(&watchscope_simulator::Comparison) -> usize| -> usize {
+        comparisons.iter().map(of).sum()
+    };
+    let mut wrong = Vec::new();
+    let mut is_in = |what: &str, found: u64, range: &dyn Among| {
+        if !range.has(found) {
+            wrong.push(format!(
+                "{} has {found} {what}, not {range:?}",
+                expected.client
+            ));
+        }
+    };
+    let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    is_in(
+        "ghosts",
+        size(sum(|c| c.ghosts.len())),
+        &exactly(expected.ghosts),
+    );
+    is_in(
+        "missing",
+        size(sum(|c| c.missing.len())),
+        &exactly(expected.missing),
+    );
+    is_in(
+        "stale",
+        size(sum(|c| c.stale.len())),
+        &exactly(expected.stale),
+    );
+    is_in("iterations", report.iterations, &expected.iterations);
+    is_in("handled", report.handled, &expected.handled);
+    let requested = size(*expected.requests.start())..=size(*expected.requests.end());
+    is_in("requests", size(requests), &requested);
+    if report.phase != expected.phase {
+        wrong.push(format!(
+            "{} is {}, not {}",
+            expected.client, report.phase, expected.phase
+        ));
+    }
+    wrong
+}
+
+trait Among: Debug {
+    fn has(&self, found: u64) -> bool;
+}
+
+impl<R: RangeBounds<u64> + Debug> Among for R {
+    fn has(&self, found: u64) -> bool {
+        self.contains(&found)
+    }
+}
+
+fn exactly(count: usize) -> std::ops::RangeInclusive<u64> {
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    count..=count
+}

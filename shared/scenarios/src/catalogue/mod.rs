@@ -1,0 +1,319 @@
+//! The failure catalogue (semantics 3) as stories: for each row what happens, how it looks on the wire, and what it does
+//! to naive and to correct clients.
+//!
+//! One file per family. [`Row::play`] tells a row's story to our probe and the row's clients, and says where it did not
+//! come out as written.
+
+mod definitions;
+mod expiry;
+mod judge;
+mod load;
+mod naive;
+mod streams;
+mod views;
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde_json::json;
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_simulator::{
+    ClientGo, ClientPhase, Config, Controller, Cut, Fault, Program, Request, Scope, Target,
+};
+
+use crate::story::{Act, Deed, Line, Story};
+
+/// A row of the catalogue.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// `F01`.
+    pub code: &'static str,
+    /// What happens: the cluster, the clients and the trouble.
+    pub story: Story,
+    /// What the probe watches.
+    pub scope: Scope,
+    /// When it is judged.
+    pub lasts: Duration,
+    /// What our probe must have seen.
+    pub wire: Vec<Wire>,
+    /// What must have become of each client.
+    pub clients: Vec<Expected>,
+}
+
+/// Something our probe sees on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// A stream ended so, so often.
+    Ended(Cause, RangeInclusive<usize>),
+    /// A stream that lived between so many and so many seconds ended in order.
+    EndedAtAge(RangeInclusive<u64>),
+    /// An ERROR event with this code, and this in its message.
+    Error(u64, &'static str),
+    /// An HTTP status other than 200, so often.
+    Status(u16, RangeInclusive<usize>),
+    /// A request got no answer because no connection was let in.
+    NotConnected,
+    /// Changes of a kind and origin, so many.
+    Changes(ChangeType, Origin, RangeInclusive<usize>),
+    /// Bookmarks, so many.
+    Bookmarks(RangeInclusive<usize>),
+    /// Lists, so many.
+    Lists(RangeInclusive<usize>),
+}
+
+/// What must have become of a client.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The client, as the story calls it.
+    pub client: &'static str,
+    /// Whether it does what a client should.
+    pub is_correct: bool,
+    /// What it does at the end.
+    pub phase: ClientPhase,
+    /// How many objects it believes in that are gone.
+    pub ghosts: usize,
+    /// How many it does not know of.
+    pub missing: usize,
+    /// How many it holds at another version.
+    pub stale: usize,
+    /// Turns of its loop.
+    pub iterations: RangeInclusive<u64>,
+    /// Events its handler took.
+    pub handled: RangeInclusive<u64>,
+    /// Requests it sent.
+    pub requests: RangeInclusive<usize>,
+}
+
+/// A client that believes the truth at the end and watches.
+fn correct(client: &'static str) -> Expected {
+    Expected {
+        client,
+        is_correct: true,
+        phase: ClientPhase::Watching,
+        ghosts: 0,
+        missing: 0,
+        stale: 0,
+        iterations: 0..=u64::MAX,
+        handled: 0..=u64::MAX,
+        requests: 0..=usize::MAX,
+    }
+}
+
+/// A client that ends in a phase, believing in so many ghosts.
+fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
+    Expected {
+        is_correct: false,
+        phase,
+        ghosts,
+        ..correct(client)
+    }
+}
+
+impl Expected {
+    fn turns(self, iterations: RangeInclusive<u64>) -> Expected {
+        Expected { iterations, ..self }
+    }
+
+    fn handling(self, handled: RangeInclusive<u64>) -> Expected {
+        Expected { handled, ..self }
+    }
+
+    fn asking(self, requests: RangeInclusive<usize>) -> Expected {
+        Expected { requests, ..self }
+    }
+
+    fn missing(self, missing: usize) -> Expected {
+        Expected { missing, ..self }
+    }
+
+    fn stale(self, stale: usize) -> Expected {
+        Expected { stale, ..self }
+    }
+}
+
+impl Row {
+    /// A row about the configmaps of a quiet cluster, of which there are a and b beside the root CA's.
+    fn new(code: &'static str, title: &'static str) -> Row {
+        let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
+        let row = Row {
+            code,
+            story: Story {
+                name: code,
+                title,
+                config: Config::empty(),
+                namespace: "default",
+                resources: &["configmaps"],
+                acts: Vec::new(),
+                period: None,
+            },
+            scope: maps,
+            lasts: Duration::from_secs(60),
+            wire: Vec::new(),
+            clients: Vec::new(),
+        };
+        row.at(0, [create("a"), create("b")])
+    }
+
+    /// Deeds at so many seconds.
+    fn at(self, secs: u64, deeds: impl Into<Vec<Deed>>) -> Row {
+        self.at_ms(secs * 1000, deeds)
+    }
+
+    fn at_ms(mut self, ms: u64, deeds: impl Into<Vec<Deed>>) -> Row {
+        self.story.acts.push(Act {
+            at: Duration::from_millis(ms),
+            deeds: deeds.into(),
+            says: None,
+        });
+        self.story.acts.sort_by_key(|act| act.at);
+        self
+    }
+
+    /// A client that starts after a second, and what must become of it.
+    fn client(mut self, program: Program, expected: Expected) -> Row {
+        let start = Deed::Start {
+            name: expected.client.to_owned(),
+            program,
+            scope: self.scope.clone(),
+        };
+        self.clients.push(expected);
+        self.at(1, [start])
+    }
+
+    fn wire(mut self, wire: impl Into<Vec<Wire>>) -> Row {
+        self.wire = wire.into();
+        self
+    }
+
+    fn lasts(mut self, secs: u64) -> Row {
+        self.lasts = Duration::from_secs(secs);
+        self
+    }
+
+    fn scope(mut self, scope: Scope) -> Row {
+        self.scope = scope;
+        self
+    }
+
+    fn config(mut self, change: impl FnOnce(&mut Config)) -> Row {
+        change(&mut self.story.config);
+        self
+    }
+
+    fn says(mut self, secs: u64, text: &str) -> Row {
+        self.story.acts.push(Act {
+            at: Duration::from_secs(secs),
+            deeds: Vec::new(),
+            says: Some(Line {
+                text: text.to_owned(),
+                watch: None,
+            }),
+        });
+        self.story.acts.sort_by_key(|act| act.at);
+        self
+    }
+}
+
+/// All rows that can be produced, in the order of their numbers.
+#[must_use]
+pub fn rows() -> Vec<Row> {
+    let mut rows = [
+        naive::rows(),
+        streams::rows(),
+        expiry::rows(),
+        load::rows(),
+        definitions::rows(),
+        views::rows(),
+    ]
+    .concat();
+    rows.sort_by_key(|row| row.code);
+    rows
+}
+
+/// Rows that cannot be produced yet, and what they need of the simulator.
+pub const PENDING: &[(&str, &str)] = &[
+    ("F09", "GOAWAY"),
+    ("F13", "a 410 as HTTP status"),
+    ("F14", "two servers, one with a frozen cache"),
+    ("F20", "etcd's shared watch streams"),
+    ("F22", "a second server that lags"),
+    (
+        "F23",
+        "a server that leaves deleted objects their old resourceVersion",
+    ),
+    ("F24", "etcd's watchers and prevKV"),
+    ("F25", "etcd's watchers and their channel"),
+    ("F26", "etcd's prevKV"),
+    ("F27", "etcd's compaction boundary"),
+    ("F29", "a knob that repeats events"),
+    ("F30", "a knob that reorders events"),
+    ("F31", "a second server that lags"),
+    ("F32", "a second server that lags, or a restore"),
+    ("F33", "a restore of etcd"),
+    ("F35", "knobs for bookmarks"),
+    ("F37", "watch buffers that fill during initial events"),
+    ("F38", "an object that cannot be decoded"),
+    ("F39", "an event of the wrong kind"),
+    ("F40", "tokens"),
+    ("F41", "RBAC"),
+    ("F44", "a buffering proxy"),
+    ("F45", "a watch that is registered late"),
+    ("F50", "a cap on a connection's streams"),
+];
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn create(name: &str) -> Deed {
+    let body = json!({"metadata": {"name": name}, "data": {"n": "0"}});
+    Deed::Call(Request::new("POST", MAPS).json(&body))
+}
+
+fn write(name: &str, n: u64) -> Deed {
+    merge(
+        &format!("{MAPS}/{name}"),
+        &json!({"data": {"n": n.to_string()}}),
+    )
+}
+
+fn merge(path: &str, patch: &serde_json::Value) -> Deed {
+    let mut request =
+        Request::new("PATCH", path).header("content-type", "application/merge-patch+json");
+    request.body = patch.to_string().into();
+    Deed::Call(request)
+}
+
+fn delete(name: &str) -> Deed {
+    Deed::Call(Request::new("DELETE", &format!("{MAPS}/{name}")))
+}
+
+/// All watches end in order.
+fn close() -> Deed {
+    Deed::Inject(Fault::CloseStreams {
+        target: Target::All,
+    })
+}
+
+fn cut(cut: Cut) -> Deed {
+    Deed::Inject(Fault::Cut {
+        target: Target::All,
+        cut,
+    })
+}
+
+fn refuse() -> Deed {
+    Deed::Inject(Fault::Refuse)
+}
+
+fn let_in() -> Deed {
+    Deed::Lift(Fault::Refuse)
+}
+
+fn informer() -> Program {
+    Program::Controller(Controller::default())
+}
+
+fn reflector(minor: u8) -> Program {
+    Program::Reflector {
+        version: ClientGo::minor(minor),
+    }
+}
