@@ -165,7 +165,7 @@ fn cases(usual: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn every_correct_client_believes_the_truth_after_quiet_time(deeds in deeds(), seed: u64) {

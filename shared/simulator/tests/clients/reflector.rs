@@ -1,6 +1,8 @@
 //! client-go's reflector, column by column of table 2.2.
 
-use watchscope_simulator::{ClientGo, ClientPhase, Fault, Program, Throttle};
+use std::time::Duration;
+
+use watchscope_simulator::{ClientGo, ClientPhase, Fault, Program, Request, Scope, Throttle};
 
 use crate::stage::Stage;
 
@@ -91,7 +93,7 @@ fn an_end_within_a_second_without_events_is_an_error_and_costs_a_list() {
         let client = begun(stage, program);
         stage.asked();
         stage.close_streams();
-        stage.run(std::time::Duration::from_millis(500));
+        stage.run(Duration::from_millis(500));
         stage.close_streams();
         stage.run_secs(3);
         assert!(stage.compare(client).agrees());
@@ -268,5 +270,154 @@ fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_an_older_one_afte
     1.19: right again after 300 s: ["watch rv=14 bookmarks"]
     1.20: right again after 45 s: ["list rv=14", "watch rv=15 bookmarks"]
     1.36: right again after 45 s: ["watch rv=14 bookmarks NotOlderThan initial"]
+    "#);
+}
+
+/// Events have no watch cache, so their lists come in pages even from resourceVersion 0.
+fn of_many_events(stage: &mut Stage, program: &Program) -> watchscope_simulator::ClientId {
+    let path = "/api/v1/namespaces/default/events";
+    for n in 0..600 {
+        let body = serde_json::json!({
+            "metadata": {"name": format!("event-{n:03}")},
+            "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+            "reason": "Test", "message": "m", "type": "Normal",
+        });
+        stage.call(Request::new("POST", path).json(&body), 201);
+    }
+    let scope = Scope::new("v1", "events", "Event").in_namespace("default");
+    stage.world.start_client("client", program, &scope)
+}
+
+#[test]
+fn lists_come_in_pages_since_1_15_and_stay_so_where_there_is_no_cache() {
+    let asked = by_version(|stage, program| {
+        let client = of_many_events(stage, program);
+        stage.run_secs(2);
+        assert!(stage.compare(client).agrees());
+        for _ in 0..2 {
+            stage.close_streams();
+            stage.run(Duration::from_millis(300));
+        }
+        stage.run_secs(5);
+        stage.asked()
+    });
+    insta::assert_snapshot!(asked, @r#"
+    1.9
+      list rv=0
+      watch rv=613
+      watch rv=613
+      list rv=0
+      watch rv=613
+    1.15
+      list rv=0 limit=500
+      list continue limit=500
+      watch rv=613
+      watch rv=613
+      list rv=0 limit=500
+      list continue limit=500
+      watch rv=613
+    1.16
+      list rv=0 limit=500
+      list continue limit=500
+      watch rv=613 bookmarks
+      watch rv=613 bookmarks
+      list rv=0 limit=500
+      list continue limit=500
+      watch rv=613 bookmarks
+    1.18 1.20 1.22 1.28
+      list rv=0 limit=500
+      list continue limit=500
+      watch rv=613 bookmarks
+      watch rv=613 bookmarks
+      list rv=613 limit=500
+      list continue limit=500
+      watch rv=613 bookmarks
+    1.35 1.36
+      watch bookmarks NotOlderThan initial
+      watch rv=613 bookmarks
+      watch rv=613 bookmarks NotOlderThan initial
+    "#);
+}
+
+#[test]
+fn a_list_that_expires_between_its_pages_is_asked_for_whole() {
+    let asked = by_version(|stage, program| {
+        if *program == reflector(35) || *program == reflector(36) {
+            return vec!["streams its first state".to_owned()];
+        }
+        let slow = Fault::Delay {
+            by: Duration::from_secs(1),
+        };
+        stage.world.inject(slow.clone());
+        let client = of_many_events(stage, program);
+        stage.run(Duration::from_millis(2500));
+        stage.create("a");
+        let expired = Fault::Expire { resource: None };
+        stage.world.inject(expired.clone());
+        stage.run_secs(1);
+        stage.world.lift(&slow);
+        stage.world.lift(&expired);
+        stage.run_secs(20);
+        assert!(stage.compare(client).agrees());
+        stage.asked()
+    });
+    insta::assert_snapshot!(asked, @r#"
+    1.9
+      list rv=0
+      watch rv=613
+      list rv=0
+      watch rv=614
+    1.15
+      list rv=0 limit=500
+      list continue limit=500
+      list rv=0
+      watch rv=614
+    1.16 1.18 1.20 1.22 1.28
+      list rv=0 limit=500
+      list continue limit=500
+      list rv=0
+      watch rv=614 bookmarks
+    1.35 1.36
+      streams its first state
+    "#);
+}
+
+#[test]
+fn a_watch_cut_before_its_answer_is_empty_before_1_22_and_tried_again_since() {
+    let asked = by_version(|stage, program| {
+        let client = begun(stage, program);
+        stage.asked();
+        let slow = Fault::Delay {
+            by: Duration::from_secs(2),
+        };
+        stage.close_streams();
+        stage.world.inject(slow.clone());
+        stage.run(Duration::from_millis(300));
+        stage.world.lift(&slow);
+        stage.reset_connections();
+        stage.run_secs(10);
+        assert!(stage.compare(client).agrees());
+        stage.asked()
+    });
+    insta::assert_snapshot!(asked, @r#"
+    1.9
+      watch rv=14
+      list rv=0
+      watch rv=14
+    1.15
+      watch rv=14
+      list rv=0 limit=500
+      watch rv=14
+    1.16
+      watch rv=14 bookmarks
+      list rv=0 limit=500
+      watch rv=14 bookmarks
+    1.18 1.20
+      watch rv=14 bookmarks
+      list rv=14
+      watch rv=14 bookmarks
+    1.22 1.28 1.35 1.36
+      watch rv=14 bookmarks
+      watch rv=14 bookmarks
     "#);
 }
