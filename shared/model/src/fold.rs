@@ -22,7 +22,7 @@ use crate::time::Time;
 use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason, Standing};
 
 /// Steps of a watch's resourceVersion that are kept to tell a jump.
-const STEPS_KEPT: usize = 16;
+pub const STEPS_KEPT: usize = 16;
 /// A jump is a step over this…
 const JUMP_OVER: u64 = 100;
 /// …and over this many times the largest of the last [`STEPS_KEPT`] steps.

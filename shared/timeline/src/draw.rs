@@ -19,12 +19,15 @@ use watchscope_model::Time;
 pub(crate) use self::findings::severity_ink;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
+pub(crate) use self::version::step_words;
 pub(crate) use self::watch::cause_words;
 use crate::format::text_width;
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Row, RowKind, Rows};
-use crate::scene::{Align, Area, Hatch, Hit, Primitive, Px, Scene, Step, Stroke, Target, TextLine};
+use crate::scene::{
+    Align, Area, Drawn, Hatch, Hit, Primitive, Px, Scene, Sign, Step, Stroke, Target, TextLine,
+};
 use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
@@ -98,6 +101,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
             last_watch = Some(watch);
             drawer.watch_group(watch);
         }
+        let y = drawer.y(row);
+        drawer.written.retain(|area| area.bottom() > y);
         match row.kind {
             RowKind::Findings => drawer.findings_row(row),
             RowKind::Watch => drawer.watch_row(row),
@@ -134,6 +139,8 @@ struct Drawer<'a> {
     width: Px,
     /// Where the lanes end: at the pen, or at the right edge.
     end_x: Px,
+    /// Where something is written, in the row at hand and below.
+    written: Vec<Area>,
 }
 
 impl<'a> Drawer<'a> {
@@ -180,6 +187,7 @@ impl<'a> Drawer<'a> {
                 .min(picture.now),
             width,
             end_x: view.x(picture.now).min(width),
+            written: Vec::new(),
         }
     }
 
@@ -286,10 +294,37 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    fn text(&mut self, layer: Layer, x: Px, y: Px, text: impl Into<String>, look: TextLook) {
+    /// Writes a line of text, unless it would lie over one that was written before it; says whether.
+    fn text(
+        &mut self,
+        layer: Layer,
+        x: Px,
+        y: Px,
+        text: impl Into<String>,
+        look: TextLook,
+    ) -> bool {
         let text = text.into();
+        let width = text_width(&text, look.size, look.weight);
+        // What covers the lanes covers their words, and chips have places of their own.
+        if !matches!(layer, Layer::Cover | Layer::Finding) {
+            let left = match look.align {
+                Align::Start => x,
+                Align::Middle => x - width.half(),
+                Align::End => x - width,
+            };
+            let area = Area {
+                x: left,
+                y: y - Px::whole(8),
+                w: width,
+                h: Px::whole(8),
+            };
+            if self.written.iter().any(|other| other.meets(area)) {
+                return false;
+            }
+            self.written.push(area);
+        }
         // A face wider than reckoned is squeezed, so that it meets no neighbour.
-        let max_width = Some(text_width(&text, look.size, look.weight) + Px::whole(4));
+        let max_width = Some(width + Px::whole(4));
         self.push(
             layer,
             Primitive::Text(TextLine {
@@ -304,6 +339,7 @@ impl<'a> Drawer<'a> {
                 max_width,
             }),
         );
+        true
     }
 
     /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
@@ -326,10 +362,7 @@ impl<'a> Drawer<'a> {
         let x = self.shows_from(x0) + LABEL_INSET;
         let room = x1.min(self.width) - x;
         let fits = text_width(text, look.size, look.weight) + LABEL_SPARE <= room;
-        if fits {
-            self.text(layer, x, y, text, look);
-        }
-        fits
+        fits && self.text(layer, x, y, text, look)
     }
 
     fn glyph(&mut self, layer: Layer, mark: GlyphMark, lane: LaneId, target: Target) {
@@ -372,18 +405,34 @@ impl<'a> Drawer<'a> {
             area,
             lane,
             target,
-            glyph: Some((glyph, ink, ink_at.0, ink_at.1)),
+            drawn: Some(Drawn {
+                sign: Sign::Glyph(glyph),
+                ink,
+                x: ink_at.0,
+                y: ink_at.1,
+            }),
         });
     }
 
-    fn hit(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px), lane: LaneId, target: Target) {
+    fn hit(&mut self, xs: (Px, Px), ys: (Px, Px), lane: LaneId, target: Target) {
+        self.hit_drawn(xs, ys, lane, target, None);
+    }
+
+    fn hit_drawn(
+        &mut self,
+        (x0, x1): (Px, Px),
+        (y0, y1): (Px, Px),
+        lane: LaneId,
+        target: Target,
+        drawn: Option<Drawn>,
+    ) {
         let (x0, x1) = (x0.max(Px::ZERO), x1.min(self.width));
         if x0 <= x1 {
             self.scene.hits.push(Hit {
                 area: Area::between(x0, x1, y0, y1),
                 lane,
                 target,
-                glyph: None,
+                drawn,
             });
         }
     }
@@ -394,7 +443,8 @@ impl<'a> Drawer<'a> {
     }
 
     fn row_ground(&mut self, row: &Row) {
-        let (y, bottom) = (self.y(row), self.y(row) + row.height);
+        // The name that stands on a lane belongs to it.
+        let (y, bottom) = (self.y(row) - row.label, self.y(row) + row.height);
         let across = (Px::ZERO, self.width);
         let ground = self.ground(row);
         if ground != Token::Ground0 {
@@ -412,7 +462,7 @@ impl<'a> Drawer<'a> {
                 x: half,
                 y: y + half,
                 w: self.width - HAIR,
-                h: row.height - HAIR,
+                h: bottom - y - HAIR,
             };
             let stroke = Some(Stroke::solid(Token::Select, HAIR));
             self.push(

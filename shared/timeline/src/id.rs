@@ -52,4 +52,13 @@ impl LaneId {
             | Self::Object(watch, _) => Some(watch),
         }
     }
+
+    /// The object it is the lane of.
+    #[must_use]
+    pub fn object(self) -> Option<ObjectId> {
+        match self {
+            Self::Object(_, object) => Some(object),
+            _ => None,
+        }
+    }
 }

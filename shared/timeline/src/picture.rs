@@ -162,7 +162,7 @@ impl Item {
         } else {
             18
         };
-        Px::whole(mark) + text_width(self.words(), 11, 400) + Px::whole(18)
+        Px::whole(mark) + spared(text_width(self.words(), 11, 400)) + Px::whole(12)
     }
 }
 
@@ -215,7 +215,8 @@ impl Page {
 
     fn text(&mut self, x: Px, y: Px, text: impl Into<String>, look: Look) {
         let text = text.into();
-        let max_width = Some(text_width(&text, look.size, look.weight) + Px::whole(6));
+        // Wider faces are given what they need; only what is wider still is squeezed.
+        let max_width = Some(spared(text_width(&text, look.size, look.weight)));
         let Look {
             size,
             weight,
@@ -297,7 +298,6 @@ impl Page {
                 ..Look::small(Token::Text2)
             },
         );
-        let labels_x = width - EDGE - Px::whole(430);
         let losses = losses(picture, from, to);
         let scale = format!("1 px = {}", duration(view.us_per_px as i64));
         let facts = [
@@ -306,11 +306,16 @@ impl Page {
             ("Not shown", losses.unknown, Token::Text1),
             ("Scale", scale, Token::Text1),
         ];
+        // As wide as the longest value needs; a face may be wider than reckoned.
+        let value_width = |value: &str| spared(text_width(value, 11, 600));
+        let widest = facts.iter().map(|(_, value, _)| value_width(value)).max();
+        let values_x = width - EDGE - widest.unwrap_or(Px::ZERO).max(Px::whole(160));
         for (place, (label, value, ink)) in facts.into_iter().enumerate() {
             let y = Px::whole(20 + 15 * place as i32);
-            self.text(labels_x, y, label, Look::small(Token::Text3));
+            let labels_x = values_x - Px::whole(12);
+            self.text(labels_x, y, label, Look::small(Token::Text3).end());
             self.text(
-                labels_x + Px::whole(110),
+                values_x,
                 y,
                 value,
                 Look {
@@ -345,8 +350,8 @@ impl Page {
             .count
             .map_or(Px::ZERO, |count| text_width(&number(count), 11, 400));
         let room = right
-            - Px::whole(14)
-            - count_width
+            - Px::whole(18)
+            - spared(count_width)
             - x
             - if row.mark.is_some() {
                 Px::whole(16)
@@ -356,7 +361,7 @@ impl Page {
         let name = shortened(&format!("{}{}", row.prefix, row.name), room, weight);
         self.text(x, baseline, name, look);
         if let Some((glyph, ink)) = row.mark {
-            let x = right - Px::whole(18) - count_width;
+            let x = right - Px::whole(20) - spared(count_width);
             let y = y + row.height.half();
             let ground = Token::Ground0;
             self.scene.primitives.push(Primitive::Glyph {
@@ -485,8 +490,14 @@ impl Page {
     }
 }
 
+/// A reckoned width with what wide faces need on top.
+fn spared(width: Px) -> Px {
+    width + Px(width.0 / 4)
+}
+
 /// A name cut at its middle so that it fits.
 fn shortened(name: &str, room: Px, weight: u16) -> String {
+    let text_width = |text: &str, size, weight| spared(text_width(text, size, weight));
     if text_width(name, 11, weight) <= room {
         return name.to_string();
     }
@@ -528,55 +539,20 @@ struct Losses {
 }
 
 fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
-    let (mut resumed, mut lost, mut open) = ((0_u64, 0_i64), (0_u64, 0_i64), 0_u64);
-    let mut own = 0;
-    for epoch in picture.store.epochs() {
-        own += epoch
-            .trace
-            .losses
-            .iter()
-            .filter(|loss| loss.moment.at >= from && loss.moment.at <= to)
-            .map(|loss| loss.count)
-            .sum::<u64>();
-        for watch in epoch.trace.watches.iter().flatten() {
-            own += watch
-                .losses
-                .iter()
-                .filter(|loss| loss.moment.at >= from && loss.moment.at <= to)
-                .map(|loss| loss.count)
-                .sum::<u64>();
-            for span in watch.gaps.all() {
-                let end = span.end_at(picture.now);
-                if span.start.at > to || end < from {
-                    continue;
-                }
-                let lasted = end.micros_since(span.start.at);
-                match span.what.outcome {
-                    Some(outcome) if outcome.resumed => {
-                        resumed = (resumed.0 + 1, resumed.1 + lasted)
-                    }
-                    Some(_) => lost = (lost.0 + 1, lost.1 + lasted),
-                    None => open += 1,
-                }
-            }
-        }
-    }
-    let mut parts = Vec::new();
-    if resumed.0 > 0 {
-        parts.push(format!("{} resumed ({})", resumed.0, duration(resumed.1)));
-    }
-    if lost.0 > 0 {
-        parts.push(format!("{} not resumable ({})", lost.0, duration(lost.1)));
-    }
-    if open > 0 {
-        parts.push(format!("{open} open"));
-    }
-    let total = resumed.0 + lost.0 + open;
-    let gaps = if total == 0 {
-        "none".to_string()
-    } else {
-        format!("{total}: {}", parts.join(", "))
-    };
+    let within = |at: Time| at >= from && at <= to;
+    let own: u64 = picture
+        .store
+        .epochs()
+        .iter()
+        .flat_map(|epoch| {
+            let watches = epoch.trace.watches.iter().flatten();
+            let of_watches = watches.flat_map(|watch| &watch.losses);
+            epoch.trace.losses.iter().chain(of_watches)
+        })
+        .filter(|loss| within(loss.moment.at))
+        .map(|loss| loss.count)
+        .sum();
+    let gaps = picture.store.gaps(from, to, picture.now);
     let unknown_us: i64 = picture
         .store
         .coverage(picture.now)
@@ -591,8 +567,11 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
         })
         .sum();
     Losses {
-        gaps,
-        gaps_ink: if lost.0 > 0 {
+        gaps: match gaps.total() {
+            0 => "none".to_string(),
+            total => format!("{total}: {}", gaps.words()),
+        },
+        gaps_ink: if gaps.lost > 0 {
             Token::Error
         } else {
             Token::Text1

@@ -121,6 +121,15 @@ impl Area {
         self.y + self.h
     }
 
+    /// Whether it shares more than an edge with another.
+    #[must_use]
+    pub fn meets(self, other: Self) -> bool {
+        self.x < other.right()
+            && other.x < self.right()
+            && self.y < other.bottom()
+            && other.y < self.bottom()
+    }
+
     /// Whether a point lies in it, or at most `reach` beside it.
     #[must_use]
     pub fn holds(self, x: Px, y: Px, reach: Px) -> bool {
@@ -250,6 +259,18 @@ impl Hatch {
             pitch: Px::whole(pitch),
             width: Px(width),
             opacity,
+        }
+    }
+
+    /// A short name for tests; those of one meaning have one.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Resumed => "resumed",
+            Self::Lost | Self::LostWide | Self::LostStrip => "lost",
+            Self::Own => "own",
+            Self::NotLoaded => "not-loaded",
+            Self::Stale => "stale",
         }
     }
 
@@ -445,8 +466,30 @@ pub struct Hit {
     pub lane: LaneId,
     /// What it stands for.
     pub target: Target,
-    /// The glyph drawn there, if one, and a point that has its ink unless something is painted over it.
-    pub glyph: Option<(Glyph, Token, Px, Px)>,
+    /// What is drawn there, if it is more than a plain area.
+    pub drawn: Option<Drawn>,
+}
+
+/// What is drawn at a [`Hit`], and a point that has its ink unless something is painted over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// What.
+    pub sign: Sign,
+    /// Its colour.
+    pub ink: Token,
+    /// The point.
+    pub x: Px,
+    /// The point.
+    pub y: Px,
+}
+
+/// What stands for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// A glyph, or what a legend explains by it.
+    Glyph(Glyph),
+    /// A hatched stretch.
+    Hatch(Hatch),
 }
 
 /// A display list with its hit boxes.
@@ -574,8 +617,8 @@ impl Scene {
         self.legend.plates |= other.legend.plates;
         self.hits.extend(other.hits.into_iter().map(|mut hit| {
             hit.area = moved(hit.area);
-            if let Some((_, _, x, y)) = &mut hit.glyph {
-                (*x, *y) = (*x + dx, *y + dy);
+            if let Some(drawn) = &mut hit.drawn {
+                (drawn.x, drawn.y) = (drawn.x + dx, drawn.y + dy);
             }
             hit
         }));

@@ -10,6 +10,7 @@
 //! as [`Coverage::Dropped`].
 
 mod coverage;
+mod gaps;
 mod marks;
 mod merge;
 mod names;
@@ -21,10 +22,10 @@ use watchscope_model::codec::{ChapterReader, DecodeError, decode_chapter, split_
 use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchName};
 
 pub use self::coverage::{Coverage, Stretch};
-pub(crate) use self::marks::NO_VERSION;
+pub use self::gaps::GapTotals;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StreamSpan, VerdictSpan,
+    Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan, VerdictSpan,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};

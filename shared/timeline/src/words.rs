@@ -9,7 +9,7 @@ use watchscope_model::{Record, Seq, Time};
 
 pub use self::event::event_words;
 pub use self::state::{Empty, Problem, emptiness, problems};
-use crate::draw::{cause_words, severity_ink, verdict_words};
+use crate::draw::{cause_words, severity_ink, step_words, verdict_words};
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
 use crate::scene::{Hit, StretchKind, Target};
@@ -91,6 +91,11 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
         Event::Change(change) if change.bytes.is_some() => Some(id),
         _ => None,
     };
+    let mut what = event_words(&record.event);
+    if let Some(step) = step_sentence(store, &record, id) {
+        what.push(' ');
+        what.push_str(&step);
+    }
     let object_lane = match (&record.event, lane) {
         (Event::Change(change), _) => store.find_lane(&change.watch, Some(&change.object)),
         _ => None,
@@ -98,13 +103,41 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
     Description {
         lane: lane_words(store, lane),
         time: clock_ms(record.at),
-        what: event_words(&record.event),
+        what,
         fields,
         record: Some(id),
         body,
         previous_body: object_lane.and_then(|lane| store.previous_of_object(lane, id)),
         request: request_of(store, &record, id),
     }
+}
+
+/// By how much a record moved its watch's resourceVersion, in how long and against what, if it is a jump or reversal.
+fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String> {
+    let watch = watch_of(store, record, id)?;
+    let step = watch.steps.iter().find(|step| step.moment.seq == id.seq)?;
+    let place = watch.marks.place_of(id.seq);
+    let (at, from) = watch.marks.moved_before(place)?;
+    let to = watch.marks.moved_to(place)?;
+    let lasted = duration(record.at.micros_since(at));
+    let (by, from, to) = (step_words(step), number(from), number(to));
+    let moved = format!("The resourceVersion went {by} in {lasted}, from {from} to {to}");
+    if step.back {
+        return Some(format!("{moved}."));
+    }
+    let (steps, largest) = watch.marks.steps_before(place);
+    Some(format!(
+        "{moved}; the largest of the {} before it was {}.",
+        count(steps, "step"),
+        number(largest)
+    ))
+}
+
+/// The watch a record is about.
+fn watch_of<'a>(store: &'a Store, record: &Record, id: RecordId) -> Option<&'a WatchTrace> {
+    let lane = store.find_lane(record.event.watch()?, None)?;
+    let epoch = store.epochs().get(id.epoch as usize)?;
+    epoch.trace.watch(lane.watch()?)
 }
 
 /// A lane's name in words.
@@ -319,10 +352,31 @@ fn stretch(store: &Store, lane: LaneId, kind: StretchKind, id: RecordId, now: Ti
         }
         _ => watch.and_then(|watch| watch_stretch(watch, lane, kind, id.seq, now)),
     };
-    let Some((time, what, fields)) = found else {
+    let Some((time, what, mut fields)) = found else {
         return describe_record(store, lane, id);
     };
+    if kind == StretchKind::Life {
+        // What it was last, in this life.
+        let end = span_end(watch, lane, id.seq, now);
+        if let Some(last) = store.last_before(lane, end) {
+            let told = describe_record(store, lane, last);
+            let what = format!("{what} {}", told.what);
+            return Description { time, what, ..told };
+        }
+    }
     let record = store.record(id);
+    if fields.is_empty() {
+        // A phase is told by the record that began it, a gap by the one that closed it.
+        let closed = watch
+            .and_then(|watch| watch.gaps.get(id.seq)?.end)
+            .and_then(|end| store.record(RecordId { seq: end.seq, ..id }));
+        let teller = if kind == StretchKind::Gap {
+            closed.as_ref()
+        } else {
+            record.as_ref()
+        };
+        fields = teller.map_or_else(Vec::new, |record| event::fields(&record.event));
+    }
     let mut request = record
         .as_ref()
         .map(|record| request_of(store, record, id))
@@ -346,6 +400,15 @@ fn stretch(store: &Store, lane: LaneId, kind: StretchKind, id: RecordId, now: Ti
     }
 }
 
+/// When an object's life ended, or now.
+fn span_end(watch: Option<&WatchTrace>, lane: LaneId, seq: Seq, now: Time) -> Time {
+    let life = watch.zip(lane.object()).and_then(|(watch, object)| {
+        let object = watch.objects.get(object.0 as usize)?;
+        object.lives.get(seq)
+    });
+    life.map_or(now, |life| life.end_at(now))
+}
+
 type Told = (String, String, Vec<(&'static str, String)>);
 
 fn watch_stretch(
@@ -355,10 +418,9 @@ fn watch_stretch(
     seq: Seq,
     now: Time,
 ) -> Option<Told> {
-    let object = match lane {
-        LaneId::Object(_, object) => watch.objects.get(object.0 as usize),
-        _ => None,
-    };
+    let object = lane
+        .object()
+        .and_then(|object| watch.objects.get(object.0 as usize));
     Some(match kind {
         StretchKind::Phase => {
             let span = watch.phases.get(seq)?;
@@ -468,15 +530,7 @@ fn request_of(store: &Store, record: &Record, id: RecordId) -> Vec<(&'static str
     if let Event::RequestSent(sent) = &record.event {
         return request_fields(sent);
     }
-    let watch = record.event.watch().and_then(|name| {
-        let lane = store.find_lane(name, None)?;
-        store
-            .epochs()
-            .get(id.epoch as usize)?
-            .trace
-            .watch(lane.watch()?)
-    });
-    let Some(watch) = watch else {
+    let Some(watch) = watch_of(store, record, id) else {
         return Vec::new();
     };
     let request = match &record.event {

@@ -6,8 +6,8 @@ use common::{Log, at, picture};
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
-use watchscope_timeline::scene::{Hatch, Primitive};
-use watchscope_timeline::words::{describe, phase_sentence};
+use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
+use watchscope_timeline::words::{describe, phase_sentence, problems};
 use watchscope_timeline::{Glyph, Lanes, Scene, Store, View};
 
 const PODS: &str = "shop/pods";
@@ -197,10 +197,138 @@ fn a_jump_and_a_reversal_stand_on_the_trace_with_their_signed_deltas() {
         (1, 1)
     );
     assert!(
-        has_text(&scene, "+41,873") && has_text(&scene, "−878"),
+        has_text(&scene, "+41,873 in 15 s") && has_text(&scene, "−878 in 20 s"),
         "{:?}",
         texts(&scene)
     );
+    let store = log.store();
+    let told = |glyph| {
+        let scene = scene_of(&store, 50.0);
+        let is = |hit: &&Hit| {
+            hit.drawn
+                .is_some_and(|drawn| drawn.sign == Sign::Glyph(glyph))
+        };
+        let hit = scene.hits.iter().find(is).unwrap();
+        describe(&store, hit, at(50.0)).what
+    };
+    assert_eq!(
+        told(Glyph::Jump),
+        "MODIFIED cart-0 at resourceVersion 42,878 by kubelet. The resourceVersion went +41,873 in 15 s, \
+         from 1,005 to 42,878; the largest of the 5 steps before it was 1."
+    );
+    assert_eq!(
+        told(Glyph::Reversal),
+        "MODIFIED cart-0 at resourceVersion 42,000 by kubelet. The resourceVersion went −878 in 20 s, \
+         from 42,878 to 42,000."
+    );
+}
+
+#[test]
+fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
+    let mut log = streaming();
+    log.end(10.0, PODS, 10, Cause::TcpReset);
+    log.gap(13.0, PODS, true, Some(0));
+    log.open(13.0, PODS, 11, 2, 1_000);
+    let store = log.store();
+    assert_eq!(
+        store.gaps(at(0.0), at(40.0), at(40.0)).words(),
+        "1 resumed (3 s)"
+    );
+    assert!(problems(&store).is_empty(), "nothing was lost");
+    let lost = log.end(20.0, PODS, 11, Cause::TcpReset);
+    log.gap(35.0, PODS, false, None);
+    log.open(35.0, PODS, 12, 3, 2_000);
+    log.end(38.0, PODS, 12, Cause::TcpReset);
+    let store = log.store();
+    let gaps = store.gaps(at(0.0), at(40.0), at(40.0));
+    assert_eq!(gaps.words(), "1 resumed (3 s), 1 lost (15 s), 1 open");
+    assert_eq!(gaps.last_lost.unwrap().1.seq, lost);
+    assert_eq!(store.gaps(at(14.0), at(19.0), at(40.0)).total(), 0);
+    let problems = problems(&store);
+    let words: Vec<&str> = problems
+        .iter()
+        .map(|problem| problem.words.as_str())
+        .collect();
+    assert_eq!(words, ["1 gap lost"]);
+}
+
+#[test]
+fn an_object_is_told_by_what_it_was_last_in_that_life() {
+    let mut log = streaming();
+    let modified = log.change(
+        10.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        1_001,
+    );
+    log.change(
+        20.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "other",
+        1_002,
+    );
+    let store = log.store();
+    let scene = scene_of(&store, 40.0);
+    let is_life = |hit: &&Hit| matches!(hit.target, Target::Stretch(StretchKind::Life, _));
+    let hit = scene.hits.iter().find(is_life).unwrap();
+    let told = describe(&store, hit, at(40.0));
+    assert_eq!(
+        told.what,
+        "The watch holds this object. MODIFIED cart-0 at resourceVersion 1,001 by kubelet."
+    );
+    assert_eq!(told.body.unwrap().seq, modified);
+}
+
+#[test]
+fn before_the_first_log_the_paper_says_that_it_is_not_known() {
+    let mut log = Log::new("a");
+    log.opened(30.0, PODS, 1, &["cart-0"], 1_000);
+    let scene = draw(&log, 40.0);
+    assert!(
+        has_text(&scene, "before watchscope started"),
+        "{:?}",
+        texts(&scene)
+    );
+    assert!(
+        scene.dump().contains("rect 0,0 300x104 bg1"),
+        "{}",
+        scene.dump()
+    );
+}
+
+#[test]
+fn an_error_has_said_why_a_wait_begins_and_keeps_clear_of_the_words_before_it() {
+    let mut log = streaming();
+    log.end(5.0, PODS, 10, Cause::TcpReset);
+    log.phase(
+        5.0,
+        PODS,
+        Phase::Waiting,
+        PhaseReason::TooManyRequests,
+        Some(1_000),
+    );
+    log.phase(7.0, PODS, Phase::Connecting, PhaseReason::RetryDue, None);
+    log.open(7.1, PODS, 11, 2, 1_000);
+    log.error(14.0, PODS, 11, 410);
+    log.end(14.0, PODS, 11, Cause::ErrorEvent);
+    log.phase(
+        14.0,
+        PODS,
+        Phase::Waiting,
+        PhaseReason::Expired,
+        Some(20_000),
+    );
+    let scene = draw(&log, 24.0);
+    let texts = texts(&scene);
+    assert!(
+        texts.contains(&"410") && texts.contains(&"next try in 10 s"),
+        "{texts:?}"
+    );
+    assert!(!texts.contains(&"410 Expired"), "{texts:?}");
 }
 
 #[test]
@@ -423,7 +551,7 @@ fn a_click_on_a_mark_tells_the_event_its_fields_its_request_and_the_version_befo
     );
     let store = log.store();
     let scene = scene_of(&store, 40.0);
-    let is_second = |target: &watchscope_timeline::scene::Target| matches!(target, watchscope_timeline::scene::Target::Record(id) if id.seq == second);
+    let is_second = |target: &Target| matches!(target, Target::Record(id) if id.seq == second);
     let hit = scene
         .hits
         .iter()

@@ -9,7 +9,8 @@ use rand_core::{RngCore, SeedableRng};
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
-use watchscope_timeline::scene::{Primitive, Target};
+use watchscope_timeline::format::text_width;
+use watchscope_timeline::scene::{Align, Primitive, Sign, Target, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Px, Rows, Scene, Store, Token, View};
 
 const WATCHES: [&str; 3] = ["shop/pods", "shop/configmaps", "*/events"];
@@ -466,17 +467,65 @@ fn check_all_present(log: &Log, scene: &Scene, view: &View, seed: u64) {
     }
 }
 
+/// Where a line of text stands: left, top, right, bottom.
+fn text_box(line: &TextLine) -> (Px, Px, Px, Px) {
+    let width = text_width(&line.text, line.size, line.weight);
+    let left = match line.align {
+        Align::Start => line.x,
+        Align::Middle => line.x - width.half(),
+        Align::End => line.x - width,
+    };
+    (left, line.y - Px::whole(8), left + width, line.y)
+}
+
+#[test]
+fn no_label_is_written_over_another() {
+    for seed in 0..60 {
+        let log = random_log(seed, 260);
+        let (store, now) = (log.store(), log.state.at);
+        let mut chance = Chance(ChaCha8Rng::seed_from_u64(seed ^ 0x1ABE1));
+        for view in views(&mut chance, START, now) {
+            let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
+            let boxes: Vec<_> = scene
+                .primitives
+                .iter()
+                .filter_map(|primitive| match primitive {
+                    Primitive::Text(line) => Some((text_box(line), line)),
+                    _ => None,
+                })
+                .collect();
+            for (place, (a, line)) in boxes.iter().enumerate() {
+                for (b, other) in &boxes[place + 1..] {
+                    let apart = a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+                    assert!(
+                        apart,
+                        "seed {seed}, {view:?}: {:?} at {a:?} and {:?} at {b:?}",
+                        line.text, other.text
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_hit_box_covers_its_glyph_and_names_a_record_that_is_there() {
     let log = random_log(77, 400);
     let (store, now) = (log.store(), log.state.at);
     let view = View::between(START, now, 1_000.0);
     let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
-    let mut glyphs = 0;
+    let (mut glyphs, mut ends, mut gaps) = (0, 0, 0);
     for hit in &scene.hits {
-        if let Some((_, _, x, y)) = hit.glyph {
-            assert!(hit.area.holds(x, y, Px::ZERO), "{hit:?}");
-            glyphs += 1;
+        if let Some(drawn) = hit.drawn {
+            // The edge of a gap lies around its beginning, which may be left of the view.
+            let begins = drawn.x >= Px::ZERO;
+            let holds = hit.area.holds(drawn.x, drawn.y, Px::whole(2));
+            assert!(holds || !begins, "{hit:?}");
+            match drawn.sign {
+                Sign::Hatch(_) => gaps += 1,
+                Sign::Glyph(Glyph::EndNormal | Glyph::EndAbnormal | Glyph::EndUnknown) => ends += 1,
+                Sign::Glyph(_) => glyphs += 1,
+            }
         }
         if let Target::Record(id) = hit.target {
             let record = store.record(id).unwrap();
@@ -491,6 +540,7 @@ fn every_hit_box_covers_its_glyph_and_names_a_record_that_is_there() {
         .filter(|primitive| matches!(primitive, Primitive::Glyph { .. }))
         .count();
     assert_eq!(glyphs, drawn);
+    assert!(ends > 3 && gaps > 3, "{ends} ends, {gaps} gaps");
     assert!(scene.legend.glyphs.contains(&Glyph::Modified));
 }
 

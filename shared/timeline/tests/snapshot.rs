@@ -54,15 +54,15 @@ fn a_reset_that_heals_is_drawn_as_a_torn_plateau_a_hatched_gap_and_a_new_stream(
     rect 1.5,5 198.5x16 streamfill
     rect 1.5,5 198.5x2 stream
     rect 1.5,5 1x16 stream
-    text 7.5,18 11/400 text2 "stream 10"
     rect 195,5 12x16 bg0
     rect 250,5 150x16 streamfill
     rect 250,5 150x2 stream
     rect 250,5 1x16 stream
-    text 256,18 11/400 text2 "stream 11"
     rect 0,5 2x16 bg0
     path M2,20 L3.09,20 line 2 stream dashed 2-2
     path M200,20 L250,20 line 2 stream dashed 2-2
+    text 7.5,18 11/400 text2 "stream 10"
+    text 256,18 11/400 text2 "stream 11"
     rect 0.2,29 399.8x14 streamfill
     rect 0.2,29 399.8x1 stream
     rect 0.2,42 399.8x1 stream
@@ -72,10 +72,10 @@ fn a_reset_that_heals_is_drawn_as_a_torn_plateau_a_hatched_gap_and_a_new_stream(
     path M1.09,80 L100,80 L100,61.33 L150,61.33 L150,52 L400,52 line 1.5 rv
     rect 1,94 399x2 life
     path M195,6 L200,6 L204,9 L197,13 L204,17 L200,21 line 2 error
-    path M3.75,5.75 L0.75,5.75 L0.75,20.25 L3.75,20.25 line 1.5 list
-    path M2.25,5.75 L5.25,5.75 L5.25,20.25 L2.25,20.25 line 1.5 list
+    path M-5.25,5.75 L-8.25,5.75 L-8.25,20.25 L-5.25,20.25 line 1.5 list
+    path M-3.75,5.75 L-0.75,5.75 L-0.75,20.25 L-3.75,20.25 line 1.5 list
     rect 150,1 2x4 bookmark
-    text 394,67 11/400 text2 end "1,015"
+    text 394,66 11/400 text2 end "1,015"
     text 7.09,76 11/400 text3 "1,000"
     glyph added-by-list 1,95 10 added
     glyph modified 100,95 10 modified

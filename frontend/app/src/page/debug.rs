@@ -1,7 +1,7 @@
 //! `window.watchscope`: what is on screen, for tests and for people with a console. Read only.
 //!
-//! * `watchscope.hits()`: a JSON text, one object for each glyph drawn: `glyph`, `token`, `color` (as painted), the lane's
-//!   key, the point in CSS px of the canvas that has the colour, and the box.
+//! * `watchscope.hits()`: a JSON text, one object for each glyph, torn or square end and gap drawn: `glyph` or `hatch`,
+//!   `token`, `color` (as painted), the lane's key, the point in CSS px of the canvas that has the colour, and the box.
 //! * `watchscope.summary()`: a JSON text: records, head, rows, following, `connection` in a word,
 //!   frame and lag in ms, the view.
 
@@ -9,7 +9,7 @@ use js_sys::{Object, Reflect};
 use leptos::prelude::window;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
-use watchscope_timeline::scene::Target;
+use watchscope_timeline::scene::{Sign, Target};
 
 use super::engine::{Engine, Handle};
 use super::picture::RULER_PX;
@@ -37,8 +37,12 @@ impl Engine {
     fn hits_json(&self) -> String {
         let mut json = String::from("[");
         for hit in &self.scene.hits {
-            let Some((glyph, token, x, y)) = hit.glyph else {
+            let Some(drawn) = hit.drawn else {
                 continue;
+            };
+            let (kind, id) = match drawn.sign {
+                Sign::Glyph(glyph) => ("glyph", glyph.id()),
+                Sign::Hatch(hatch) => ("hatch", hatch.id()),
             };
             if json.len() > 1 {
                 json.push(',');
@@ -49,14 +53,13 @@ impl Engine {
                 Target::Lane => (0, 0),
             };
             json.push_str(&format!(
-                "{{\"glyph\":\"{}\",\"token\":\"{}\",\"color\":\"{}\",\"lane\":{},\"seq\":{first},\"count\":{count},\
+                "{{\"{kind}\":\"{id}\",\"token\":\"{}\",\"color\":\"{}\",\"lane\":{},\"seq\":{first},\"count\":{count},\
                  \"x\":{},\"y\":{},\"left\":{},\"top\":{},\"width\":{},\"height\":{}}}",
-                glyph.id(),
-                token.name(),
-                self.palette.css(token),
+                drawn.ink.name(),
+                self.palette.css(drawn.ink),
                 quoted(&self.lane_key(hit.lane)),
-                decimal(x.to_f64(), 6),
-                decimal(y.to_f64() + RULER_PX, 6),
+                decimal(drawn.x.to_f64(), 6),
+                decimal(drawn.y.to_f64() + RULER_PX, 6),
                 decimal(hit.area.x.to_f64(), 6),
                 decimal(hit.area.y.to_f64() + RULER_PX, 6),
                 decimal(hit.area.w.to_f64(), 6),

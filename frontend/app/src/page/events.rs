@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_model::id::WatchName;
-use watchscope_timeline::LaneId;
+use watchscope_timeline::{LaneId, RecordId};
 use web_sys::{
     Element, EventTarget, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent,
 };
@@ -101,9 +101,11 @@ impl Handle {
     }
 
     /// Brings the lane of a problem into the window and selects it.
-    pub(super) fn show_watch(self, watch: Option<&WatchName>) {
+    pub(super) fn show_problem(self, watch: Option<&WatchName>, gap: Option<(LaneId, RecordId)>) {
         self.with(|engine| {
-            if let Some(lane) = watch.and_then(|watch| engine.store.find_lane(watch, None)) {
+            if let Some((lane, began)) = gap {
+                engine.show_gap(lane, began);
+            } else if let Some(lane) = watch.and_then(|watch| engine.store.find_lane(watch, None)) {
                 engine.focus_lane(lane);
                 engine.select_lane(lane);
             }

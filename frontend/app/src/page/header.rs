@@ -55,11 +55,11 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                     each=move || panels.problems.get()
                     key=|problem| problem.words.clone()
                     children=move |problem| {
-                        let watch = problem.watch.clone();
+                        let (watch, gap) = (problem.watch.clone(), problem.gap);
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| handle.show_watch(watch.as_ref())
+                                on:click=move |_| handle.show_problem(watch.as_ref(), gap)
                             >
                                 {problem.words.clone()}
                             </button>

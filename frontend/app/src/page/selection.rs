@@ -1,7 +1,7 @@
 //! What is selected and hovered, and the detail that tells it: words at once, bodies as they come.
 
 use wasm_bindgen_futures::spawn_local;
-use watchscope_timeline::scene::{Area, Hit, Px, Target};
+use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
 use watchscope_timeline::words::{self, Description};
 use watchscope_timeline::{LaneId, RecordId, View};
 
@@ -145,6 +145,16 @@ impl Engine {
         self.reveal(id);
     }
 
+    /// Selects a gap and brings it into view.
+    pub(super) fn show_gap(&mut self, lane: LaneId, began: RecordId) {
+        self.focus_lane(lane);
+        self.select(Selection {
+            lane,
+            target: Target::Stretch(StretchKind::Gap, began),
+        });
+        self.reveal(began);
+    }
+
     /// Moves the view only if the record is not in it.
     fn reveal(&mut self, id: RecordId) {
         let Some(record) = self.store.record(id) else {
@@ -215,7 +225,7 @@ impl Engine {
             area: Area::default(),
             lane: selection.lane,
             target: selection.target.clone(),
-            glyph: None,
+            drawn: None,
         };
         words::describe(&self.store, &hit, self.now())
     }

@@ -10,6 +10,8 @@ use crate::tokens::Token;
 
 /// An unknown stretch says so in words where it is this wide.
 const WORDS_FROM: Px = Px::whole(100);
+/// What stands before the first log.
+const BEFORE_WORDS: &str = "before watchscope started";
 /// What stands where one epoch ends and the next begins.
 pub(super) const SEAM_WORDS: &str = "watchscope restarted; not known";
 
@@ -17,6 +19,13 @@ impl Drawer<'_> {
     /// Vertical lines at the ruler's labelled ticks.
     pub(super) fn grid(&mut self) {
         let view = self.picture.view;
+        // Nothing is known of the time before the first log: the paper begins with it.
+        if let Some(first) = self.coverage.first().filter(|first| first.from > Time(0)) {
+            let xs = (Px::ZERO, self.x(first.from).floor().min(self.width));
+            let height = (Px::ZERO, self.picture.height);
+            self.fill(Layer::Ground, xs, height, Token::Ground1);
+            self.words_in(Layer::Grid, xs, BEFORE_WORDS, Token::Text3, Token::Ground1);
+        }
         let (step, _) = view.tick_steps();
         let (left, right) = (view.left().0, view.right().0.min(self.picture.now.0));
         let mut at = left.div_euclid(step) * step;
@@ -92,15 +101,11 @@ impl Drawer<'_> {
                 }
                 Coverage::Loaded => "",
             };
-            self.words_in(
-                xs,
-                words,
-                if words == "not loaded yet" {
-                    Token::Text2
-                } else {
-                    Token::Text3
-                },
-            );
+            let (ink, ground) = match stretch.coverage {
+                Coverage::NotLoaded => (Token::Text2, Token::Ground0),
+                _ => (Token::Text3, Token::Expired),
+            };
+            self.words_in(Layer::Cover, xs, words, ink, ground);
         }
         for seam in self.picture.store.seams() {
             let x = self.x(seam).floor();
@@ -119,7 +124,14 @@ impl Drawer<'_> {
         }
     }
 
-    fn words_in(&mut self, (x0, x1): (Px, Px), words: &str, ink: Token) {
+    fn words_in(
+        &mut self,
+        layer: Layer,
+        (x0, x1): (Px, Px),
+        words: &str,
+        ink: Token,
+        ground: Token,
+    ) {
         let width = text_width(words, 11, 400);
         if words.is_empty() || x1 - x0 < WORDS_FROM.max(width) {
             return;
@@ -128,10 +140,8 @@ impl Drawer<'_> {
             x0 + (x1 - x0).half(),
             self.picture.height.half() + Px::whole(4),
         );
-        let look = TextLook::plain(ink)
-            .over(Token::Ground0)
-            .aligned(Align::Middle);
-        self.text(Layer::Cover, x, y, words, look);
+        let look = TextLook::plain(ink).over(ground).aligned(Align::Middle);
+        self.text(layer, x, y, words, look);
     }
 
     /// The pen where now is, and what lies beyond.

@@ -81,7 +81,7 @@ impl Drawer<'_> {
             return;
         };
         let target = Target::Stretch(StretchKind::Connection, record(epoch, span.start.seq));
-        self.hit(xs, (y, bottom), row.id, target);
+        self.hit(xs, (y, bottom), row.id, target.clone());
         let what = &span.what;
         let mut words = format!("conn {} → {}", what.connection, what.remote);
         for part in [&what.alpn, &what.tls].into_iter().flatten() {
@@ -112,7 +112,9 @@ impl Drawer<'_> {
                 );
             }
             Some(cause) => {
-                self.tear(x1, (y - HAIR, bottom + HAIR), Token::Ground0);
+                let drawn = self.tear(x1, (y - HAIR, bottom + HAIR), Token::Ground0);
+                let torn = (x1 - Px::whole(4), x1 + Px::whole(4));
+                self.hit_drawn(torn, (y, bottom), row.id, target, drawn);
                 // At the torn end, inside, if the bar's own label leaves room.
                 let words = cause_words(cause);
                 let taken = text_width(&words_drawn, 11, 400);

@@ -155,7 +155,7 @@ impl Drawer<'_> {
             area,
             lane: row.id,
             target,
-            glyph: None,
+            drawn: None,
         });
     }
 }

@@ -4,12 +4,16 @@ use watchscope_model::Time;
 use watchscope_model::vocabulary::{Phase, PhaseReason};
 
 use super::watch::next_try;
-use super::{Drawer, EpochView, Layer, SPILL, TextLook, record};
+use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
+use crate::format::text_width;
 use crate::glyph::Glyph;
 use crate::lanes::Row;
-use crate::scene::{Px, Step, StretchKind, Stroke, Target};
+use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
+
+/// The brackets of a list take at least this much.
+const BRACKETS: Px = Px::whole(9);
 
 /// The run of low phases between two streams.
 struct Episode {
@@ -25,7 +29,15 @@ struct Episode {
 
 impl Drawer<'_> {
     /// Draws all phases but streaming.
-    pub(super) fn phases(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+    ///
+    /// Their words keep clear of `taken`, where ERROR events and their codes stand.
+    pub(super) fn phases(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        taken: &[(Px, Px)],
+    ) {
         let mut episode: Option<Episode> = None;
         let mut drawn = -SPILL - SPILL;
         for span in trace.phases.in_sequence(self.left, self.right) {
@@ -35,7 +47,7 @@ impl Drawer<'_> {
                 continue;
             }
             if matches!(span.what.phase, Phase::Streaming | Phase::Stopped) {
-                self.episode_label(row, trace, episode.take());
+                self.episode_label(row, trace, taken, episode.take());
                 continue;
             }
             let is_new = x1 > drawn;
@@ -56,7 +68,7 @@ impl Drawer<'_> {
             episode.x1 = x1;
             self.tell(episode, span);
         }
-        self.episode_label(row, trace, episode);
+        self.episode_label(row, trace, taken, episode);
     }
 
     /// What a phase adds to the words of its episode.
@@ -142,13 +154,15 @@ impl Drawer<'_> {
                         Step::Line(x + arm, to),
                     ]
                 };
-                // Brackets of a short list stand a little apart, over what follows.
-                let x1 = x1.max(x0 + Px::whole(6));
-                let arm = Px::whole(4).min((x1 - x0).half()).max(Px::whole(1));
+                // Brackets of a short list stand apart all the same, over what was before.
+                let is_over = span.end.is_some();
+                let x1 = x1 - Px::whole(2);
+                let x0 = if is_over { x0.min(x1 - BRACKETS) } else { x0 };
+                let arm = Px::whole(3).min((x1 - x0).half()).max(Px::whole(1));
                 let stroke = Stroke::solid(Token::List, Px(96));
                 self.stroke(Layer::Rule, &bracket(x0 + Px(48), arm), stroke);
                 self.explains(Glyph::ListStart);
-                if span.end.is_some() {
+                if is_over {
                     self.stroke(Layer::Rule, &bracket(x1 - Px(48), -arm), stroke);
                     self.explains(Glyph::ListEnd);
                 }
@@ -158,7 +172,13 @@ impl Drawer<'_> {
     }
 
     /// `429 × 5`, or `403 Forbidden, next try in 28 s`, over the low line.
-    fn episode_label(&mut self, row: &Row, trace: &WatchTrace, episode: Option<Episode>) {
+    fn episode_label(
+        &mut self,
+        row: &Row,
+        trace: &WatchTrace,
+        taken: &[(Px, Px)],
+        episode: Option<Episode>,
+    ) {
         let Some(Episode {
             x0,
             x1,
@@ -169,16 +189,31 @@ impl Drawer<'_> {
         else {
             return;
         };
-        let mut words = reason_words(reason).to_string();
-        if count > 1 {
-            words.push_str(&format!(" × {count}"));
-        }
-        let short = words.clone();
+        // What begins with an ERROR event begins right of it, and the event's code has said why.
+        let error = taken
+            .iter()
+            .find(|&&(left, right)| left <= x0 && x0 < right);
+        let from = error.map_or(x0, |&(_, right)| right);
+        let to = taken
+            .iter()
+            .map(|&(left, _)| left - LABEL_INSET)
+            .filter(|&left| left > from)
+            .min()
+            .map_or(x1, |left| left.min(x1));
+        let told = matches!(reason, PhaseReason::Expired | PhaseReason::ErrorEvent);
+        let short = match (error, count) {
+            (Some(_), _) if told => String::new(),
+            (_, 1) => reason_words(reason).to_string(),
+            _ => format!("{} × {count}", reason_words(reason)),
+        };
+        let mut words = short.clone();
         if let Some(due) = due {
-            words.push_str(&format!(
-                ", {}",
-                next_try(due.micros_since(self.picture.now))
-            ));
+            let next = next_try(due.micros_since(self.picture.now));
+            words = if short.is_empty() {
+                next
+            } else {
+                format!("{short}, {next}")
+            };
         }
         let y = self.y(row) + row.height - Px(672);
         let at = self
@@ -201,13 +236,26 @@ impl Drawer<'_> {
             (false, false) => TextLook::plain(Token::Text2),
         };
         let look = look.over(ground);
-        let inset = if refused && x0 >= Px::ZERO {
-            Px::whole(8)
-        } else {
-            Px::ZERO
+        // Right of the cross of a refusal, or of the torn end before.
+        let inset = match x0 >= Px::ZERO {
+            true if refused => Px::whole(8),
+            true => Px::whole(3),
+            false => Px::ZERO,
         };
-        if !self.label_inside(Layer::Error, (x0 + inset, x1), y, &words, look) {
-            self.label_inside(Layer::Error, (x0 + inset, x1), y, &short, look);
+        let xs = (from + inset, to);
+        for text in [&words, &short] {
+            if text.is_empty() || self.label_inside(Layer::Error, xs, y, text, look) {
+                return;
+            }
+        }
+        // A wait that has just begun has no room yet; before it there is some, if the watch is as young.
+        let is_first = trace
+            .started
+            .is_some_and(|started| self.x(started.at) >= x0 - HAIR);
+        let room = x0 - text_width(&words, 11, 400) - LABEL_INSET - LABEL_INSET;
+        if is_first && room >= Px::ZERO {
+            let look = look.over(Token::Ground0).aligned(Align::End);
+            self.text(Layer::Error, x0 - LABEL_INSET, y, words, look);
         }
     }
 }

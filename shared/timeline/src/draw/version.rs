@@ -3,12 +3,12 @@
 use watchscope_model::Time;
 
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record, within};
-use crate::format::{number, text_width};
+use crate::format::{duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::LaneId;
 use crate::lanes::Row;
 use crate::scene::{Align, Primitive, Px, Step, Stroke, Target};
-use crate::store::{NO_VERSION, WatchTrace};
+use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 
 /// Jumps nearer than this are drawn without a number.
@@ -62,45 +62,66 @@ impl Drawer<'_> {
         let scale = Scale {
             low,
             high,
-            top: y + Px::whole(6),
-            bottom: bottom - Px::whole(6),
+            top: y + INSET,
+            bottom: bottom - INSET,
         };
         for line in &lines {
             self.version_line(line, scale, bottom - Px::whole(1));
         }
         let last = lines.iter().rev().find_map(|line| line.points.last());
+        let mut taken = self.end_x;
         if let Some(&(_, value)) = last
             && high > low
         {
-            let look = TextLook::plain(Token::Text2)
-                .over(Token::StreamFill)
-                .aligned(Align::End);
-            let under = scale.y(value) + Px::whole(15);
-            let text_y = if under < bottom - Px::whole(3) {
-                under
-            } else {
-                scale.y(value) - Px::whole(4)
-            };
+            let look = TextLook::plain(Token::Text2).aligned(Align::End);
+            let width = text_width(&number(value), 11, 400);
             let x = self.end_x - Px::whole(6);
-            self.text(Layer::Change, x, text_y, number(value), look);
+            taken = x - width;
+            if let Some(text_y) = self.beside(&lines, scale, (taken, x), None) {
+                self.text(Layer::Change, x, text_y, number(value), look);
+            }
         }
         if let Some(&(at, value)) = lines.iter().find_map(|line| line.points.first()) {
             let x = self.x(at).max(Px::ZERO) + Px::whole(6);
-            let over = scale.y(value) - Px::whole(4);
-            let text_y = if over > y + Px::whole(11) {
-                over
-            } else {
-                scale.y(value) + Px::whole(14)
-            };
-            let width = text_width(&number(value), 11, 400);
-            if x + width + width < self.end_x {
-                let look = TextLook::plain(Token::Text3).over(Token::StreamFill);
+            let to = x + text_width(&number(value), 11, 400);
+            if to + Px::whole(12) < taken
+                && let Some(text_y) = self.beside(&lines, scale, (x, to), None)
+            {
+                let look = TextLook::plain(Token::Text3);
                 self.text(Layer::Change, x, text_y, number(value), look);
             }
         }
         for (epoch, trace) in traces {
-            self.version_steps(row, epoch, trace, scale);
+            self.version_steps(row, epoch, trace, &lines, scale);
         }
+    }
+
+    /// The baseline of a text between two x that meets no line: `wanted`, else under all lines there, else over them.
+    fn beside(
+        &self,
+        lines: &[Line],
+        scale: Scale,
+        (x0, x1): (Px, Px),
+        wanted: Option<Px>,
+    ) -> Option<Px> {
+        let ys = lines.iter().flat_map(|line| {
+            // From the last value before the text on.
+            let from = line
+                .points
+                .partition_point(|&(at, _)| self.x(at) <= x0)
+                .saturating_sub(1);
+            let shows = move |&&(at, _): &&(Time, u64)| self.x(at) <= x1;
+            line.points[from..].iter().take_while(shows)
+        });
+        let (top, bottom) = ys.fold((scale.bottom, scale.top), |(top, bottom), &(_, value)| {
+            let y = scale.y(value);
+            (top.min(y), bottom.max(y))
+        });
+        let is_free = |&y: &Px| y - CAP > bottom || y + HALF < top;
+        let is_inside = |&y: &Px| y - CAP >= scale.top - INSET && y <= scale.bottom + HALF + HALF;
+        let (under, over) = (bottom + CAP + Px::whole(5), top - Px::whole(4));
+        let in_row = [under, over].into_iter().find(is_inside);
+        wanted.filter(is_free).or(in_row)
     }
 
     fn line(&self, epoch: EpochView<'_>, trace: &WatchTrace) -> Line {
@@ -108,15 +129,11 @@ impl Drawer<'_> {
         let left = self.picture.view.left();
         let from = marks.place_at(left);
         let to = marks.place_at(Time(self.right.0.saturating_add(1)));
-        let moves = |place: &usize| {
-            marks.kind[*place].moves_version() && marks.version[*place] != NO_VERSION
-        };
         let mut points = Vec::new();
         // What was so at the left edge: by the last mark before it, or by what a later chapter opened with.
         let before = (0..from)
             .rev()
-            .find(moves)
-            .map(|place| (marks.seq(place), marks.version[place]));
+            .find_map(|place| Some((marks.seq(place), marks.moved_to(place)?)));
         let openings = &trace.openings[..trace
             .openings
             .partition_point(|point| point.moment.at < left)];
@@ -126,9 +143,9 @@ impl Drawer<'_> {
         if let Some((_, value)) = before.max(opened) {
             points.push((left, value));
         }
-        for place in (from..to).filter(moves) {
-            points.push((Time(marks.at[place]), marks.version[place]));
-        }
+        points.extend(
+            (from..to).filter_map(|place| Some((Time(marks.at[place]), marks.moved_to(place)?))),
+        );
         Line {
             points,
             end: epoch.end,
@@ -191,7 +208,14 @@ impl Drawer<'_> {
     }
 
     /// Jumps and reversals, each with its signed delta where there is room.
-    fn version_steps(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, scale: Scale) {
+    fn version_steps(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        lines: &[Line],
+        scale: Scale,
+    ) {
         let mut drawn = -SPILL - STEPS_APART;
         let mut words_from = -SPILL;
         for step in within(&trace.steps, |step| step.moment.at, self.left, self.right) {
@@ -201,26 +225,19 @@ impl Drawer<'_> {
             }
             drawn = x;
             let place = trace.marks.place_of(step.moment.seq);
-            let value = trace
-                .marks
-                .version
-                .get(place)
-                .copied()
-                .filter(|&value| value != NO_VERSION);
-            let y = scale.y(value.unwrap_or(scale.low));
-            let (glyph, words, text_y) = if step.back {
-                (
-                    Glyph::Reversal,
-                    format!("−{}", number(step.by)),
-                    self.y(row) + row.height - Px::whole(6),
-                )
+            let y = scale.y(trace.marks.moved_to(place).unwrap_or(scale.low));
+            let (glyph, text_y) = if step.back {
+                (Glyph::Reversal, self.y(row) + row.height - Px::whole(6))
             } else {
-                (
-                    Glyph::Jump,
-                    format!("+{}", number(step.by)),
-                    self.y(row) + Px::whole(15),
-                )
+                (Glyph::Jump, self.y(row) + Px::whole(15))
             };
+            let mut words = step_words(step);
+            // In how long, where the value before is in view.
+            let before = trace.marks.moved_before(place);
+            if let Some(before) = before.filter(|before| before.0 >= self.picture.view.left()) {
+                let lasted = duration(step.moment.at.micros_since(before.0));
+                words.push_str(&format!(" in {lasted}"));
+            }
             let nudge = if step.back { HALF } else { -HALF };
             let mark = GlyphMark::new(glyph, x, y + nudge, 12, self.ground(row));
             self.glyph(
@@ -231,7 +248,11 @@ impl Drawer<'_> {
             );
             let width = text_width(&words, 11, 600);
             let right = x - Px::whole(12);
-            if x >= Px::ZERO && right - width >= words_from {
+            if x >= Px::ZERO
+                && right - width >= words_from
+                && let Some(text_y) =
+                    self.beside(lines, scale, (right - width, right), Some(text_y))
+            {
                 let look = TextLook::strong(glyph.ink())
                     .over(self.ground(row))
                     .aligned(Align::End);
@@ -242,5 +263,15 @@ impl Drawer<'_> {
     }
 }
 
+/// `+41,873`, `−12`.
+pub(crate) fn step_words(step: &StepMark) -> String {
+    let sign = if step.back { '−' } else { '+' };
+    format!("{sign}{}", number(step.by))
+}
+
+/// How far the trace keeps from the row's edges.
+const INSET: Px = Px::whole(6);
+/// Height of a figure over its baseline.
+const CAP: Px = Px::whole(9);
 /// How far a notch stands beside the line it is on.
 const HALF: Px = Px::whole(1);

@@ -8,7 +8,7 @@ use crate::format::{duration, number, text_width, version};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, WatchId};
 use crate::lanes::{Row, RowKind};
-use crate::scene::{Align, Hatch, Px, Step, StretchKind, Stroke, Target};
+use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
 use crate::store::{Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
@@ -18,6 +18,8 @@ const WIDE: Px = Px::whole(200);
 const TORN_APART: Px = Px::whole(8);
 /// ERROR diamonds nearer than this are drawn as ticks.
 const ERRORS_APART: Px = Px::whole(6);
+/// Half of a mark with its halo.
+const MARK_ROOM: Px = Px::whole(5);
 
 impl Drawer<'_> {
     /// What covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
@@ -40,9 +42,17 @@ impl Drawer<'_> {
             .filter(of_watch)
             .find(|row| row.kind == RowKind::Object)
             .unwrap_or(first);
-        let words_y = self.y(words_row) + words_row.height.half() + Px::whole(4);
+        let words_at = (
+            // Right of the mark that may stand where the gap begins.
+            if words_row.kind == RowKind::Object {
+                MARK_ROOM
+            } else {
+                Px::ZERO
+            },
+            self.y(words_row) + words_row.height.half() + Px::whole(4),
+        );
         for (epoch, trace) in self.watch_traces(watch) {
-            self.gaps(watch, epoch, trace, ys, words_y, collapsed);
+            self.gaps(watch, epoch, trace, ys, words_at, collapsed);
             self.losses(watch, epoch, trace, ys);
             self.lists(watch, epoch, trace, ys);
             self.error_lines(trace, ys);
@@ -55,7 +65,7 @@ impl Drawer<'_> {
         epoch: EpochView<'_>,
         trace: &WatchTrace,
         ys: (Px, Px),
-        words_y: Px,
+        words_at: (Px, Px),
         collapsed: bool,
     ) {
         for span in trace.gaps.in_sequence(self.left, self.right) {
@@ -65,7 +75,8 @@ impl Drawer<'_> {
             }
             x1 = x1.max(x0 + LEAST);
             let xs = (x0, x1);
-            match span.what.outcome {
+            // Its edge, or the line of its hatch that begins in its corner.
+            let (ink, hatch) = match span.what.outcome {
                 Some(GapOutcome {
                     resumed: false,
                     lost,
@@ -86,15 +97,24 @@ impl Drawer<'_> {
                         None => "missed: unknown".to_string(),
                     };
                     let look = TextLook::strong(Token::Text1).over(Token::LostGround);
-                    self.label_inside(Layer::Error, xs, words_y, &words, look);
+                    let words_xs = (x0 + words_at.0, x1);
+                    self.label_inside(Layer::Error, words_xs, words_at.1, &words, look);
+                    (Token::Lost, Hatch::Lost)
                 }
                 _ => {
                     self.fill(Layer::Gap, xs, ys, Token::Ground0);
                     self.hatch(Layer::Gap, xs, ys, Hatch::Resumed);
+                    (Token::Resumed, Hatch::Resumed)
                 }
-            }
+            };
             let target = Target::Stretch(StretchKind::Gap, record(epoch, span.start.seq));
-            self.hit(xs, ys, LaneId::Watch(watch), target);
+            let drawn = Drawn {
+                sign: Sign::Hatch(hatch),
+                ink,
+                x: x0.floor() - HAIR.half(),
+                y: ys.0 + HAIR.half(),
+            };
+            self.hit_drawn(xs, ys, LaneId::Watch(watch), target, Some(drawn));
         }
     }
 
@@ -165,19 +185,29 @@ impl Drawer<'_> {
         };
         let y = self.y(row);
         for (epoch, trace) in self.watch_traces(watch) {
-            let label_from = self.list_labels(row, trace);
             let mut torn = -SPILL - TORN_APART;
-            for span in trace.streams.in_sequence(self.left, self.right) {
-                self.stream(row, epoch, trace, span, &mut torn, &label_from);
+            let streams = trace.streams.in_sequence(self.left, self.right);
+            for span in streams {
+                self.stream(row, epoch, trace, span, &mut torn);
             }
-            self.phases(row, epoch, trace);
+            // What is written first is what must be read: codes, relists, waits, streams.
+            let taken = self.errors(row, epoch, trace);
+            let taken_by_lists = self.list_labels(row, trace);
+            self.phases(row, epoch, trace, &taken);
+            // Over a strip there is no room for words.
+            let has_strip =
+                row.expanded == Some(false) && !trace.marks.is_empty_between(self.left, self.right);
+            if !has_strip {
+                for span in streams {
+                    self.stream_label(row, epoch, span, &taken_by_lists);
+                }
+            }
             self.bookmarks(row, epoch, trace);
             if row.expanded == Some(false) {
                 let limit = (row.height - Px::whole(13)).to_f64() as u8;
                 self.strip(trace, y + row.height - Px::whole(5), limit);
             }
             self.audits(row, epoch, trace);
-            self.errors(row, epoch, trace);
         }
     }
 
@@ -200,14 +230,10 @@ impl Drawer<'_> {
                 && x + width < self.end_x
             {
                 let y = self.label_y(row);
-                self.text(
-                    Layer::Error,
-                    x,
-                    y,
-                    words,
-                    TextLook::plain(Token::Text1).over(Token::StreamFill),
-                );
-                taken.push((x, x + width + Px::whole(4)));
+                let look = TextLook::plain(Token::Text1).over(Token::StreamFill);
+                if self.text(Layer::Error, x, y, words, look) {
+                    taken.push((x, x + width + Px::whole(4)));
+                }
             }
         }
         taken
@@ -224,7 +250,6 @@ impl Drawer<'_> {
         trace: &WatchTrace,
         span: &Span<StreamSpan>,
         torn: &mut Px,
-        taken: &[(Px, Px)],
     ) {
         let (y, bottom) = (
             self.y(row) + Px::whole(5),
@@ -245,31 +270,22 @@ impl Drawer<'_> {
         self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
         let target = Target::Stretch(StretchKind::Stream, record(epoch, span.start.seq));
         self.hit((x0, x1), (y, bottom), row.id, target);
-        // Over a strip there is no room for words.
-        let has_strip =
-            row.expanded == Some(false) && !trace.marks.is_empty_between(self.left, self.right);
-        if !has_strip {
-            self.stream_label(row, span, (x0, x1), taken);
-        }
         if let (Some(end), Some((fall, _))) = (span.end, trace.fall(&span.what)) {
-            self.fall(fall, x1, (y, bottom), torn);
+            let drawn = self.fall(fall, x1, (y, bottom), torn);
             let area = (x1 - Px::whole(4), x1 + Px::whole(4));
-            self.hit(
-                area,
-                (y, bottom),
-                row.id,
-                Target::Record(record(epoch, end.seq)),
-            );
+            let target = Target::Record(record(epoch, end.seq));
+            self.hit_drawn(area, (y, bottom), row.id, target, drawn);
         }
     }
 
     fn stream_label(
         &mut self,
         row: &Row,
+        epoch: EpochView<'_>,
         span: &Span<StreamSpan>,
-        (x0, x1): (Px, Px),
         taken: &[(Px, Px)],
     ) {
+        let (x0, x1) = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
         let stream = &span.what;
         let mut words = format!("stream {}", stream.stream);
         let mut full = words.clone();
@@ -301,17 +317,13 @@ impl Drawer<'_> {
         }
     }
 
-    /// How a plateau falls says how the stream ended.
-    fn fall(&mut self, fall: Fall, x: Px, (y, bottom): (Px, Px), torn: &mut Px) {
-        match fall {
+    /// How a plateau falls says how the stream ended; what is drawn, unless it is a mere tick.
+    fn fall(&mut self, fall: Fall, x: Px, (y, bottom): (Px, Px), torn: &mut Px) -> Option<Drawn> {
+        let (glyph, x, y) = match fall {
             Fall::Square => {
-                self.fill(
-                    Layer::Stream,
-                    (x - Px::whole(2), x),
-                    (y, bottom),
-                    Token::Stream,
-                );
-                self.explains(Glyph::EndNormal);
+                let xs = (x - Px::whole(2), x);
+                self.fill(Layer::Stream, xs, (y, bottom), Token::Stream);
+                (Glyph::EndNormal, x - HAIR, bottom - HAIR)
             }
             Fall::Fade => {
                 for (dx, dy) in [(1, 1), (3, 6), (5, 11)] {
@@ -319,27 +331,27 @@ impl Drawer<'_> {
                     let from = y + Px::whole(dy);
                     self.fill(Layer::Rule, at, (from, from + Px::whole(2)), Token::Stream);
                 }
-                self.explains(Glyph::EndUnknown);
+                (Glyph::EndUnknown, x + Px::whole(4), y + Px::whole(7))
             }
             Fall::Torn if x < *torn + TORN_APART => {
-                self.fill(
-                    Layer::Rule,
-                    (x - HAIR, x + Px::whole(2)),
-                    (y, bottom),
-                    Token::Error,
-                );
+                let xs = (x - HAIR, x + Px::whole(2));
+                self.fill(Layer::Rule, xs, (y, bottom), Token::Error);
+                return None;
             }
             Fall::Torn => {
-                self.tear(x, (y, bottom), Token::Ground0);
                 *torn = x;
+                return self.tear(x, (y, bottom), Token::Ground0);
             }
-        }
+        };
+        self.explains(glyph);
+        let (sign, ink) = (Sign::Glyph(glyph), Token::Stream);
+        Some(Drawn { sign, ink, x, y })
     }
 
     /// A torn end at x, over the height of what is torn.
-    pub(super) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) {
+    pub(super) fn tear(&mut self, x: Px, (y, bottom): (Px, Px), ground: Token) -> Option<Drawn> {
         if x > self.width + SPILL {
-            return;
+            return None;
         }
         let quarter = Px((bottom - y).0 / 4);
         let at = |dx: i32, steps: i32| (x + Px::whole(dx), Px(y.0 + quarter.0 * steps));
@@ -360,10 +372,17 @@ impl Drawer<'_> {
             Stroke::solid(Token::Error, Px::whole(2)),
         );
         self.explains(Glyph::EndAbnormal);
+        Some(Drawn {
+            sign: Sign::Glyph(Glyph::EndAbnormal),
+            ink: Token::Error,
+            x: x - Px::whole(3),
+            y: start,
+        })
     }
 
-    /// The diamonds and codes of ERROR events.
-    fn errors(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+    /// The diamonds and codes of ERROR events; returns where they stand, so that words keep clear.
+    fn errors(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) -> Vec<(Px, Px)> {
+        let mut taken = Vec::new();
         let mid = self.y(row) + row.height.half();
         let mut drawn = -SPILL - ERRORS_APART;
         let mut tick = drawn;
@@ -407,16 +426,20 @@ impl Drawer<'_> {
             let code = error.code.to_string();
             let width = text_width(&code, 11, 700);
             let right = x - Px::whole(10);
+            let mut left = x - Px::whole(6);
             if x >= Px::ZERO && right - width >= code_from {
                 let look = TextLook {
                     weight: 700,
                     ..TextLook::plain(Token::Error)
                 };
                 let look = look.over(ground).aligned(Align::End);
-                self.text(Layer::Error, right, mid + Px::whole(4), code, look);
-                code_from = x + Px::whole(6);
+                if self.text(Layer::Error, right, mid + Px::whole(4), code, look) {
+                    (left, code_from) = (right - width, x + Px::whole(6));
+                }
             }
+            taken.push((left, x + Px::whole(6)));
         }
+        taken
     }
 
     /// Ticks standing on the plateau.

@@ -1,6 +1,7 @@
 //! Marks of a watch in columns: what came, when, and at which resourceVersion.
 
 use watchscope_model::event::Change;
+use watchscope_model::fold::STEPS_KEPT;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Seq, Time};
 
@@ -117,6 +118,38 @@ impl Marks {
     /// The place of the first mark at or after a time.
     pub(crate) fn place_at(&self, at: Time) -> usize {
         self.at.partition_point(|&other| other < at.0)
+    }
+
+    /// The resourceVersion a mark moved its watch to, if it did and it is a number.
+    pub(crate) fn moved_to(&self, place: usize) -> Option<u64> {
+        let version = *self.version.get(place)?;
+        (version != NO_VERSION && self.kind[place].moves_version()).then_some(version)
+    }
+
+    /// When the resourceVersion moved last before a mark, and where to.
+    pub(crate) fn moved_before(&self, place: usize) -> Option<(Time, u64)> {
+        let before = (0..place.min(self.len())).rev();
+        before
+            .filter_map(|place| Some((Time(self.at[place]), self.moved_to(place)?)))
+            .next()
+    }
+
+    /// How many steps up, of the last the fold judges a jump by, are known before a mark, and the largest.
+    pub(crate) fn steps_before(&self, place: usize) -> (u64, u64) {
+        let (mut count, mut largest) = (0, 0);
+        let mut values = (0..place.min(self.len()))
+            .rev()
+            .filter_map(|place| self.moved_to(place));
+        let mut after = values.next();
+        while let (Some(to), Some(from)) = (after, values.next())
+            && count < STEPS_KEPT as u64
+        {
+            if to > from {
+                (count, largest) = (count + 1, largest.max(to - from));
+            }
+            after = Some(from);
+        }
+        (count, largest)
     }
 
     /// Whether no mark lies between two times.

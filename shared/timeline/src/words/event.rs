@@ -257,6 +257,16 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
             fields.extend(event.stream.map(|stream| ("stream", stream.to_string())));
             fields.extend(event.bytes.map(|bytes| ("bytes", number(bytes))));
         }
+        Event::WatchPhase(event) => {
+            fields.push(("phase", event.to.to_string()));
+            fields.push(("reason", event.reason.to_string()));
+            fields.extend(
+                event
+                    .error
+                    .as_ref()
+                    .map(|error| ("error", error.to_string())),
+            );
+        }
         Event::RequestAnswered(event) => {
             fields.extend(event.status.map(|status| ("status", status.to_string())));
             fields.extend(

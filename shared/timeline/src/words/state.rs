@@ -4,6 +4,7 @@ use watchscope_model::vocabulary::{Phase, PhaseReason, Severity};
 use watchscope_model::{Time, WatchName};
 
 use crate::format::{clock, count, duration};
+use crate::id::{LaneId, RecordId};
 use crate::lanes::{Lanes, RowKind, Rows};
 use crate::store::{Coverage, Store};
 use crate::tokens::Token;
@@ -18,6 +19,8 @@ pub struct Problem {
     pub ink: Token,
     /// The first watch it concerns.
     pub watch: Option<WatchName>,
+    /// The gap it is, if it is one: its lane, and the record it began with.
+    pub gap: Option<(LaneId, RecordId)>,
 }
 
 /// What is wrong now, worst first; nothing if nothing is.
@@ -49,6 +52,7 @@ pub fn problems(store: &Store) -> Vec<Problem> {
                 words,
                 ink: Token::Divergence,
                 watch,
+                gap: None,
             });
         }
     }
@@ -63,6 +67,16 @@ pub fn problems(store: &Store) -> Vec<Problem> {
             words,
             ink: Token::Error,
             watch: open.finding.watch.clone(),
+            gap: None,
+        });
+    }
+    let gaps = store.gaps(Time(0), state.at, state.at);
+    if gaps.lost > 0 {
+        problems.push(Problem {
+            words: format!("{} lost", count(gaps.lost, "gap")),
+            ink: Token::Error,
+            watch: None,
+            gap: gaps.last_lost,
         });
     }
     for (phase, verb) in [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")] {
@@ -81,6 +95,7 @@ pub fn problems(store: &Store) -> Vec<Problem> {
                 words,
                 ink: Token::Error,
                 watch: Some(first.clone()),
+                gap: None,
             });
         }
     }

@@ -1,0 +1,86 @@
+//! The gaps of a stretch of time, counted: resumed, lost, still open.
+
+use watchscope_model::Time;
+
+use super::Store;
+use crate::format::duration;
+use crate::id::{LaneId, RecordId, WatchId};
+
+/// Gaps of a stretch of time. Each counts whole, also one that only reaches into the stretch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GapTotals {
+    /// Resumed from where the stream stopped: nothing is lost.
+    pub resumed: u64,
+    /// How long those lasted, all together.
+    pub resumed_us: i64,
+    /// Not resumed: events may be lost.
+    pub lost: u64,
+    /// How long those lasted, all together.
+    pub lost_us: i64,
+    /// Not closed yet, or never: the watch was stopped.
+    pub open: u64,
+    /// The last that was lost, with the lane of its watch.
+    pub last_lost: Option<(LaneId, RecordId)>,
+}
+
+impl GapTotals {
+    /// How many.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.resumed + self.lost + self.open
+    }
+
+    /// `1 resumed (3.2 s), 1 lost (15 s), 1 open`; nothing if there is none.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut parts = Vec::new();
+        for (count, words, lasted_us) in [
+            (self.resumed, "resumed", Some(self.resumed_us)),
+            (self.lost, "lost", Some(self.lost_us)),
+            (self.open, "open", None),
+        ] {
+            match lasted_us {
+                _ if count == 0 => {}
+                Some(us) => parts.push(format!("{count} {words} ({})", duration(us))),
+                None => parts.push(format!("{count} {words}")),
+            }
+        }
+        parts.join(", ")
+    }
+}
+
+impl Store {
+    /// The gaps that reach into a stretch of time, as far as they are loaded; `now` is where the open ones stand.
+    #[must_use]
+    pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
+        let mut totals = GapTotals::default();
+        let mut last = None;
+        for (number, epoch) in self.epochs().iter().enumerate() {
+            for (place, watch) in epoch.trace.watches.iter().enumerate() {
+                for span in watch.iter().flat_map(|watch| watch.gaps.all()) {
+                    let end = span.end_at(now);
+                    if span.start.at > to || end < from {
+                        continue;
+                    }
+                    let lasted_us = end.micros_since(span.start.at);
+                    match span.what.outcome {
+                        Some(outcome) if outcome.resumed => {
+                            totals.resumed += 1;
+                            totals.resumed_us += lasted_us;
+                        }
+                        Some(_) => {
+                            totals.lost += 1;
+                            totals.lost_us += lasted_us;
+                            let found = (number as u32, span.start.seq, place as u32);
+                            last = last.max(Some(found));
+                        }
+                        None => totals.open += 1,
+                    }
+                }
+            }
+        }
+        totals.last_lost = last
+            .map(|(epoch, seq, watch)| (LaneId::Watch(WatchId(watch)), RecordId { epoch, seq }));
+        totals
+    }
+}
