@@ -311,7 +311,7 @@ fn choices(error: &ConfigError) -> Option<Contexts> {
             .iter()
             .map(|context| Text::from(context.name.as_str()))
             .collect(),
-        reason: error.to_string(),
+        reason: error.reason(),
     })
 }
 

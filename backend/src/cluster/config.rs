@@ -149,6 +149,17 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// What is wrong, in a sentence for the page, which lists the contexts itself.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::NoCurrentContext { files, .. } => format!("{files} names no current context."),
+            Self::UnknownContext { files, context, .. } => {
+                format!("{files} has no context {context}.")
+            }
+            other => format!("{other}."),
+        }
+    }
+
     /// The contexts there are to choose from, for the page to offer.
     pub fn contexts(&self) -> &[ContextEntry] {
         match self {

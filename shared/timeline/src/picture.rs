@@ -30,7 +30,7 @@ pub struct Caption<'a> {
 }
 
 const EDGE: Px = Px::whole(24);
-const TREE_WIDTH: Px = Px::whole(176);
+const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(78);
 const LEGEND_LINE: Px = Px::whole(20);
 

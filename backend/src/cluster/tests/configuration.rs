@@ -193,6 +193,7 @@ fn no_usable_context_lists_those_there_are() {
         error.to_string(),
         "~/.kube/config names no current context; choose one with --context: prod, dev"
     );
+    assert_eq!(error.reason(), "~/.kube/config names no current context.");
     assert_eq!(error.contexts().len(), 2);
     assert_eq!(load(&without, Some("dev")).unwrap().cluster, "d");
 
@@ -201,6 +202,7 @@ fn no_usable_context_lists_those_there_are() {
         error.to_string(),
         "~/.kube/config has no context test; it has: prod, dev"
     );
+    assert_eq!(error.reason(), "~/.kube/config has no context test.");
     assert_eq!(error.contexts()[1].cluster, "d");
 }
 

@@ -92,7 +92,7 @@ fn EmptyState(empty: Emptiness, handle: Handle) -> impl IntoView {
     view! {
         <div class="state" data-part="empty" style:top=format!("{}px", empty.top_px)>
             <p>{headline}</p>
-            <p>{advice}</p>
+            {(!advice.is_empty()).then(|| view! { <p>{advice}</p> })}
             {remedy}
         </div>
     }

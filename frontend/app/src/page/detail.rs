@@ -112,7 +112,7 @@ fn EventTab(told: Description) -> impl IntoView {
     view! {
         <div class="columns">
             <div><h3>"What happened"</h3><p class="prose">{told.what}</p></div>
-            <div><h3>"Fields"</h3><Facts facts=told.fields/></div>
+            {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=told.fields/></div> })}
         </div>
     }
 }

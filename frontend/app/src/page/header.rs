@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use watchscope_model::wire::PROTOCOL_VERSION;
 
 use super::engine::Handle;
-use super::panels::{Panels, ThemeChoice};
+use super::panels::{Panels, Remedy, ThemeChoice};
 use crate::input::keys::Action;
 use crate::source::connection::{Lock, Status, Trouble};
 
@@ -22,33 +22,45 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
             .way
             .with(|way| !matches!(way, Status::Live | Status::Connecting))
     };
+    let has_no_cluster = move || {
+        panels.empty.with(|empty| {
+            let remedy = empty.as_ref().map(|empty| &empty.remedy);
+            matches!(remedy, Some(Remedy::Contexts(_)))
+        })
+    };
     let field = NodeRef::<leptos::html::Input>::new();
     handle.set_filter_field(field);
     view! {
         <header class="header" class:open=move || open.get()>
             <h1 class="mark">"watchscope"</h1>
-            <span class="control cluster" class:unseen=move || cluster().is_empty()>
-                <span class="wide">"cluster"</span> <b>{cluster}</b> <span class="wide">{version}</span>
+            <span class="place">
+                <span class="control cluster" class:unseen=move || cluster().is_empty()>
+                    <span class="label">"cluster"</span> <b>{cluster}</b> <span class="label">{version}</span>
+                </span>
+                <span class="control" class:unseen=move || namespaces().is_empty()>
+                    <span class="label">"namespace"</span> <b>{namespaces}</b>
+                </span>
             </span>
-            <span class="control wide" class:unseen=move || namespaces().is_empty()>
-                "namespace " <b>{namespaces}</b>
-            </span>
-            <button
-                class="control follow"
-                aria-pressed=move || following.get().to_string()
-                aria-keyshortcuts="Space"
-                on:click=move |_| handle.act(Action::TogglePause)
-            >
-                <span class="dot" aria-hidden="true"></span>
-                <span class="word">{move || if following.get() { "Following" } else { "Paused" }}</span>
-                <kbd aria-hidden="true">"Space"</kbd>
-            </button>
-            <span class="now-words" class:warn=cut_off data-part="words">
-                {move || if cut_off() {
-                    "Not connected".to_owned()
-                } else {
-                    summary.with(|summary| summary.words.clone())
-                }}
+            <span class="doing">
+                <button
+                    class="control follow"
+                    aria-pressed=move || following.get().to_string()
+                    aria-keyshortcuts="Space"
+                    on:click=move |_| handle.act(Action::TogglePause)
+                >
+                    <span class="dot" aria-hidden="true"></span>
+                    <span>{move || if following.get() { "Following" } else { "Paused" }}</span>
+                    <kbd aria-hidden="true">"Space"</kbd>
+                </button>
+                <span class="now-words" class:warn=cut_off data-part="words">
+                    {move || if cut_off() {
+                        "Not connected".to_owned()
+                    } else if has_no_cluster() {
+                        "Not watching".to_owned()
+                    } else {
+                        summary.with(|summary| summary.words.clone())
+                    }}
+                </span>
             </span>
             <nav class="problems" aria-label="What is wrong now">
                 <For
@@ -93,16 +105,18 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                 />
                 <kbd aria-hidden="true">"/"</kbd>
             </label>
-            <button class="control wide optional" on:click=move |_| handle.save_picture()>"Save picture"</button>
-            <ThemeButton panels handle/>
-            <button
-                class="control wide"
-                aria-label="Keys and glyphs"
-                aria-expanded=move || panels.help.get().to_string()
-                on:click=move |_| handle.act(Action::Help)
-            >
-                "?"
-            </button>
+            <span class="tools">
+                <button class="control" on:click=move |_| handle.save_picture()>"Save picture"</button>
+                <ThemeButton panels handle/>
+                <button
+                    class="control"
+                    aria-label="Keys and glyphs"
+                    aria-expanded=move || panels.help.get().to_string()
+                    on:click=move |_| handle.act(Action::Help)
+                >
+                    "?"
+                </button>
+            </span>
             <button
                 class="control menu"
                 aria-label="Menu"
@@ -124,15 +138,16 @@ fn ThemeButton(panels: Panels, handle: Handle) -> impl IntoView {
     };
     view! {
         <button
-            class="control wide"
+            class="control"
             title="Colours: dark, light, or as the system"
             aria-label=move || format!("Colours: {}. Switch to {}", panels.theme.get().word(), next().word())
             on:click=move |_| handle.set_theme(next())
         >
+            "colours "
             {move || match panels.theme.get() {
-                ThemeChoice::System => "Auto",
-                ThemeChoice::Dark => "Dark",
-                ThemeChoice::Light => "Light",
+                ThemeChoice::System => "auto",
+                ThemeChoice::Dark => "dark",
+                ThemeChoice::Light => "light",
             }}
         </button>
     }
@@ -219,21 +234,21 @@ fn Locked(handle: Handle, lock: Lock) -> impl IntoView {
     let (words, advice) = match lock {
         Lock::NoLink => (
             "This page needs a link.",
-            "watchscope printed one when it started; Enter in its terminal, or `watchscope token`, prints another.",
+            "watchscope printed one when it started; Enter in its terminal prints another, and so does",
         ),
         Lock::LinkSpent => (
             "This link is spent: each is good for one browser, within 10 minutes.",
-            "Enter in watchscope's terminal, or `watchscope token`, prints another.",
+            "Enter in watchscope's terminal prints another, and so does",
         ),
         Lock::SessionOver => (
             "The session is over: watchscope was restarted, or its sessions were revoked.",
-            "The picture stays. Open a new link in any tab of this browser, or paste it here.",
+            "The picture stays. Open a new link in any tab of this browser, or paste it here. One is printed by",
         ),
     };
     let pasted = RwSignal::new(String::new());
     let refused = RwSignal::new(false);
     view! {
-        <p><b>{words}</b>" "{advice}</p>
+        <p><b>{words}</b>" "{advice}" "<code>"watchscope token"</code>"."</p>
         <form on:submit=move |event| {
             event.prevent_default();
             refused.set(!handle.paste_link(&pasted.get_untracked()));

@@ -55,12 +55,13 @@ impl Palette {
             | Token::DivergenceGround
             | Token::GhostFill
             | Token::SelectGround
+            | Token::Line1
             | Token::Expired
             | Token::OnFill => "Canvas",
             Token::Divergence | Token::Error | Token::Lost | Token::Select | Token::Focus => {
                 "Highlight"
             }
-            Token::Line1 | Token::Line2 | Token::NotLoaded => "GrayText",
+            Token::Line2 | Token::NotLoaded => "GrayText",
             _ => "CanvasText",
         }
     }

@@ -20,11 +20,13 @@ impl Drawer<'_> {
     pub(super) fn grid(&mut self) {
         let view = self.picture.view;
         // Nothing is known of the time before the first log: the paper begins with it.
-        if let Some(first) = self.coverage.first().filter(|first| first.from > Time(0)) {
-            let xs = (Px::ZERO, self.x(first.from).floor().min(self.width));
+        let begins = self.coverage.first().map(|first| first.from);
+        let before = begins
+            .filter(|&begins| begins > Time(0))
+            .map(|begins| (Px::ZERO, self.x(begins).floor().min(self.width)));
+        if let Some(xs) = before {
             let height = (Px::ZERO, self.picture.height);
             self.fill(Layer::Ground, xs, height, Token::Ground1);
-            self.words_in(Layer::Grid, xs, BEFORE_WORDS, Token::Text3, Token::Ground1);
         }
         let (step, _) = view.tick_steps();
         let (left, right) = (view.left().0, view.right().0.min(self.picture.now.0));
@@ -40,6 +42,10 @@ impl Drawer<'_> {
                 );
             }
             at += step;
+        }
+        if let Some(xs) = before {
+            let (ink, ground) = (Token::Text3, Token::Ground1);
+            self.words_in(Layer::Gap, xs, BEFORE_WORDS, ink, ground);
         }
     }
 

@@ -18,6 +18,8 @@ const WIDE: Px = Px::whole(200);
 const TORN_APART: Px = Px::whole(8);
 /// ERROR diamonds nearer than this are drawn as ticks.
 const ERRORS_APART: Px = Px::whole(6);
+/// A hatch of lines 6 px apart has one through the point so far right of its corner and below it: half of 6√2.
+const FIRST_LINE: Px = Px(271);
 /// Half of a mark with its halo.
 const MARK_ROOM: Px = Px::whole(5);
 
@@ -75,8 +77,8 @@ impl Drawer<'_> {
             }
             x1 = x1.max(x0 + LEAST);
             let xs = (x0, x1);
-            // Its edge, or the line of its hatch that begins in its corner.
-            let (ink, hatch) = match span.what.outcome {
+            // Its edge, or the first line of its hatch, if it has room for one.
+            let drawn = match span.what.outcome {
                 Some(GapOutcome {
                     resumed: false,
                     lost,
@@ -99,22 +101,28 @@ impl Drawer<'_> {
                     let look = TextLook::strong(Token::Text1).over(Token::LostGround);
                     let words_xs = (x0 + words_at.0, x1);
                     self.label_inside(Layer::Error, words_xs, words_at.1, &words, look);
-                    (Token::Lost, Hatch::Lost)
+                    Some((
+                        Hatch::Lost,
+                        Token::Lost,
+                        x0.floor() - HAIR.half(),
+                        HAIR.half(),
+                    ))
                 }
                 _ => {
                     self.fill(Layer::Gap, xs, ys, Token::Ground0);
                     self.hatch(Layer::Gap, xs, ys, Hatch::Resumed);
-                    (Token::Resumed, Hatch::Resumed)
+                    let on = FIRST_LINE;
+                    (x1 - x0 >= on + on).then_some((Hatch::Resumed, Token::Resumed, x0 + on, on))
                 }
             };
             let target = Target::Stretch(StretchKind::Gap, record(epoch, span.start.seq));
-            let drawn = Drawn {
+            let drawn = drawn.map(|(hatch, ink, x, y)| Drawn {
                 sign: Sign::Hatch(hatch),
                 ink,
-                x: x0.floor() - HAIR.half(),
-                y: ys.0 + HAIR.half(),
-            };
-            self.hit_drawn(xs, ys, LaneId::Watch(watch), target, Some(drawn));
+                x,
+                y: ys.0 + y,
+            });
+            self.hit_drawn(xs, ys, LaneId::Watch(watch), target, drawn);
         }
     }
 
@@ -270,8 +278,10 @@ impl Drawer<'_> {
         self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
         let target = Target::Stretch(StretchKind::Stream, record(epoch, span.start.seq));
         self.hit((x0, x1), (y, bottom), row.id, target);
-        if let (Some(end), Some((fall, _))) = (span.end, trace.fall(&span.what)) {
+        if let (Some(end), Some((fall, cause))) = (span.end, trace.fall(&span.what)) {
             let drawn = self.fall(fall, x1, (y, bottom), torn);
+            // The diamond of an ERROR lies over the end it brought.
+            let drawn = drawn.filter(|_| cause != Cause::ErrorEvent);
             let area = (x1 - Px::whole(4), x1 + Px::whole(4));
             let target = Target::Record(record(epoch, end.seq));
             self.hit_drawn(area, (y, bottom), row.id, target, drawn);

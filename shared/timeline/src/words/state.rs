@@ -117,6 +117,13 @@ pub enum Empty {
         /// Whether the account is not known at all (401).
         unknown: bool,
     },
+    /// The cluster does not answer, and nothing was ever heard of it.
+    NoAnswer {
+        /// What was tried and what came back, in a sentence, if it is known.
+        error: Option<String>,
+        /// When the next try is due, in a sentence.
+        next: String,
+    },
     /// Watches are open and no event came.
     NothingYet {
         /// How many.
@@ -149,7 +156,7 @@ impl Empty {
         match self {
             Self::NoCluster { reason } => (
                 "No cluster.".into(),
-                format!("{reason} Choose one, or try the demo."),
+                format!("{reason} Choose one, or try watchscope demo."),
             ),
             Self::NoAccess {
                 watch,
@@ -175,6 +182,14 @@ impl Empty {
                     "It needs the verbs list and watch. Nothing else is affected.".into(),
                 )
             }
+            Self::NoAnswer { error, next } => {
+                let why = error.as_deref().unwrap_or_default().trim_end_matches('.');
+                let dot = if why.is_empty() { "" } else { ". " };
+                (
+                    "The cluster does not answer.".into(),
+                    format!("{why}{dot}{next}"),
+                )
+            }
             Self::NothingYet { watches, since } => {
                 let open = if *watches == 1 {
                     "1 watch".to_string()
@@ -188,7 +203,7 @@ impl Empty {
             }
             Self::FilteredOut { lanes, filter } => (
                 format!("{}, all hidden by {filter}.", count(*lanes, "lane")),
-                "Clear the filter.".into(),
+                String::new(),
             ),
             Self::Expired {
                 at,
@@ -196,11 +211,7 @@ impl Empty {
                 kept_us,
             } => (
                 format!("{} is no longer in the buffer.", clock(*at)),
-                format!(
-                    "{} are kept, from {}. Go to the oldest.",
-                    duration(*kept_us),
-                    clock(*oldest)
-                ),
+                format!("{} are kept, from {}.", duration(*kept_us), clock(*oldest)),
             ),
         }
     }
@@ -255,6 +266,29 @@ pub fn emptiness(
             watch: name.clone(),
             unknown,
         });
+    }
+    let is_silent = state.cluster.is_none()
+        && state.watches.values().all(|watch| {
+            let phase = watch.phase.as_ref().map(|open| open.phase);
+            watch.objects.is_empty() && !matches!(phase, None | Some(Phase::Stopped))
+        });
+    if is_silent && !state.watches.is_empty() {
+        let phases = || {
+            state
+                .watches
+                .values()
+                .filter_map(|watch| watch.phase.as_ref())
+        };
+        let failed = phases().find(|open| open.error.is_some());
+        let due = failed.and_then(|open| Some(open.since.at.plus_millis(open.delay_ms?)));
+        let next = match due {
+            Some(due) if due > now => {
+                format!("Next try in {} s.", due.micros_since(now) / 1_000_000 + 1)
+            }
+            _ => "Trying now.".to_string(),
+        };
+        let error = failed.and_then(|open| open.error.clone());
+        return Some(Empty::NoAnswer { error, next });
     }
     let streaming = state
         .watches
