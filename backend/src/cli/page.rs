@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
@@ -72,7 +71,8 @@ impl Page {
         })
     }
 
-    /// Prints the link, opens the browser if there is a terminal, and serves until `stop` turns true.
+    /// Prints the link, opens the browser if there is a terminal, and serves until `end` turns true and its viewers have
+    /// gone. From the moment `stop` turns true it is not ready any more; it says so, and that it lives, to the end.
     ///
     /// With in-cluster configuration the link carries no secret: what is printed there is shipped elsewhere, and
     /// `watchscope token` makes the first link.
@@ -81,7 +81,8 @@ impl Page {
         hub: H,
         is_in_cluster: bool,
         metrics: impl Fn() -> String + Send + Sync + 'static,
-        mut stop: watch::Receiver<bool>,
+        stop: watch::Receiver<bool>,
+        mut end: watch::Receiver<bool>,
     ) -> Result<(), Failure> {
         self.announce(is_in_cluster)?;
         let refusals = Arc::new(Refusals::default());
@@ -98,56 +99,55 @@ impl Page {
                 refusals: Arc::clone(&refusals),
             },
         );
-        let is_stopping = Arc::new(AtomicBool::new(false));
         let health = self.health.map(|listener| {
-            let (stopping, traffic, refusals) =
-                (Arc::clone(&is_stopping), Arc::clone(&traffic), refusals);
             let ready = move || {
-                let is_stopping = stopping.load(Ordering::Relaxed);
-                if is_stopping {
+                if *stop.borrow() {
                     Err("shutting down".to_owned())
                 } else {
                     Ok(())
                 }
             };
+            let (traffic, refusals) = (Arc::clone(&traffic), refusals);
             let text = move || metrics() + &traffic.metrics() + &refusals.metrics();
-            let mut stop = stop.clone();
-            let stopping = async move { stopped(&mut stop).await };
             web::serve(
                 listener,
                 health::router(ready, text),
                 Limits::few(),
                 Arc::default(),
-                stopping,
+                std::future::pending(),
             )
         });
-        let serving = web::serve(self.listener, router, Limits::of_this_process(), traffic, {
-            let mut stop = stop.clone();
-            async move { stopped(&mut stop).await }
-        });
+        let serving = web::serve(
+            self.listener,
+            router,
+            Limits::of_this_process(),
+            traffic,
+            async move { stopped(&mut end).await },
+        );
         let (sessions, base, hosts, control) = (self.sessions, self.base, self.hosts, self.control);
         let answering_tokens = async {
-            match &control {
-                Some(control) => control.serve(&sessions, &base, &hosts).await,
-                None => std::future::pending().await,
+            if let Some(control) = &control {
+                control.serve(&sessions, &base, &hosts).await;
+            }
+        };
+        let answering_health = async {
+            if let Some(health) = health {
+                health.await;
             }
         };
         let beside = async {
-            tokio::select! {
-                () = answering_tokens => {}
-                () = links_on_enter(&sessions, &base, is_in_cluster) => {}
-                () = async { if let Some(health) = health { health.await } else { std::future::pending().await } } => {}
-            }
+            tokio::join!(
+                answering_tokens,
+                answering_health,
+                links_on_enter(&sessions, &base, is_in_cluster)
+            );
+            std::future::pending::<()>().await;
         };
-        tokio::pin!(serving, beside);
-        let mut beside_runs = true;
-        loop {
-            tokio::select! {
-                () = &mut serving => return Ok(()),
-                () = &mut beside, if beside_runs => beside_runs = false,
-                _ = stop.changed() => is_stopping.store(true, Ordering::Relaxed),
-            }
+        tokio::select! {
+            () = serving => {}
+            () = beside => {}
         }
+        Ok(())
     }
 
     fn announce(&self, is_in_cluster: bool) -> Result<(), Failure> {

@@ -155,7 +155,7 @@ async fn run(
         tokio::spawn(narrate(lines, log.clone()));
     }
     let metrics = metrics(log.clone());
-    let served = page.run(hub, is_in_cluster, metrics, ending).await;
+    let served = page.run(hub, is_in_cluster, metrics, stop, ending).await;
     keeping.abort();
     served
 }
