@@ -96,6 +96,67 @@ async fn a_kubeconfig_that_is_missing_or_broken_is_named() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_flag_goes_before_the_environment_that_before_the_file_and_the_file_before_the_default()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let own = folder.path().join("watchscope");
+    std::fs::create_dir(&own)?;
+    std::fs::write(own.join("config.toml"), "kubeconfig = '/no/file'\n")?;
+    let named = folder.path().join("named.toml");
+    std::fs::write(&named, "kubeconfig = '/no/named'\n")?;
+    let named = named.to_str().context("UTF-8")?;
+    let watch = |more: &[&str]| {
+        let arguments = [&["watch", "pods"], more].concat();
+        binary
+            .with(&arguments)
+            .env("XDG_CONFIG_HOME", folder.path())
+    };
+    let flag = &["--kubeconfig", "/no/flag"][..];
+    for (launch, used) in [
+        (watch(&[]), "/no/file"),
+        (watch(&["--config", named]), "/no/named"),
+        (watch(&[]).env("WATCHSCOPE_CONFIG", named), "/no/named"),
+        (
+            watch(&[]).env("WATCHSCOPE_KUBECONFIG", "/no/variable"),
+            "/no/variable",
+        ),
+        (
+            watch(flag).env("WATCHSCOPE_KUBECONFIG", "/no/variable"),
+            "/no/flag",
+        ),
+        (watch(flag), "/no/flag"),
+    ] {
+        assert_ends(&launch.run(LONG).await?, 1, &[used]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_wrong_configuration_file_is_wrong_usage_and_its_line_is_told() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("wrong.toml");
+    std::fs::write(&path, "namespace = 'shop'\nall-namspaces = true\n")?;
+    let missing = folder.path().join("missing.toml");
+    let (path, missing) = (
+        path.to_str().context("UTF-8")?,
+        missing.to_str().context("UTF-8")?,
+    );
+    for command in [&["watch", "pods"][..], &["serve"], &["demo"], &["token"]] {
+        let arguments = [command, &["--config", path]].concat();
+        let finished = binary.with(&arguments).run(LONG).await?;
+        let told =
+            format!("{path}:2: there is no option \"all-namspaces\"; did you mean all-namespaces?");
+        assert_ends(&finished, 2, &[&told]);
+        let arguments = [command, &["--config", missing]].concat();
+        let finished = binary.with(&arguments).run(LONG).await?;
+        assert_ends(&finished, 2, &[missing, "cannot read it"]);
+    }
+    Ok(())
+}
+
 /// A kubeconfig for a server without credentials.
 fn kubeconfig(folder: &Path, server: &str, current: Option<&str>) -> Result<PathBuf> {
     let mut config = json!({
@@ -478,6 +539,38 @@ async fn listening_where_others_reach_it_is_wrong_usage_and_says_how_to_proceed(
             "{finished:?}"
         );
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn while_it_shuts_down_it_is_alive_but_not_ready() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let health = format!("127.0.0.1:{}", free_port()?);
+    let (mut watchscope, link) = binary
+        .with(&["demo", "--health-listen", &health])
+        .serve()
+        .await?;
+    let health = format!("http://{health}");
+    assert_eq!(http::get(&health, "/readyz", &[]).await?.body, "ok\n");
+    // A request that is not over holds the end up. It is accepted before the one after it is answered.
+    let mut half = TcpStream::connect(http::address(link.origin())).await?;
+    half.write_all(b"GET / HTTP/1.1\r\nHost: ").await?;
+    http::get(link.origin(), "/session", &[]).await?;
+
+    watchscope.signal(Signal::TERM)?;
+    eventually("it is not ready any more", LONG, async || {
+        let answer = http::get(&health, "/readyz", &[]).await?;
+        ensure!(
+            (answer.status, answer.body.as_str()) == (503, "shutting down\n"),
+            "{answer:?}"
+        );
+        Ok(())
+    })
+    .await?;
+    assert_eq!(http::get(&health, "/livez", &[]).await?.status, 200);
+    drop(half);
+    let status = watchscope.end(LONG).await?;
+    assert_eq!(status.code(), Some(0));
     Ok(())
 }
 

@@ -12,7 +12,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     version,
     args_conflicts_with_subcommands = true,
     after_help = "Without a command, watchscope serves: it watches the current context and prints a link to its page.\n\
-                  No cluster at hand? Try: watchscope demo"
+                  No cluster at hand? Try: watchscope demo\n\n\
+                  Every option is also a variable, WATCHSCOPE_..., and a line of the configuration file, by its long name:\n\
+                  namespace = \"shop\". A flag goes before the variable, the variable before the file."
 )]
 pub(super) struct Cli {
     /// What to do.
@@ -21,6 +23,9 @@ pub(super) struct Cli {
     /// Without a command: serve.
     #[command(flatten)]
     pub(super) serve: ServeArgs,
+    /// Configuration file [default: $XDG_CONFIG_HOME/watchscope/config.toml]
+    #[arg(long, env = "WATCHSCOPE_CONFIG", value_name = "FILE", global = true)]
+    pub(super) config: Option<PathBuf>,
 }
 
 /// What to do.
@@ -37,6 +42,9 @@ pub(super) enum Command {
     /// Print a fresh link to a running watchscope's page
     Token(TokenArgs),
 }
+
+/// `--metadata-only` without names: of all resources.
+pub(super) const EVERYTHING: &str = "*";
 
 /// Which cluster.
 #[derive(Clone, Debug, Args)]
@@ -81,7 +89,7 @@ pub(super) struct WhatArgs {
         value_name = "RESOURCE,…",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "*",
+        default_missing_value = EVERYTHING,
         value_delimiter = ','
     )]
     pub(super) metadata_only: Vec<String>,

@@ -1,6 +1,8 @@
 //! How the process ends: 0 done, 1 failed, 2 wrong usage.
 
 use std::fmt;
+use std::io::Write as _;
+use std::process::ExitCode;
 
 /// A failure the process ends with.
 #[derive(Debug)]
@@ -23,6 +25,13 @@ impl Failure {
     /// Something failed.
     pub(super) fn failed(message: impl fmt::Display) -> Self {
         Self::new(1, message)
+    }
+
+    /// Tells it on standard error; returns how the process ends.
+    pub(super) fn tell(&self) -> ExitCode {
+        // Nobody to read it is no failure.
+        let _ = writeln!(std::io::stderr(), "watchscope: {}", self.message);
+        ExitCode::from(self.code)
     }
 
     /// Something was asked wrongly.

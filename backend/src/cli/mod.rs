@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod file;
 mod page;
 mod serve;
 mod signals;
@@ -9,22 +10,25 @@ mod simulate;
 mod terminal;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
 use tracing_subscriber::EnvFilter;
 
-use self::args::{Cli, Command, TokenArgs};
+use self::args::{Command, TokenArgs};
 use self::exit::Failure;
+use self::file::Refused;
 use crate::control::{Folders, TokenRequest, token};
 
 /// Runs the command line of this process. Must be called inside a tokio runtime.
 pub async fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match file::parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(Refused::File(error)) => return Failure::usage(error).tell(),
+        Err(Refused::Clap(error)) => {
             // Help and version go to standard output and are no failure; a reader that has gone is none either.
             let _ = error.print();
             let is_asked_for = matches!(
@@ -48,10 +52,7 @@ pub async fn run() -> ExitCode {
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { code, message }) => {
-            let _ = writeln!(std::io::stderr(), "watchscope: {message}");
-            ExitCode::from(code)
-        }
+        Err(failure) => failure.tell(),
     }
 }
 
