@@ -11,6 +11,6 @@ try {
   words.className = "plain";
   words.setAttribute("role", "alert");
   words.textContent = `The page did not start: ${error}. Reload; a browser of the last two years is needed.`;
-  document.body.append(words);
+  document.body.replaceChildren(words);
   throw error;
 }

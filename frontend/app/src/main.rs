@@ -1,9 +1,9 @@
 //! Starts the page.
 
-/// Mounts the page in the document's body.
+/// Starts the page in its document.
 #[cfg(target_arch = "wasm32")]
 fn main() {
-    watchscope_app::page::mount();
+    watchscope_app::page::start();
 }
 
 /// The page runs in a browser; `cargo xtask build` makes it.

@@ -37,3 +37,23 @@ fn the_document_needs_nothing_inline_so_that_the_security_policy_can_forbid_it()
     let scripts: Vec<&str> = INDEX.split("<script").skip(1).collect();
     assert!(scripts.iter().all(|script| script.contains("src=")));
 }
+
+#[test]
+fn the_document_has_the_elements_that_the_page_looks_for() {
+    let sources = [
+        include_str!("../src/page/stage.rs"),
+        include_str!("../src/page/panels/listen.rs"),
+        include_str!("../src/page/panels/mod.rs"),
+    ];
+    let ids: Vec<&str> = sources
+        .iter()
+        .flat_map(|source| ["element(\"", "find(\"", "put(\""].map(|call| (source, call)))
+        .flat_map(|(source, call)| source.split(call).skip(1))
+        .filter_map(|rest| rest.split_once('"').map(|(id, _)| id))
+        .collect();
+    assert!(ids.contains(&"chart") && ids.contains(&"over"), "{ids:?}");
+    for id in ids {
+        let attribute = format!("id=\"{id}\"");
+        assert_eq!(INDEX.matches(&attribute).count(), 1, "{attribute}");
+    }
+}

@@ -2,14 +2,17 @@
 //! under names that carry their content's hash, in dist/, where the backend's build embeds it.
 //!
 //! ```text
-//! frontend/app ─► cargo (wasm32) ─► wasm-bindgen ─► frontend.js, frontend_bg.wasm ─┐
-//! assets/index.html, boot.js, styles.css, *.svg … ────────────────────────────────┴─► names.rs ─► dist.rs
+//! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
+//!                                             └─► frontend_second.wasm ────────────────────────────────────┤
+//! assets/index.html, boot.js, styles.css, *.svg … ─────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! There is no wasm-opt: it saved 3 % and in two of four ways broke the page without a word.
 
 mod dist;
+mod glue;
 mod names;
+mod parts;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,27 +48,31 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         PageProfile::Release => "wasm-release",
     };
     shell::step("building the page", || {
-        shell::run(project.cargo("build").args([
+        // The cut into parts follows relocations. Given to the last step alone, so that `cargo check` and other
+        // builds for wasm32 share what is compiled before it.
+        shell::run(project.cargo("rustc").args([
             "--package",
+            APP,
+            "--bin",
             APP,
             "--target",
             wasm::TARGET,
             "--profile",
             cargo_profile,
+            "--",
+            "-Clink-arg=--emit-relocs",
         ]))
     })?;
     let folder = match profile {
         PageProfile::Dev => "debug",
         PageProfile::Release => "wasm-release",
     };
-    let module = project
-        .target()
-        .join(wasm::TARGET)
-        .join(folder)
-        .join(format!("{APP}.wasm"));
+    let folder = project.target().join(wasm::TARGET).join(folder);
     shell::step("putting the page into dist/", || {
         let mut files = assets(&project.root.join("assets"))?;
-        files.extend(bind(&module, profile)?);
+        let module = folder.join(format!("{APP}.wasm"));
+        let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
+        files.extend(bind(parts, profile)?);
         let page = names::assemble(files)?;
         let written = dist::write(&project.dist(), &page)?;
         eprintln!(
@@ -82,19 +89,26 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     })
 }
 
-/// The JavaScript glue and the wasm it loads.
-fn bind(module: &Path, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
+/// Whether functions keep their names, for stack traces and profiles.
+fn keeps_names(profile: PageProfile) -> bool {
+    profile == PageProfile::Dev || std::env::var_os(KEEP_NAMES).is_some()
+}
+
+/// The JavaScript glue and the two parts it loads.
+fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
     let release = profile == PageProfile::Release;
     let mut output = Bindgen::new()
-        .input_path(module)
+        .input_path(&parts.first)
         .out_name("frontend")
         .web(true)?
         .typescript(false)
         .debug(!release)
-        .remove_name_section(release && std::env::var_os(KEEP_NAMES).is_none())
+        // The second part is linked to them.
+        .keep_lld_exports(true)
+        .remove_name_section(!keeps_names(profile))
         .remove_producers_section(release)
         .generate_output()
-        .with_context(|| format!("making the JavaScript for {}", module.display()))?;
+        .with_context(|| format!("making the JavaScript for {}", parts.first.display()))?;
     // `js()` does not hold them, so the page would load without them and fail later.
     // Every crate with bindings is listed; those that bring no JavaScript have an empty list.
     let foreign: Vec<&String> = output
@@ -108,11 +122,26 @@ fn bind(module: &Path, profile: PageProfile) -> Result<BTreeMap<String, names::S
         foreign.is_empty(),
         "crates of the page bring JavaScript of their own ({foreign:?}), which the page build does not carry: do without it"
     );
-    let script = output.js().as_bytes().to_vec();
-    let wasm = output.wasm_mut().emit_wasm();
+    let mut script = parts::join(output.js(), &parts.loader)?;
+    if release {
+        let mut names = glue::Names::default();
+        for import in output.wasm_mut().imports.iter_mut() {
+            import.name = names.of(&import.name);
+        }
+        script = names.shorten(&script)?;
+    }
+    let first = output.wasm_mut().emit_wasm();
     Ok(BTreeMap::from([
-        ("frontend.js".to_owned(), names::Source::Finished(script)),
-        ("frontend_bg.wasm".to_owned(), names::Source::Finished(wasm)),
+        // It names the second part's file.
+        ("frontend.js".to_owned(), names::Source::Template(script)),
+        (
+            "frontend_bg.wasm".to_owned(),
+            names::Source::Finished(first),
+        ),
+        (
+            parts::SECOND_FILE.to_owned(),
+            names::Source::Finished(parts.second),
+        ),
     ]))
 }
 

@@ -3,30 +3,29 @@
 //! ```text
 //!   socket ─► input ─► store ─┐
 //!   keys, pointers ─► view ───┼─► dirty ─► animation frame ─► rows ─► scene ─► painter
-//!                             └─► at most 4 times a second ─► panels
+//!                             └─► at most 4 times a second ─► panels (second part)
 //! ```
 //!
 //! Handlers only change state and ask for a frame. One permanent callback draws, and is armed only while something
 //! changed or the picture follows now.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
 
-use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_model::Time;
 use watchscope_model::wire::{Heartbeat, Welcome};
 use watchscope_timeline::lanes::{Lanes, Rows};
-use watchscope_timeline::{LaneId, Scene, Store, Theme, Token, View, draw};
-use web_sys::{Document, HtmlCanvasElement, HtmlElement, HtmlInputElement, ResizeObserver, Window};
+use watchscope_timeline::{LaneId, Scene, Store, Theme, Token, View, draw, format};
 
-use super::panels::{Panels, Tab, ThemeChoice, publish};
+use super::panels::Desk;
 use super::picture::RULER_PX;
-use super::selection::Selection;
+use super::second::{self, Second};
+use super::stage::Stage;
+use super::theme::ThemeChoice;
+use super::tree::Tree;
 use super::way::{self, Way};
-use crate::input::gesture::{Gesture, Gestures};
 use crate::painter::{Painter, Palette};
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
@@ -41,36 +40,40 @@ const SMOOTH_MS: f64 = 34.0;
 /// Panels are written at most so often, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
 
+/// The second part is loaded after the first paint, or so long after the start if there is nothing to paint, in
+/// milliseconds.
+const PATIENCE_MS: f64 = 1_500.0;
+
+thread_local! {
+    /// One page, one engine, which lives as long as the page.
+    static ENGINE: Cell<Option<&'static RefCell<Engine>>> = const { Cell::new(None) };
+}
+
 /// The way to the engine from every callback and panel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Handle(StoredValue<Rc<RefCell<Option<Engine>>>, LocalStorage>);
+pub(super) struct Handle;
 
 impl Handle {
-    /// A handle to an engine that [`start`](Self::start) makes.
-    pub(super) fn new() -> Self {
-        Self(StoredValue::new_local(Rc::new(RefCell::new(None))))
-    }
-
     /// Makes the engine.
-    pub(super) fn start(self, panels: Panels, window: Window, document: Document) {
-        let engine = Engine::new(self, panels, window, document);
-        *self.0.get_value().borrow_mut() = Some(engine);
+    pub(super) fn start(stage: Stage) {
+        ENGINE.set(Some(Box::leak(Box::new(RefCell::new(Engine::new(stage))))));
     }
 
     /// Does something with the engine, if there is one and nobody else is at it.
     pub(super) fn with<T>(self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
-        let shared = self.0.try_get_value()?;
-        let mut engine = shared.try_borrow_mut().ok()?;
-        engine.as_mut().map(action)
+        let mut engine = ENGINE.get()?.try_borrow_mut().ok()?;
+        Some(action(&mut engine))
     }
 }
 
 /// Everything that changes.
 pub(super) struct Engine {
-    pub(super) handle: Handle,
-    pub(super) panels: Panels,
-    pub(super) window: Window,
-    pub(super) document: Document,
+    pub(super) stage: Stage,
+    /// The second part, once it is loaded.
+    pub(super) second: Option<Second>,
+    second_asked: bool,
+    /// What only the second part keeps.
+    pub(super) desk: Desk,
     pub(super) connection: Connection,
     pub(super) way: Way,
     pub(super) clock: ServerClock,
@@ -88,22 +91,15 @@ pub(super) struct Engine {
     pub(super) scene: Scene,
     pub(super) scroll_px: f64,
     pub(super) focused: Option<LaneId>,
-    pub(super) selection: Option<Selection>,
-    pub(super) selections: u64,
-    /// The tab of the detail that was shown last.
-    pub(super) tab: Tab,
-    pub(super) hover: Option<(f64, f64)>,
-    pub(super) gestures: Gestures,
-    /// What the last release means, until its click.
-    pub(super) released: Option<Gesture>,
+    /// The lane that is told in the detail.
+    pub(super) selected: Option<LaneId>,
     /// Whether the person moves by keys, and wants to see what has the focus.
     pub(super) by_keyboard: bool,
-    /// Records at the head when following stopped.
-    pub(super) paused_at: Option<u64>,
-    pub(super) canvas: Option<HtmlCanvasElement>,
-    pub(super) rows_element: Option<HtmlElement>,
-    pub(super) thumb: Option<HtmlElement>,
-    pub(super) filter_field: Option<HtmlInputElement>,
+    /// What the live region says.
+    pub(super) said: String,
+    /// What went wrong, until the person dismisses it.
+    pub(super) trouble: Option<String>,
+    pub(super) tree: Tree,
     painter: Option<Painter>,
     pub(super) palette: Palette,
     pub(super) theme: ThemeChoice,
@@ -127,21 +123,21 @@ pub(super) struct Engine {
     pub(super) painted_head: u64,
     /// When the first lane was painted, in milliseconds from the page's start.
     pub(super) first_lane_ms: Option<f64>,
-    size_observer: Option<ResizeObserver>,
     /// The picture became lower, as when the detail opens: the selected lane stays in sight.
     pub(super) keeps_selection: bool,
 }
 
 impl Engine {
-    fn new(handle: Handle, panels: Panels, window: Window, document: Document) -> Self {
+    fn new(stage: Stage) -> Self {
         let palette = Palette {
             theme: Theme::Dark,
             forced: false,
         };
         Self {
-            way: Way::new(window.clone(), handle),
-            handle,
-            panels,
+            way: Way::new(stage.window.clone()),
+            second: None,
+            second_asked: false,
+            desk: Desk::default(),
             connection: Connection::default(),
             clock: ServerClock::default(),
             heard_at: local_now(),
@@ -157,21 +153,14 @@ impl Engine {
             scene: Scene::default(),
             scroll_px: 0.0,
             focused: None,
-            selection: None,
-            selections: 0,
-            tab: Tab::Event,
-            hover: None,
-            gestures: Gestures::default(),
-            released: None,
+            selected: None,
             by_keyboard: false,
-            paused_at: None,
-            canvas: None,
-            rows_element: None,
-            thumb: None,
-            filter_field: None,
+            said: String::new(),
+            trouble: None,
+            tree: Tree::default(),
             painter: None,
             palette,
-            theme: panels.theme.get_untracked(),
+            theme: ThemeChoice::System,
             reduced_motion: false,
             size: (0.0, 0.0, 1.0),
             drawn_version: u64::MAX,
@@ -179,11 +168,11 @@ impl Engine {
             dirty: true,
             armed: false,
             on_frame: Closure::new(move |now_ms: f64| {
-                handle.with(|engine| engine.frame(now_ms));
+                Handle.with(|engine| engine.frame(now_ms));
             }),
             step_timer: None,
             on_step: Closure::new(move || {
-                handle.with(|engine| {
+                Handle.with(|engine| {
                     engine.step_timer = None;
                     engine.arm();
                 });
@@ -195,10 +184,8 @@ impl Engine {
             moved_ms: 0.0,
             painted_head: 0,
             first_lane_ms: None,
-            size_observer: None,
             keeps_selection: false,
-            window,
-            document,
+            stage,
         }
     }
 
@@ -219,7 +206,7 @@ impl Engine {
         if status != Status::Live {
             self.backfill.interrupted();
         }
-        publish(self.panels.way, status);
+        self.inform();
         self.changed();
     }
 
@@ -266,6 +253,7 @@ impl Engine {
     fn arm(&mut self) {
         if !self.armed {
             self.armed = self
+                .stage
                 .window
                 .request_animation_frame(self.on_frame.as_ref().unchecked_ref())
                 .is_ok();
@@ -274,10 +262,10 @@ impl Engine {
 
     fn carry_out(&mut self, effect: Effect) -> Option<Input<'static>> {
         match effect {
-            Effect::AskSession => way::ask_session(self.handle),
-            Effect::Exchange(secret) => way::exchange(self.handle, secret),
+            Effect::AskSession => way::ask_session(),
+            Effect::Exchange(secret) => way::exchange(secret),
             Effect::TellTabs => {
-                if let Ok(Some(storage)) = self.window.local_storage() {
+                if let Ok(Some(storage)) = self.stage.window.local_storage() {
                     // Full or forbidden: the other tabs then find out when they get the focus.
                     let _ = storage.set_item(way::SESSION_KEY, &now_ms().to_string());
                 }
@@ -290,10 +278,10 @@ impl Engine {
             Effect::CloseSocket => self.way.close(),
             Effect::Send(bytes) => self.way.send(&bytes),
             Effect::TellUndecodable(why) => {
-                self.panels.trouble.set(Some(format!(
+                self.trouble = Some(format!(
                     "What watchscope sent could not be read ({why}). The page starts again from a snapshot; \
                      the records between stay in watchscope."
-                )));
+                ));
             }
             Effect::Deliver(delivery) => return self.deliver(delivery),
         }
@@ -337,10 +325,14 @@ impl Engine {
                     self.lag_ms = Some(self.now().millis_since(at));
                 }
             }
-            Delivery::Chapter(frames) => match self.store.chapter(&frames) {
-                Ok(records) => self.backfill.answered(records),
-                Err(error) => return undecodable(&error),
-            },
+            Delivery::Chapter(frames) => {
+                // Asked for by none but the second part's presence; see `ask_for_past`.
+                let second = self.second?;
+                match (second.chapter)(&mut self.store, &frames) {
+                    Ok(records) => self.backfill.answered(records),
+                    Err(error) => return undecodable(&error),
+                }
+            }
             Delivery::Expired { epoch: _, last } => {
                 self.store.expired(last);
                 self.backfill.answered(0);
@@ -361,7 +353,7 @@ impl Engine {
             Delivery::CommandDone { error, .. } => {
                 if let Some(error) = error {
                     self.say(error.clone());
-                    self.panels.trouble.set(Some(error));
+                    self.trouble = Some(error);
                 }
             }
             Delivery::Bye(_) => {}
@@ -371,7 +363,21 @@ impl Engine {
 
     /// Says something in the live region.
     pub(super) fn say(&mut self, words: String) {
-        publish(self.panels.said, words);
+        self.said = words;
+        self.inform();
+    }
+
+    /// Tells of something that went wrong, until the person dismisses it.
+    pub(super) fn trouble_with(&mut self, words: impl Into<String>) {
+        self.trouble = Some(words.into());
+        self.inform();
+    }
+
+    /// Passes on what the panels cannot wait for.
+    pub(super) fn inform(&mut self) {
+        if let Some(second) = self.second {
+            (second.inform)(self);
+        }
     }
 
     fn frame(&mut self, now_ms: f64) {
@@ -396,9 +402,26 @@ impl Engine {
         if self.unpublished && now_ms - self.published_ms >= PUBLISH_MS {
             self.published_ms = now_ms;
             self.unpublished = false;
-            self.publish(now);
+            let date = format::date(self.view.right().min(now));
+            self.tree.show_date(&self.stage, date);
+            if let Some(second) = self.second {
+                (second.publish)(self, now);
+            }
+        }
+        if !self.second_asked && (self.has_face() || now_ms >= PATIENCE_MS) {
+            self.second_asked = true;
+            second::load_soon(&self.stage.window);
         }
         self.arm_next(now_ms);
+    }
+
+    /// Whether the first paint is done: a lane is painted, or it is known that there is none to paint.
+    fn has_face(&self) -> bool {
+        match self.connection.status() {
+            Status::Connecting => false,
+            Status::Live => self.store.state().is_some() || self.contexts.is_some(),
+            _ => true,
+        }
     }
 
     /// Asks for the next frame when one will have something to show: at once if something changed, else when the
@@ -425,6 +448,7 @@ impl Engine {
             self.arm();
         } else if self.step_timer.is_none() {
             self.step_timer = self
+                .stage
                 .window
                 .set_timeout_with_callback_and_timeout_and_arguments_0(
                     self.on_step.as_ref().unchecked_ref(),
@@ -447,10 +471,7 @@ impl Engine {
             return;
         }
         if self.painter.is_none() {
-            self.painter = self
-                .canvas
-                .as_ref()
-                .and_then(|canvas| Painter::new(canvas, scale, self.palette));
+            self.painter = Painter::new(&self.stage.canvas, scale, self.palette);
         }
         let ruler = draw::ruler(&self.view, now);
         if let Some(painter) = &mut self.painter {
@@ -465,26 +486,10 @@ impl Engine {
         }
     }
 
-    /// Watches the canvas' size with this observer.
-    pub(super) fn watch_size(&mut self, observer: ResizeObserver) {
-        self.size_observer = Some(observer);
-    }
-
-    /// The canvas is in the document.
-    pub(super) fn set_canvas(&mut self, canvas: HtmlCanvasElement) {
-        if let Some(observer) = &self.size_observer {
-            observer.observe(&canvas);
-        }
-        self.canvas = Some(canvas);
-        self.redraw();
-    }
-
     /// Fits the canvas to its place and resolution.
     fn fit(&mut self) {
-        let Some(canvas) = &self.canvas else {
-            return;
-        };
-        let scale = self.window.device_pixel_ratio().max(0.5);
+        let canvas = &self.stage.canvas;
+        let scale = self.stage.window.device_pixel_ratio().max(0.5);
         let (width, height) = (
             f64::from(canvas.client_width()),
             f64::from(canvas.client_height()),
@@ -508,7 +513,7 @@ impl Engine {
             .plus_micros(-((self.view.us_per_px * self.view.width_px / 2.0) as i64));
         let wanted = self.store.backfill(reach);
         let seq = wanted.as_ref().map(|(.., seq)| *seq);
-        if !self.is_connected() {
+        if !self.is_connected() || self.second.is_none() {
             return;
         }
         if let Some(before) = self.backfill.ask(seq)
@@ -521,7 +526,8 @@ impl Engine {
 
     /// Milliseconds of the page's own clock, to measure with.
     fn clock_ms(&self) -> f64 {
-        self.window
+        self.stage
+            .window
             .performance()
             .map_or(0.0, |performance| performance.now())
     }

@@ -1,99 +1,212 @@
 //! The lane tree at the left: DOM, so that it can be read, searched and restyled; visible rows only.
+//!
+//! It belongs to the picture and moves with it in the same frame, so it is written here and not by a panel.
 
-use leptos::prelude::*;
-use watchscope_timeline::LaneId;
+use wasm_bindgen::JsCast as _;
+use watchscope_timeline::glyph::Paint;
+use watchscope_timeline::{Glyph, LaneId, Token};
+use web_sys::{Document, Element, HtmlElement, Node};
 
-use super::engine::Handle;
-use super::glyph::GlyphPicture;
-use super::panels::{Panels, TreeRow};
+use super::stage::Stage;
+use crate::decimal::decimal;
 
-/// The tree, its head, and the grip that changes its width.
-#[component]
-pub(super) fn Tree(panels: Panels, handle: Handle) -> impl IntoView {
-    let rows = NodeRef::<leptos::html::Div>::new();
-    handle.set_rows(rows);
-    view! {
-        <div class="tree-head"><span>{move || panels.date.get()}</span><span class="quiet">"changes"</span></div>
-        <div
-            class="tree"
-            id="tree"
-            role="tree"
-            aria-label="Lanes"
-            on:wheel=move |event| handle.wheel_on_tree(&event)
-        >
-            <div class="rows" role="presentation" node_ref=rows>
-                <For each=move || panels.rows.get() key=TreeRow::clone children=move |row| view! { <RowView row handle/> }/>
-            </div>
-        </div>
-        <div
-            class="tree-grip"
-            role="separator"
-            aria-orientation="vertical"
-            aria-label="Width of the lane tree"
-            tabindex="0"
-            on:pointerdown=move |event| handle.grip_tree(&event)
-            on:keydown=move |event| {
-                let step = match event.key().as_str() {
-                    "ArrowLeft" => -16.0,
-                    "ArrowRight" => 16.0,
-                    _ => return,
-                };
-                event.prevent_default();
-                event.stop_propagation();
-                handle.widen_tree(step);
+/// A row of the lane tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TreeRow {
+    pub(super) lane: LaneId,
+    /// The lane in words that stay the same: tests and links find it by them.
+    pub(super) key: String,
+    pub(super) is_watch: bool,
+    pub(super) indent_px: u8,
+    /// What stands before the name, quieter: the namespace of a watch.
+    pub(super) prefix: String,
+    pub(super) name: String,
+    pub(super) count: String,
+    pub(super) expanded: Option<bool>,
+    pub(super) top_px: i32,
+    pub(super) height_px: i32,
+    pub(super) mark: Option<(Glyph, Token)>,
+    pub(super) diverged: bool,
+    pub(super) selected: bool,
+    /// Whether the focus is shown: for those who move by keys.
+    pub(super) ringed: bool,
+}
+
+/// The rows in the document.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    shown: Vec<(TreeRow, HtmlElement)>,
+    focused: Option<LaneId>,
+    date: String,
+}
+
+impl Tree {
+    /// Shows the date over the tree.
+    pub(super) fn show_date(&mut self, stage: &Stage, date: String) {
+        if self.date != date {
+            stage.date.set_text_content(Some(&date));
+            self.date = date;
+        }
+    }
+
+    /// Shows these rows and no others; what is as before is not touched.
+    pub(super) fn show(&mut self, stage: &Stage, rows: Vec<TreeRow>) {
+        self.shown.retain(|(row, element)| {
+            let stays = rows.iter().any(|other| other.lane == row.lane);
+            if !stays {
+                element.remove();
             }
-        ></div>
+            stays
+        });
+        for (place, row) in rows.into_iter().enumerate() {
+            let known = self.shown[place..]
+                .iter()
+                .position(|(other, _)| other.lane == row.lane);
+            match known {
+                Some(0) => {}
+                Some(later) => {
+                    let moved = self.shown.remove(place + later);
+                    self.insert(stage, place, moved);
+                }
+                None => {
+                    let Some(element) = new_row(stage) else {
+                        continue;
+                    };
+                    let dressed = (row.clone(), element);
+                    dress(stage, &dressed.1, None, &row);
+                    self.insert(stage, place, dressed);
+                    continue;
+                }
+            }
+            let (old, element) = &mut self.shown[place];
+            if *old != row {
+                dress(stage, element, Some(old), &row);
+                *old = row;
+            }
+        }
+    }
+
+    fn insert(&mut self, stage: &Stage, place: usize, row: (TreeRow, HtmlElement)) {
+        let before: Option<&Node> = self.shown.get(place).map(|(_, element)| element.as_ref());
+        // It fails only if `before` were elsewhere; nobody else writes here.
+        let _ = stage.rows.insert_before(&row.1, before);
+        self.shown.insert(place, row);
+    }
+
+    /// Tells assistive technology which row has the focus.
+    pub(super) fn focus(&mut self, stage: &Stage, lane: Option<LaneId>) {
+        if self.focused == lane {
+            return;
+        }
+        self.focused = lane;
+        let _ = match lane {
+            Some(lane) => stage
+                .canvas
+                .set_attribute("aria-activedescendant", &row_id(lane)),
+            None => stage.canvas.remove_attribute("aria-activedescendant"),
+        };
+    }
+
+    /// The lane of the row that has this id.
+    pub(super) fn lane_of(&self, id: &str) -> Option<LaneId> {
+        self.shown
+            .iter()
+            .map(|(row, _)| row.lane)
+            .find(|&lane| row_id(lane) == id)
     }
 }
 
-#[component]
-fn RowView(row: TreeRow, handle: Handle) -> impl IntoView {
-    let lane = row.lane;
+fn new_row(stage: &Stage) -> Option<HtmlElement> {
+    let row = stage.row.clone_node_with_deep(true).ok()?;
+    Some(row.unchecked_into())
+}
+
+/// Writes what differs into a row: caret, name (prefix, text), flag, count.
+fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &TreeRow) {
+    // Attributes are refused only if their names are no names.
+    let set = |name: &str, value: &str| {
+        let _ = element.set_attribute(name, value);
+    };
+    let same = |part: fn(&TreeRow) -> &str| old.is_some_and(|old| part(old) == part(row));
+    if old.is_none() {
+        element.set_id(&row_id(row.lane));
+        set("aria-level", if row.is_watch { "1" } else { "2" });
+        set("data-lane", &row.key);
+    }
     let mut class = "row".to_owned();
-    for (set, name) in [
-        (row.is_watch, "watch"),
-        (row.selected, "selected"),
-        (row.ringed, "focused"),
-        (row.diverged, "divergence"),
+    for (is_set, name) in [
+        (row.is_watch, " watch"),
+        (row.selected, " selected"),
+        (row.ringed, " focused"),
+        (row.diverged, " divergence"),
     ] {
-        if set {
-            class.push(' ');
+        if is_set {
             class.push_str(name);
         }
     }
-    let caret = row.expanded.is_some();
-    let title = format!("{}{}", row.prefix, row.name);
-    view! {
-        <div
-            class=class
-            id=row_id(lane)
-            role="treeitem"
-            attr:aria-level=if row.is_watch { "1" } else { "2" }
-            aria-expanded=row.expanded.map(|expanded| expanded.to_string())
-            aria-selected=row.selected.to_string()
-            data-lane=row.key.clone()
-            title=title
-            style:top=format!("{}px", row.top_px)
-            style:height=format!("{}px", row.height_px)
-            style=("--indent", format!("{}px", row.indent_px))
-            on:click=move |_| handle.select_lane(lane)
-            on:dblclick=move |_| handle.toggle_lane(lane)
-        >
-            {caret.then(|| view! {
-                <span class="caret" aria-hidden="true" on:click=move |event| {
-                    event.stop_propagation();
-                    handle.toggle_lane(lane);
-                }></span>
-            })}
-            <span class="name"><span class="prefix">{row.prefix.clone()}</span>{row.name.clone()}</span>
-            {row.mark.map(|(glyph, ink)| view! { <GlyphPicture glyph ink size=12/> })}
-            <span class="count">{row.count.clone()}</span>
-        </div>
+    element.set_class_name(&class);
+    set("aria-selected", if row.selected { "true" } else { "false" });
+    if let Some(expanded) = row.expanded {
+        set("aria-expanded", if expanded { "true" } else { "false" });
+    }
+    // By script, which the content security policy allows.
+    element.style().set_css_text(&format!(
+        "top:{}px;height:{}px;--indent:{}px",
+        row.top_px, row.height_px, row.indent_px
+    ));
+    let child = |place: u32| element.children().item(place);
+    if !(same(|row| &row.prefix) && same(|row| &row.name))
+        && let Some(name) = child(1)
+    {
+        set("title", &format!("{}{}", row.prefix, row.name));
+        let parts = name.children();
+        for (place, text) in [&row.prefix, &row.name].into_iter().enumerate() {
+            if let Some(part) = parts.item(place as u32) {
+                part.set_text_content(Some(text));
+            }
+        }
+    }
+    if old.is_none_or(|old| old.mark != row.mark)
+        && let Some(flag) = child(2)
+    {
+        flag.set_text_content(None);
+        if let Some((glyph, ink)) = row.mark {
+            draw_glyph(&stage.document, &flag, glyph, ink);
+        }
+    }
+    if !same(|row| &row.count)
+        && let Some(count) = child(3)
+    {
+        count.set_text_content(Some(&row.count));
+    }
+}
+
+/// Draws a glyph into an SVG element whose box is the glyphs': the same paths as on the canvas.
+pub(super) fn draw_glyph(document: &Document, svg: &Element, glyph: Glyph, ink: Token) {
+    let ink = format!("var(--{})", ink.name());
+    for part in glyph.parts() {
+        let Ok(path) = document.create_element_ns(Some("http://www.w3.org/2000/svg"), "path")
+        else {
+            return;
+        };
+        let (fill, stroke) = match part.paint {
+            Paint::Fill => (ink.as_str(), "none"),
+            Paint::Ground => ("none", "none"),
+            Paint::Stroke(hundredths) => {
+                let width = decimal(f64::from(hundredths) / 100.0, 2);
+                let _ = path.set_attribute("stroke-width", &width);
+                ("none", ink.as_str())
+            }
+        };
+        for (name, value) in [("d", part.path), ("fill", fill), ("stroke", stroke)] {
+            let _ = path.set_attribute(name, value);
+        }
+        let _ = svg.append_child(&path);
     }
 }
 
 /// The id of a lane's element, for `aria-activedescendant`.
-pub(super) fn row_id(lane: LaneId) -> String {
+fn row_id(lane: LaneId) -> String {
     match lane {
         LaneId::Findings => "lane-findings".to_owned(),
         LaneId::Watch(watch) => format!("lane-w{}", watch.0),

@@ -28,20 +28,20 @@ pub(super) struct Way {
 }
 
 impl Way {
-    pub(super) fn new(window: Window, handle: Handle) -> Self {
+    pub(super) fn new(window: Window) -> Self {
         Self {
             window,
             socket: None,
             timer: None,
             on_open: Closure::new(move |event: Event| {
-                handle.with(|engine| {
+                Handle.with(|engine| {
                     if engine.way.is_present(&event) {
                         engine.opened();
                     }
                 });
             }),
             on_close: Closure::new(move |event: Event| {
-                handle.with(|engine| {
+                Handle.with(|engine| {
                     if engine.way.is_present(&event) {
                         engine.input(Input::Closed);
                     }
@@ -52,14 +52,14 @@ impl Way {
                     return;
                 };
                 let bytes = Uint8Array::new(&buffer).to_vec();
-                handle.with(|engine| {
+                Handle.with(|engine| {
                     if engine.way.is_present(&event) {
                         engine.input(Input::Message(&bytes));
                     }
                 });
             }),
             on_timer: Closure::new(move || {
-                handle.with(|engine| {
+                Handle.with(|engine| {
                     engine.way.timer = None;
                     engine.input(Input::Timer);
                 });
@@ -123,10 +123,10 @@ impl Way {
 }
 
 /// Asks `GET session` and puts the answer in.
-pub(super) fn ask_session(handle: Handle) {
+pub(super) fn ask_session() {
     spawn_local(async move {
         let status = session_status().await;
-        handle.with(|engine| engine.input(Input::Session(status)));
+        Handle.with(|engine| engine.input(Input::Session(status)));
     });
 }
 
@@ -158,53 +158,16 @@ async fn asked_at_boot() -> Option<Response> {
 }
 
 /// Exchanges a link's secret for a session and puts the answer in.
-pub(super) fn exchange(handle: Handle, secret: String) {
+pub(super) fn exchange(secret: String) {
     spawn_local(async move {
         let response = fetch("session", "POST", Some(&secret)).await;
         let status = response.map(|response| response.status());
-        handle.with(|engine| engine.input(Input::Exchanged(status)));
+        Handle.with(|engine| engine.input(Input::Exchanged(status)));
     });
 }
 
-/// What came of asking for a body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Body {
-    /// Here it is.
-    Text(String),
-    /// It was dropped to stay within the budget (410).
-    Gone,
-    /// There is none (404).
-    None,
-    /// Something else answered, or nobody.
-    Failed(Option<u16>),
-}
-
-/// The redacted body of a change.
-pub(super) async fn object(epoch: &str, seq: u64) -> Body {
-    let Some(response) = fetch(&format!("api/objects/{epoch}.{seq}"), "GET", None).await else {
-        return Body::Failed(None);
-    };
-    match response.status() {
-        200 => {
-            let Ok(promise) = response.text() else {
-                return Body::Failed(Some(200));
-            };
-            match JsFuture::from(promise)
-                .await
-                .ok()
-                .and_then(|text| text.as_string())
-            {
-                Some(text) => Body::Text(text),
-                None => Body::Failed(Some(200)),
-            }
-        }
-        410 => Body::Gone,
-        404 => Body::None,
-        status => Body::Failed(Some(status)),
-    }
-}
-
-async fn fetch(url: &str, method: &str, bearer: Option<&str>) -> Option<Response> {
+/// Asks the server.
+pub(super) async fn fetch(url: &str, method: &str, bearer: Option<&str>) -> Option<Response> {
     let init = RequestInit::new();
     init.set_method(method);
     if let Some(secret) = bearer {

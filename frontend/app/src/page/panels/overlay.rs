@@ -1,47 +1,16 @@
-//! The canvas and what floats over it: empty states, tooltip, the pill of a paused picture, the scroll bar.
+//! What floats over the picture: empty states, tooltip, the pill of a paused picture.
 
 use leptos::prelude::*;
 
-use super::engine::Handle;
-use super::panels::{Emptiness, Panels, Remedy};
-use super::tree::row_id;
+use super::super::engine::Handle;
+use super::signals::{Emptiness, Panels, Remedy};
 use crate::input::keys::Action;
 
-/// The picture.
+/// What lies over the picture.
 #[component]
-pub(super) fn Chart(panels: Panels, handle: Handle) -> impl IntoView {
-    let canvas = NodeRef::<leptos::html::Canvas>::new();
-    let thumb = NodeRef::<leptos::html::Div>::new();
-    handle.set_canvas(canvas, thumb);
-    let focused = move || {
-        panels.rows.with(|rows| {
-            rows.iter()
-                .find(|row| row.focused)
-                .map(|row| row_id(row.lane))
-        })
-    };
+pub(super) fn Overlay(panels: Panels, handle: Handle) -> impl IntoView {
     view! {
-        <canvas
-            class="chart"
-            node_ref=canvas
-            tabindex="0"
-            role="application"
-            aria-label="Timeline of watches. Arrows move through lanes and time, comma and full stop through records, Enter opens, question mark lists all keys."
-            aria-describedby="lane-text"
-            aria-owns="tree"
-            aria-activedescendant=focused
-            on:wheel=move |event| handle.wheel(&event)
-            on:pointerdown=move |event| handle.press(&event)
-            on:pointermove=move |event| handle.motion(&event)
-            on:pointerup=move |event| handle.release(&event)
-            on:click=move |_| handle.click()
-            on:pointercancel=move |event| handle.leave(&event, true)
-            on:pointerleave=move |event| handle.leave(&event, false)
-        ></canvas>
         <p class="unseen" id="lane-text">{move || panels.lane_text.get()}</p>
-        <div class="scrollbar" aria-hidden="true" on:pointerdown=move |event| handle.grip_scroll(&event)>
-            <div class="thumb" node_ref=thumb></div>
-        </div>
         {move || panels.empty.get().map(|empty| view! { <EmptyState empty handle/> })}
         {move || panels.tooltip.get().map(|tooltip| view! {
             <div

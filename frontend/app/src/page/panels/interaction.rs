@@ -6,8 +6,8 @@ use watchscope_timeline::scene::Px;
 use watchscope_timeline::{LaneId, View};
 use web_sys::HtmlElement;
 
-use super::engine::Engine;
-use super::panels::publish;
+use super::super::engine::Engine;
+use super::signals::publish;
 use crate::input::gesture::Gesture;
 use crate::input::keys::Action;
 
@@ -73,21 +73,21 @@ impl Engine {
                 }
             }
             Action::Clear => {
-                if self.panels.help.get_untracked() {
-                    self.panels.help.set(false);
+                if self.panels().help.get_untracked() {
+                    self.panels().help.set(false);
                     self.return_focus();
                 } else {
                     self.clear_selection();
                 }
             }
             Action::Search => {
-                if let Some(field) = &self.filter_field {
+                if let Some(field) = &self.desk.filter_field {
                     let _ = field.focus();
                     field.select();
                 }
             }
             Action::Help => {
-                self.panels.help.update(|help| *help = !*help);
+                self.panels().help.update(|help| *help = !*help);
                 self.return_focus();
             }
         }
@@ -95,10 +95,8 @@ impl Engine {
 
     /// What had the focus is gone: the picture takes it.
     fn return_focus(&self) {
-        if let Some(canvas) = &self.canvas
-            && !self.panels.help.get_untracked()
-        {
-            let _ = canvas.focus();
+        if !self.panels().help.get_untracked() {
+            let _ = self.stage.canvas.focus();
         }
     }
 
@@ -107,9 +105,9 @@ impl Engine {
         let followed = self.view.following;
         self.view = view;
         if followed != view.following {
-            publish(self.panels.following, view.following);
+            publish(self.panels().following, view.following);
             if followed {
-                self.paused_at = self.store.state().map(|state| state.seq.0);
+                self.desk.paused_at = self.store.state().map(|state| state.seq.0);
             }
         }
         self.redraw();
@@ -171,21 +169,10 @@ impl Engine {
         self.redraw();
     }
 
-    /// Scrolls just as far as it takes to see a lane.
-    pub(super) fn scroll_to(&mut self, lane: LaneId) {
-        if let Some(row) = self.rows.find(lane) {
-            let (top, bottom) = ((row.y - row.label).to_f64(), row.bottom().to_f64());
-            if top < self.scroll_px {
-                self.scroll_px = top;
-            } else if bottom > self.scroll_px + self.window_px() {
-                self.scroll_px = bottom - self.window_px();
-            }
-        }
-    }
-
     /// Sets a length that styles.css reads.
     pub(super) fn set_length(&mut self, property: &str, px: f64) {
         if let Some(root) = self
+            .stage
             .document
             .document_element()
             .and_then(|root| root.dyn_into::<HtmlElement>().ok())

@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 use watchscope_timeline::words::{Description, Problem};
-use watchscope_timeline::{Glyph, LaneId, Token};
 
-use super::way::Body;
+use super::super::theme::ThemeChoice;
+use super::bodies::Body;
 use crate::body::diff::Difference;
 use crate::source::connection::Status;
 use crate::summary::Summary;
@@ -22,7 +22,6 @@ pub(super) struct Panels {
     pub(super) now_ms: RwSignal<u64>,
     /// What could not be read, until the person dismisses it.
     pub(super) trouble: RwSignal<Option<String>>,
-    pub(super) rows: RwSignal<Vec<TreeRow>>,
     pub(super) empty: RwSignal<Option<Emptiness>>,
     pub(super) tooltip: RwSignal<Option<Tooltip>>,
     pub(super) detail: RwSignal<Option<Detail>>,
@@ -37,7 +36,6 @@ pub(super) struct Panels {
     pub(super) filter: RwSignal<String>,
     pub(super) theme: RwSignal<ThemeChoice>,
     pub(super) help: RwSignal<bool>,
-    pub(super) date: RwSignal<String>,
 }
 
 impl Panels {
@@ -50,7 +48,6 @@ impl Panels {
             way: RwSignal::new(Status::Connecting),
             now_ms: RwSignal::new(0),
             trouble: RwSignal::new(None),
-            rows: RwSignal::new(Vec::new()),
             empty: RwSignal::new(None),
             tooltip: RwSignal::new(None),
             detail: RwSignal::new(None),
@@ -61,15 +58,7 @@ impl Panels {
             filter: RwSignal::new(String::new()),
             theme: RwSignal::new(theme),
             help: RwSignal::new(false),
-            date: RwSignal::new(String::new()),
         }
-    }
-}
-
-impl Panels {
-    /// Tells of something that went wrong, until the person dismisses it.
-    pub(super) fn trouble_with(&self, words: impl Into<String>) {
-        self.trouble.set(Some(words.into()));
     }
 }
 
@@ -80,62 +69,11 @@ pub(super) fn publish<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>,
     }
 }
 
-/// Which theme the person wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum ThemeChoice {
-    /// As the system.
-    #[default]
-    System,
-    Dark,
-    Light,
-}
-
-impl ThemeChoice {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Dark => "dark",
-            Self::Light => "light",
-        }
-    }
-
-    pub(super) fn from_word(word: &str) -> Self {
-        match word {
-            "dark" => Self::Dark,
-            "light" => Self::Light,
-            _ => Self::System,
-        }
-    }
-}
-
 /// The status bar's texts; an empty one is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StatusBar {
     pub(super) left: Vec<String>,
     pub(super) right: Vec<String>,
-}
-
-/// A row of the lane tree.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TreeRow {
-    pub(super) lane: LaneId,
-    /// The lane in words that stay the same: tests and links find it by them.
-    pub(super) key: String,
-    pub(super) is_watch: bool,
-    pub(super) indent_px: u8,
-    /// What stands before the name, quieter: the namespace of a watch.
-    pub(super) prefix: String,
-    pub(super) name: String,
-    pub(super) count: String,
-    pub(super) expanded: Option<bool>,
-    pub(super) top_px: i32,
-    pub(super) height_px: i32,
-    pub(super) mark: Option<(Glyph, Token)>,
-    pub(super) diverged: bool,
-    pub(super) selected: bool,
-    pub(super) focused: bool,
-    /// Whether the focus is shown: for those who move by keys.
-    pub(super) ringed: bool,
 }
 
 /// Why the lane area is empty, or says something besides its lanes.
@@ -184,8 +122,9 @@ pub(super) struct Detail {
 }
 
 /// The tabs of the detail panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tab {
+    #[default]
     Event,
     Object,
     Request,

@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 use watchscope_timeline::words::Description;
 
-use super::engine::Handle;
-use super::panels::{Detail, ObjectPane, Panels, Tab};
-use super::way::Body;
+use super::super::engine::Handle;
+use super::bodies::Body;
+use super::signals::{Detail, ObjectPane, Panels, Tab};
 use crate::body::json;
 
 /// Longer bodies are shown up to here; the rest is counted.

@@ -11,8 +11,8 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::scene::{Sign, Target};
 
-use super::engine::{Engine, Handle};
-use super::picture::RULER_PX;
+use super::super::engine::{Engine, Handle};
+use super::super::picture::RULER_PX;
 use crate::decimal::decimal;
 use crate::source::connection::{Lock, Status};
 

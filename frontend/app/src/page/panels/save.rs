@@ -7,7 +7,7 @@ use watchscope_timeline::picture::{Caption, saved};
 use watchscope_timeline::{Theme, format};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-use super::engine::{Engine, Handle};
+use super::super::engine::{Engine, Handle};
 use crate::painter::{self, Painter, Palette};
 
 /// Device px to a CSS px of the page: twice, so that text stays sharp when the picture is shown at half width.
@@ -19,7 +19,7 @@ impl Handle {
         let saved = self.with(Engine::save_picture).flatten();
         if saved.is_none() {
             self.with(|engine| {
-                engine.panels.trouble_with(
+                engine.trouble_with(
                     "The picture could not be made: the browser gave no canvas for it.",
                 );
             });
@@ -30,7 +30,7 @@ impl Handle {
 impl Engine {
     fn save_picture(&mut self) -> Option<()> {
         let now = self.pen();
-        let summary = leptos::prelude::GetUntracked::get_untracked(&self.panels.summary);
+        let summary = leptos::prelude::GetUntracked::get_untracked(&self.panels().summary);
         let title = match (summary.namespaces.as_str(), summary.cluster.as_str()) {
             ("", cluster) => format!("Watches of {cluster}"),
             (namespaces, cluster) => format!("Watches of {namespaces} in {cluster}"),
@@ -48,7 +48,7 @@ impl Engine {
         let scene = saved(&self.picture(now), &caption);
         let (width, height) = (scene.width.to_f64(), scene.height.to_f64());
         let canvas = painter::canvas(
-            &self.document,
+            &self.stage.document,
             (width * SCALE).ceil() as u32,
             (height * SCALE).ceil() as u32,
         )?;
@@ -63,11 +63,10 @@ impl Engine {
             format::date(self.view.left()),
             format::clock(self.view.left()).replace(':', "-")
         );
-        let handle = self.handle;
         let done = Closure::once_into_js(move |blob: Option<Blob>| {
             if blob.and_then(|blob| download(&blob, &name)).is_none() {
-                handle.with(|engine| {
-                    engine.panels.trouble_with(
+                Handle.with(|engine| {
+                    engine.trouble_with(
                         "The picture could not be saved: the browser made no PNG of it.",
                     );
                 });

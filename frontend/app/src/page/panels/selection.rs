@@ -5,10 +5,10 @@ use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
 use watchscope_timeline::words::{self, Description};
 use watchscope_timeline::{LaneId, RecordId, View};
 
-use super::engine::{Engine, Handle};
-use super::panels::{Detail, ObjectPane, Tab, Tooltip, publish};
-use super::picture::RULER_PX;
-use super::way::{self, Body};
+use super::super::engine::{Engine, Handle};
+use super::super::picture::RULER_PX;
+use super::bodies::{self, Body};
+use super::signals::{Detail, ObjectPane, Tab, Tooltip, publish};
 use crate::body::diff;
 
 /// What is selected.
@@ -38,7 +38,7 @@ impl Handle {
 
     /// Shows another tab of the detail.
     pub(super) fn show_tab(self, tab: Tab) {
-        self.with(|engine| engine.tab = tab);
+        self.with(|engine| engine.desk.tab = tab);
         self.update_detail(None, |detail| detail.tab = tab);
     }
 
@@ -48,6 +48,7 @@ impl Handle {
             let tab = self
                 .with(|engine| {
                     engine
+                        .stage
                         .document
                         .query_selector(".tab[aria-selected=true]")
                         .ok()
@@ -66,7 +67,7 @@ impl Handle {
     fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail)) {
         self.with(|engine| {
             use leptos::prelude::Update as _;
-            engine.panels.detail.update(|detail| {
+            engine.panels().detail.update(|detail| {
                 if let Some(detail) = detail
                     && number.is_none_or(|number| number == detail.number)
                 {
@@ -108,14 +109,16 @@ impl Engine {
     }
 
     pub(super) fn clear_selection(&mut self) {
-        self.selection = None;
-        publish(self.panels.detail, None);
+        self.desk.selection = None;
+        self.selected = None;
+        publish(self.panels().detail, None);
         self.redraw();
     }
 
     /// The record before or after in the selected or focused lane.
     pub(super) fn step_record(&mut self, forward: bool) {
         let known = self
+            .desk
             .selection
             .as_ref()
             .and_then(|selection| Some((selection.lane, selection.record()?)));
@@ -170,6 +173,7 @@ impl Engine {
     /// Brings the selection into the middle; if it is there already, fits two minutes around it.
     pub(super) fn focus_selection(&mut self) {
         let Some(record) = self
+            .desk
             .selection
             .as_ref()
             .and_then(Selection::record)
@@ -188,24 +192,24 @@ impl Engine {
             )
         };
         self.set_view(view);
-        if let Some(lane) = self.selection.as_ref().map(|selection| selection.lane) {
+        if let Some(lane) = self.desk.selection.as_ref().map(|selection| selection.lane) {
             self.focus_lane(lane);
         }
     }
 
     fn select(&mut self, selection: Selection) {
-        self.selections += 1;
+        self.desk.selections += 1;
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
-        let tab = match self.tab {
+        let tab = match self.desk.tab {
             Tab::Object if object.is_some() => Tab::Object,
             Tab::Request if !told.request.is_empty() => Tab::Request,
             _ => Tab::Event,
         };
-        let number = self.selections;
+        let number = self.desk.selections;
         publish(
-            self.panels.detail,
+            self.panels().detail,
             Some(Detail {
                 number,
                 told,
@@ -213,10 +217,11 @@ impl Engine {
                 tab,
             }),
         );
-        self.selection = Some(selection);
+        self.selected = Some(selection.lane);
+        self.desk.selection = Some(selection);
         self.redraw();
         if let Some(pane) = object {
-            fetch_bodies(self.handle, number, pane);
+            fetch_bodies(Handle, number, pane);
         }
     }
 
@@ -242,12 +247,12 @@ impl Engine {
 
     /// Shows what lies under the pointer, or nothing.
     pub(super) fn set_hover(&mut self, at: Option<(f64, f64)>) {
-        if self.hover == at {
+        if self.desk.hover == at {
             return;
         }
-        self.hover = at;
+        self.desk.hover = at;
         let tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
-        publish(self.panels.tooltip, tooltip);
+        publish(self.panels().tooltip, tooltip);
     }
 
     fn tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {
@@ -259,8 +264,7 @@ impl Engine {
         let keys = told.record.map(|_| "Click opens it");
         let mut lines = vec![told.lane, told.time, told.what];
         lines.retain(|line| !line.is_empty());
-        let canvas = self.canvas.as_ref()?;
-        let left = f64::from(canvas.offset_left());
+        let left = f64::from(self.stage.canvas.offset_left());
         let row = self.rows.find(hit.lane)?;
         let row_top = row.y.to_f64() - self.scroll_px + RULER_PX;
         let (width, height) = (self.size.0, self.size.1);
@@ -295,7 +299,7 @@ impl Engine {
 fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
     spawn_local(async move {
         let (epoch, seq) = &pane.position;
-        let after = way::object(epoch, *seq).await;
+        let after = bodies::object(epoch, *seq).await;
         let shown = after.clone();
         handle.update_detail(Some(number), |detail| {
             if let Some(object) = &mut detail.object {
@@ -305,7 +309,7 @@ fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
         let Some((epoch, seq)) = &pane.before else {
             return;
         };
-        let before = way::object(epoch, *seq).await;
+        let before = bodies::object(epoch, *seq).await;
         let difference = compare(&before, &after);
         handle.update_detail(Some(number), |detail| {
             if let Some(object) = &mut detail.object {

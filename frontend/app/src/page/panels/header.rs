@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 use watchscope_model::wire::PROTOCOL_VERSION;
 
-use super::engine::Handle;
-use super::panels::{Panels, Remedy, ThemeChoice};
+use super::super::engine::Handle;
+use super::super::theme::ThemeChoice;
+use super::signals::{Panels, Remedy};
 use crate::input::keys::Action;
 use crate::source::connection::{Lock, Status, Trouble};
 
@@ -192,7 +193,7 @@ pub(super) fn Banner(panels: Panels, handle: Handle) -> impl IntoView {
             {move || panels.trouble.get().map(|trouble| view! {
                 <div class="banner" role="status" data-part="trouble">
                     <p>{trouble}</p>
-                    <button on:click=move |_| panels.trouble.set(None)>"Dismiss"</button>
+                    <button on:click=move |_| handle.dismiss()>"Dismiss"</button>
                 </div>
             })}
         </div>

@@ -9,9 +9,10 @@ use web_sys::{
     Element, EventTarget, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent,
 };
 
-use super::engine::Handle;
-use super::panels::{ThemeChoice, publish};
-use super::picture::RULER_PX;
+use super::super::engine::Handle;
+use super::super::picture::RULER_PX;
+use super::super::theme::{THEME_KEY, ThemeChoice};
+use super::signals::publish;
 use crate::input::gesture::Pointer;
 use crate::input::keys::{self, Action, Key};
 use crate::source::connection::{self, Input};
@@ -30,37 +31,11 @@ impl Handle {
         self.with(|engine| engine.act(action));
     }
 
-    /// The engine's canvas and scroll thumb, once they are in the document.
-    pub(super) fn set_canvas(
-        self,
-        canvas: NodeRef<leptos::html::Canvas>,
-        thumb: NodeRef<leptos::html::Div>,
-    ) {
-        Effect::new(move |_| {
-            let (Some(canvas), Some(thumb)) = (canvas.get(), thumb.get()) else {
-                return;
-            };
-            self.with(|engine| {
-                engine.thumb = thumb.dyn_into().ok();
-                engine.set_canvas(canvas);
-            });
-        });
-    }
-
-    /// The element that holds the tree's rows.
-    pub(super) fn set_rows(self, rows: NodeRef<leptos::html::Div>) {
-        Effect::new(move |_| {
-            if let Some(rows) = rows.get() {
-                self.with(|engine| engine.rows_element = rows.dyn_into().ok());
-            }
-        });
-    }
-
     /// The filter field.
     pub(super) fn set_filter_field(self, field: NodeRef<leptos::html::Input>) {
         Effect::new(move |_| {
             if let Some(field) = field.get() {
-                self.with(|engine| engine.filter_field = Some(field));
+                self.with(|engine| engine.desk.filter_field = Some(field));
             }
         });
     }
@@ -69,14 +44,15 @@ impl Handle {
     pub(super) fn filter(self, text: String) {
         self.with(|engine| {
             engine.lanes.set_filter(&text);
-            publish(engine.panels.filter, text);
+            publish(engine.panels().filter, text);
             engine.redraw();
         });
     }
 
     /// Gives the picture the focus.
     pub(super) fn focus_chart(self) {
-        let canvas = self.with(|engine| engine.canvas.clone()).flatten();
+        // Outside the engine: the focus is an event, which asks for the engine itself.
+        let canvas = self.with(|engine| engine.stage.canvas.clone());
         if let Some(canvas) = canvas {
             let _ = canvas.focus();
         }
@@ -137,11 +113,19 @@ impl Handle {
         found
     }
 
+    /// What went wrong is read.
+    pub(super) fn dismiss(self) {
+        self.with(|engine| {
+            engine.trouble = None;
+            engine.inform();
+        });
+    }
+
     /// Loads the page again.
     pub(super) fn reload(self) {
         self.with(|engine| {
             // Nothing to fall back on if the browser refuses.
-            let _ = engine.window.location().reload();
+            let _ = engine.stage.window.location().reload();
         });
     }
 
@@ -155,10 +139,10 @@ impl Handle {
     pub(super) fn set_theme(self, theme: ThemeChoice) {
         self.with(|engine| {
             engine.theme = theme;
-            engine.panels.theme.set(theme);
+            engine.panels().theme.set(theme);
             engine.apply_theme();
-            if let Ok(Some(storage)) = engine.window.local_storage() {
-                let _ = storage.set_item("watchscope-theme", theme.word());
+            if let Ok(Some(storage)) = engine.stage.window.local_storage() {
+                let _ = storage.set_item(THEME_KEY, theme.word());
             }
         });
     }
@@ -172,10 +156,7 @@ impl Handle {
     /// Makes the tree wider.
     pub(super) fn widen_tree(self, by_px: f64) {
         self.with(|engine| {
-            let width = engine
-                .rows_element
-                .as_ref()
-                .map_or(248.0, |rows| f64::from(rows.client_width()));
+            let width = f64::from(engine.stage.rows.client_width());
             engine.set_length("--tree-width", (width + by_px).clamp(TREE_PX.0, TREE_PX.1));
         });
     }
@@ -184,6 +165,7 @@ impl Handle {
     pub(super) fn heighten_detail(self, by_px: f64) {
         self.with(|engine| {
             let height = engine
+                .stage
                 .document
                 .query_selector(".detail")
                 .ok()
@@ -208,6 +190,7 @@ impl Handle {
         self.grip(event, move |event| {
             self.with(|engine| {
                 let window = engine
+                    .stage
                     .window
                     .inner_height()
                     .ok()
@@ -222,10 +205,7 @@ impl Handle {
     pub(super) fn grip_scroll(self, event: &PointerEvent) {
         let drag = move |event: &PointerEvent| {
             self.with(|engine| {
-                let Some(canvas) = &engine.canvas else {
-                    return;
-                };
-                let top = canvas.get_bounding_client_rect().top() + RULER_PX;
+                let top = engine.stage.canvas.get_bounding_client_rect().top() + RULER_PX;
                 let share = (f64::from(event.client_y()) - top) / engine.window_px().max(1.0);
                 engine.scroll_px = engine.rows.height.to_f64() * share - engine.window_px() / 2.0;
                 engine.redraw();
@@ -330,8 +310,8 @@ impl Handle {
         }
         self.with(|engine| {
             engine.by_keyboard = false;
-            engine.released = None;
-            engine.gestures.press(pointer(event));
+            engine.desk.released = None;
+            engine.desk.gestures.press(pointer(event));
             engine.set_hover(None);
         });
     }
@@ -340,11 +320,11 @@ impl Handle {
     pub(super) fn motion(self, event: &PointerEvent) {
         self.with(|engine| {
             let pointer = pointer(event);
-            let gestures = engine.gestures.motion(pointer);
+            let gestures = engine.desk.gestures.motion(pointer);
             for gesture in gestures {
                 engine.gesture(gesture);
             }
-            if engine.gestures.is_dragging() {
+            if engine.desk.gestures.is_dragging() {
                 engine.set_hover(None);
             } else if !pointer.touch {
                 engine.set_hover(Some((pointer.x_px, pointer.y_px)));
@@ -356,14 +336,17 @@ impl Handle {
     /// opened under the pointer meanwhile.
     pub(super) fn release(self, event: &PointerEvent) {
         self.with(|engine| {
-            engine.released = engine.gestures.release(pointer(event), event.time_stamp());
+            engine.desk.released = engine
+                .desk
+                .gestures
+                .release(pointer(event), event.time_stamp());
         });
     }
 
     /// The click after a release.
     pub(super) fn click(self) {
         self.with(|engine| {
-            if let Some(gesture) = engine.released.take() {
+            if let Some(gesture) = engine.desk.released.take() {
                 engine.gesture(gesture);
             }
         });
@@ -373,7 +356,7 @@ impl Handle {
     pub(super) fn leave(self, event: &PointerEvent, cancelled: bool) {
         self.with(|engine| {
             if cancelled {
-                engine.gestures.cancel(event.pointer_id());
+                engine.desk.gestures.cancel(event.pointer_id());
             }
             engine.set_hover(None);
         });

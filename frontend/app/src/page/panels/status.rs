@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 use watchscope_timeline::Glyph;
 
-use super::engine::Handle;
+use super::super::engine::Handle;
 use super::glyph::GlyphPicture;
-use super::panels::Panels;
+use super::signals::Panels;
 use crate::input::keys::{Action, HELP};
 
 /// The bar at the bottom.

@@ -1,0 +1,100 @@
+//! The second part: panels and controls by Leptos, what the person does, and what is told in words.
+
+#![allow(unreachable_pub, reason = "the component macro makes its items pub")]
+
+mod bodies;
+mod debug;
+mod detail;
+mod events;
+mod glyph;
+mod header;
+mod interaction;
+mod listen;
+mod overlay;
+mod publish;
+mod save;
+mod selection;
+mod signals;
+mod status;
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::HtmlInputElement;
+
+use self::selection::Selection;
+use self::signals::{Panels, Tab};
+use super::engine::{Engine, Handle};
+use crate::input::gesture::{Gesture, Gestures};
+
+/// What the second part keeps between events; it lies in the engine.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    panels: Option<Panels>,
+    selection: Option<Selection>,
+    /// How many selections there were: a late answer does not land in a newer one.
+    selections: u64,
+    /// The tab of the detail that was shown last.
+    tab: Tab,
+    hover: Option<(f64, f64)>,
+    gestures: Gestures,
+    /// What the last release means, until its click.
+    released: Option<Gesture>,
+    /// Records at the head when following stopped.
+    paused_at: Option<u64>,
+    filter_field: Option<HtmlInputElement>,
+}
+
+impl Engine {
+    fn panels(&self) -> Panels {
+        self.desk
+            .panels
+            .expect("the second part begins with its panels")
+    }
+}
+
+/// Puts the panels around and over the picture, and listens.
+pub(super) fn mount(handle: Handle) {
+    let theme = handle.with(|engine| engine.theme).unwrap_or_default();
+    // The root of all panels lives as long as the page.
+    let root = Owner::new();
+    let panels = root.with(|| Panels::new(theme));
+    std::mem::forget(root);
+    handle.with(|engine| engine.desk.panels = Some(panels));
+    put("above", move || {
+        view! {
+            <header::Header panels handle/>
+            <header::Banner panels handle/>
+        }
+        .into_any()
+    });
+    put("over", move || {
+        view! { <overlay::Overlay panels handle/> }.into_any()
+    });
+    put("below", move || {
+        view! {
+            <status::Narration panels/>
+            <detail::DetailPanel panels handle/>
+            <status::StatusBar panels/>
+            <status::Help panels handle/>
+        }
+        .into_any()
+    });
+    listen::listen(handle, panels);
+    debug::expose(handle);
+}
+
+/// Mounts a view in the place that index.html keeps for it.
+fn put(id: &str, view: impl FnOnce() -> AnyView + 'static) {
+    let Some(place) = document()
+        .get_element_by_id(id)
+        .and_then(|place| place.dyn_into().ok())
+    else {
+        return;
+    };
+    clear(&place);
+    mount_to(place, view).forget();
+}
+
+fn clear(place: &web_sys::HtmlElement) {
+    place.set_text_content(None);
+}

@@ -1,0 +1,164 @@
+//! From the store to what the panels show: words of the header, texts of the status bar, why there is little to see.
+
+use watchscope_model::{State, Time};
+use watchscope_timeline::format;
+use watchscope_timeline::words::{self, Empty};
+
+use super::super::engine::Engine;
+use super::super::picture::RULER_PX;
+use super::signals::{Emptiness, Remedy, StatusBar, publish};
+use crate::decimal::decimal;
+use crate::summary;
+
+/// An empty state stands this far below the lanes, and needs this much room, in px.
+const STATE_GAP_PX: f64 = 24.0;
+const STATE_PX: f64 = 60.0;
+
+impl Engine {
+    /// Writes the panels.
+    pub(in super::super) fn publish(&mut self, now: Time) {
+        let empty = State::default();
+        let state = self.store.state().unwrap_or(&empty);
+        publish(self.panels().summary, summary::summarise(state));
+        publish(self.panels().problems, words::problems(&self.store));
+        publish(self.panels().empty, self.emptiness(now));
+        let note = self
+            .store
+            .last_note()
+            .map(|(_, at, text)| (format::clock(at), text.to_owned()));
+        publish(self.panels().note, note);
+        publish(self.panels().following, self.view.following);
+        let head = state.seq.0;
+        self.desk.paused_at = match (self.view.following, self.desk.paused_at) {
+            (true, _) => None,
+            (false, None) => Some(head),
+            (false, known) => known,
+        };
+        let new = self
+            .desk
+            .paused_at
+            .map(|paused| head.saturating_sub(paused))
+            .filter(|&new| new > 0);
+        publish(self.panels().pill, new);
+        publish(self.panels().status, self.status_bar(now));
+        let lane_text = self.focused.map_or_else(String::new, |lane| {
+            words::accessible(&self.store, lane, now)
+        });
+        publish(self.panels().lane_text, lane_text);
+    }
+
+    /// Writes the panels that cannot wait.
+    pub(in super::super) fn inform_panels(&mut self) {
+        let panels = self.panels();
+        publish(panels.way, self.connection.status());
+        publish(panels.said, self.said.clone());
+        publish(panels.trouble, self.trouble.clone());
+    }
+
+    fn status_bar(&self, now: Time) -> StatusBar {
+        let shown = self.rows.rows.len();
+        let all = shown + self.rows.hidden;
+        let lanes = if self.rows.hidden == 0 {
+            format::count(all as u64, "lane")
+        } else {
+            format!("{shown} of {all} lanes, {} filtered out", self.rows.hidden)
+        };
+        let gaps = self.store.gaps(Time(0), now, now);
+        let ring = self
+            .heartbeat
+            .as_ref()
+            .map_or_else(String::new, |heartbeat| {
+                let percent = heartbeat.ring_bytes * 100 / heartbeat.ring_capacity.max(1);
+                format!("{percent} % of ring")
+            });
+        let kept = self.welcome.as_ref().map_or_else(String::new, |welcome| {
+            format!(
+                "{} kept",
+                format::duration(now.micros_since(welcome.first_at))
+            )
+        });
+        StatusBar {
+            left: vec![
+                format::count(self.store.records(), "record"),
+                lanes,
+                kept,
+                ring,
+                self.lag_ms
+                    .map_or_else(String::new, |lag| format!("lag {lag} ms")),
+                format!("frame {} ms", decimal(self.frame_ms, 1)),
+                format!("1 px = {}", scale_words(self.view.us_per_px)),
+            ],
+            right: vec![
+                match gaps.total() {
+                    0 => "no gaps".to_owned(),
+                    total => format!("{}: {}", format::count(total, "gap"), gaps.words()),
+                },
+                zone_words(),
+            ],
+        }
+    }
+
+    /// Why there is little to see, said under the lanes that stay, if there is room.
+    fn emptiness(&self, now: Time) -> Option<Emptiness> {
+        let (empty, remedy) = match &self.contexts {
+            Some((contexts, reason)) => (
+                Empty::NoCluster {
+                    reason: reason.clone(),
+                },
+                Remedy::Contexts(contexts.clone()),
+            ),
+            None => {
+                let found =
+                    words::emptiness(&self.store, &self.lanes, &self.rows, &self.view, now)?;
+                let remedy = match &found {
+                    Empty::FilteredOut { .. } => Remedy::ClearFilter,
+                    Empty::Expired { .. } => Remedy::GoToOldest,
+                    _ => Remedy::None,
+                };
+                (found, remedy)
+            }
+        };
+        let covers = matches!(empty, Empty::Expired { .. });
+        let lanes_px = if covers {
+            0.0
+        } else {
+            self.rows.height.to_f64()
+        };
+        let top_px = RULER_PX + lanes_px + STATE_GAP_PX;
+        (top_px + STATE_PX < self.size.1).then(|| Emptiness {
+            words: empty.words(),
+            top_px: top_px as i32,
+            remedy,
+        })
+    }
+
+    /// The time of the first record the server keeps.
+    pub(super) fn oldest_kept(&self) -> Option<Time> {
+        self.welcome.as_ref().map(|welcome| welcome.first_at)
+    }
+}
+
+/// `250 ms`, `0.40 s`, `12 s`: how long a px is.
+fn scale_words(us_per_px: f64) -> String {
+    if (100_000.0..10_000_000.0).contains(&us_per_px) {
+        format!("{} s", decimal(us_per_px / 1e6, 2))
+    } else {
+        format::duration(us_per_px as i64)
+    }
+}
+
+/// `UTC, you are at UTC+1`.
+fn zone_words() -> String {
+    // Minutes from local time to UTC: negative east of Greenwich.
+    let minutes = -js_sys::Date::new_0().get_timezone_offset() as i64;
+    if minutes == 0 {
+        return "UTC, as you".to_owned();
+    }
+    let sign = if minutes < 0 { '−' } else { '+' };
+    let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
+    if rest == 0 {
+        format!("UTC, you are at UTC{sign}{hours}")
+    } else {
+        format!("UTC, you are at UTC{sign}{hours}:{rest:02}")
+    }
+}

@@ -1,0 +1,83 @@
+//! What a browser fetches before the first lane of the demo is painted, each file as gzip -9 sends it; a kB is 1,000 bytes.
+//!
+//! Chromium opens a link, and its own list of requests says what was asked for before the page noted its first painted
+//! lane; the files are then fetched again with `Accept-Encoding: gzip` and their bytes counted. Answers that are no
+//! files of the page (the session's, 0.1 kB) do not count.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark speaks to a person"
+)]
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use reqwest::Client;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
+use watchscope_tests::{Browser, BrowserTools, WatchscopeBinary, eventually};
+
+const BAR_KB: f64 = 110.0;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The paths asked for before the first painted lane, and null while there is none.
+const FETCHED: &str = "
+    const summary = JSON.parse(window.watchscope?.summary() ?? '{}');
+    if (!summary.firstLaneMs) return null;
+    const before = performance.getEntriesByType('resource').filter(entry => entry.startTime <= summary.firstLaneMs);
+    return ['/', ...before.map(entry => new URL(entry.name).pathname)];";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let (binary, tools) = match (WatchscopeBinary::find(), BrowserTools::find()) {
+        (Ok(binary), Ok(tools)) => (binary, tools),
+        (Err(missing), _) | (_, Err(missing)) => {
+            bail!("no {}: install {}", missing.what, missing.install)
+        }
+    };
+    let (_demo, link) = binary.with(&["demo"]).serve().await?;
+    let browser = Browser::start(&tools).await?;
+    browser.driver().goto(link.text()).await?;
+    let paths: Vec<String> = eventually("a lane is painted", PATIENCE, async || {
+        let fetched = browser.driver().execute(FETCHED, vec![]).await?;
+        Ok(serde_json::from_value(fetched.json().clone())?)
+    })
+    .await?;
+
+    let client = Client::builder().no_proxy().build()?;
+    let mut files = Vec::new();
+    for path in &paths {
+        let url = format!("{}{path}", link.origin());
+        let answer = client.get(&url).header(ACCEPT_ENCODING, "gzip");
+        let answer = answer
+            .send()
+            .await
+            .with_context(|| format!("fetching {url}"))?;
+        if answer
+            .headers()
+            .get(CONTENT_ENCODING)
+            .is_some_and(|coding| coding == "gzip")
+        {
+            files.push((answer.bytes().await?.len(), path.as_str()));
+        }
+    }
+    ensure!(files.len() > 3, "a page is more than {files:?}");
+    files.sort_unstable();
+    for (bytes, path) in files.iter().rev() {
+        eprintln!("{bytes:>8} {path}");
+    }
+    let kb = |bytes: usize| bytes as f64 / 1_000.0;
+    let all = kb(files.iter().map(|(bytes, _)| bytes).sum());
+    let of = |extension: &str| {
+        let of = files.iter().filter(|(_, path)| path.ends_with(extension));
+        kb(of.map(|(bytes, _)| bytes).sum())
+    };
+    println!(
+        "| page, gzip, everything fetched before the first painted lane | at most {BAR_KB} kB | {all:.1} kB (wasm {:.1}, js {:.1}, css {:.1}) | {} |",
+        of(".wasm"),
+        of(".js"),
+        of(".css"),
+        if all <= BAR_KB { "met" } else { "missed" }
+    );
+    Ok(())
+}

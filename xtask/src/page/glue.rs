@@ -1,0 +1,107 @@
+//! wasm-bindgen's glue made small: each import's name carries a hash, which no compression shortens, in script and
+//! module alike; and the script carries comments and indentation.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+
+/// Short names for long ones.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// The short name of an import; a name without a hash stays.
+    pub(super) fn of(&mut self, name: &str) -> String {
+        if !ends_with_hash(name) {
+            return name.to_owned();
+        }
+        let number = self.0.len();
+        self.0
+            .entry(name.to_owned())
+            .or_insert_with(|| format!("_{number:x}"))
+            .clone()
+    }
+
+    /// The script with short names, without comments and indentation.
+    pub(super) fn shorten(&self, script: &str) -> Result<String> {
+        for short in self.0.values() {
+            ensure!(
+                words(script).all(|word| word != short),
+                "the glue has a {short} of its own, so no import can be called so"
+            );
+        }
+        let mut shortened = String::with_capacity(script.len());
+        let mut in_comment = false;
+        for line in script.lines().map(str::trim) {
+            in_comment |= line.starts_with("/**");
+            if !in_comment && !line.is_empty() && !line.starts_with("//") {
+                ensure!(
+                    line.matches('`').count() % 2 == 0,
+                    "a text of the glue goes over several lines, so its indentation is no ornament: {line}"
+                );
+                let mut rest = line;
+                for word in words(line) {
+                    let Some(short) = self.0.get(word) else {
+                        continue;
+                    };
+                    let Some((before, after)) = rest.split_once(word) else {
+                        continue;
+                    };
+                    shortened.push_str(before);
+                    shortened.push_str(short);
+                    rest = after;
+                }
+                shortened.push_str(rest);
+                shortened.push('\n');
+            }
+            in_comment &= !line.ends_with("*/");
+        }
+        Ok(shortened)
+    }
+}
+
+/// The identifiers of a script, and what else is made of their letters.
+fn words(script: &str) -> impl Iterator<Item = &str> {
+    script
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$')
+        .filter(|word| !word.is_empty())
+}
+
+/// As in `__wbg_fetch_0123456789abcdef`.
+fn ends_with_hash(name: &str) -> bool {
+    name.rsplit_once('_').is_some_and(|(_, hash)| {
+        hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FETCH: &str = "__wbg_fetch_0123456789abcdef";
+
+    #[test]
+    fn hashed_names_become_short_ones_and_comments_go() {
+        let mut names = Names::default();
+        assert_eq!(names.of(FETCH), "_0");
+        assert_eq!(names.of("memory"), "memory");
+        assert_eq!(names.of("__wbg_now_fedcba9876543210"), "_1");
+        assert_eq!(names.of(FETCH), "_0");
+        let script = format!(
+            "/**\n * Fetches.\n */\n    {FETCH}: function(a) {{\n        // Note\n        {FETCH}(a); x{FETCH}();\n    }},\n"
+        );
+        insta::assert_snapshot!(names.shorten(&script).unwrap(), @r"
+        _0: function(a) {
+        _0(a); x__wbg_fetch_0123456789abcdef();
+        },
+        ");
+    }
+
+    #[test]
+    fn a_script_that_could_be_spoilt_is_refused() {
+        let mut names = Names::default();
+        names.of(FETCH);
+        assert!(names.shorten("let _0 = 1;").is_err());
+        assert!(names.shorten("let text = `a\n  b`;").is_err());
+    }
+}
