@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use thirtyfour::{By, WebDriver};
+use thirtyfour::{By, TypingData, WebDriver};
 use watchscope_tests::{
     Browser, BrowserTools, Link, Missing, Served, WatchscopeBinary, eventually, free_port, or_skip,
 };
@@ -15,13 +15,13 @@ use crate::kubeconfig;
 use crate::relay::Relay;
 use crate::simulated::Simulated;
 
-const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Small, and three device pixels to each of the page's, so that thin strokes have a pixel of their pure colour.
-const FINE: [&str; 2] = ["--window-size=1000,900", "--force-device-scale-factor=3"];
+pub(crate) const FINE: [&str; 2] = ["--window-size=1000,900", "--force-device-scale-factor=3"];
 
 /// The binary has the page in it, or is told where it lies.
-async fn has_page(link: &Link) -> Result<(), Missing> {
+pub(crate) async fn has_page(link: &Link) -> Result<(), Missing> {
     let page = http::get(link.origin(), "/", &[]).await;
     if page.is_ok_and(|page| !page.body.contains("built without its page")) {
         return Ok(());
@@ -43,21 +43,21 @@ const COPY: &str = "(() => {
 })()";
 
 /// The tab the driver looks at.
-struct Tab<'a>(&'a WebDriver);
+pub(crate) struct Tab<'a>(pub(crate) &'a WebDriver);
 
 impl Tab<'_> {
-    async fn script(&self, script: &str) -> Result<Value> {
+    pub(crate) async fn script(&self, script: &str) -> Result<Value> {
         Ok(self.0.execute(script, vec![]).await?.json().clone())
     }
 
     /// `watchscope.summary()`; an error while the page is not there yet.
-    async fn summary(&self) -> Result<Value> {
+    pub(crate) async fn summary(&self) -> Result<Value> {
         let text = self.script("return window.watchscope.summary()").await?;
         Ok(serde_json::from_str(text.as_str().context("a text")?)?)
     }
 
     /// Waits until the page is connected, and has caught up with what was there.
-    async fn is_live(&self) -> Result<Value> {
+    pub(crate) async fn is_live(&self) -> Result<Value> {
         eventually("the page is live", LONG, async || {
             let summary = self.summary().await?;
             ensure!(summary["connection"] == "Live", "{summary}");
@@ -77,25 +77,25 @@ impl Tab<'_> {
         .await
     }
 
-    async fn lanes(&self) -> Result<Vec<String>> {
+    pub(crate) async fn lanes(&self) -> Result<Vec<String>> {
         let script =
             "return [...document.querySelectorAll('[role=treeitem]')].map(row => row.dataset.lane)";
         Ok(serde_json::from_value(self.script(script).await?)?)
     }
 
-    async fn text(&self, selector: &str) -> Result<String> {
+    pub(crate) async fn text(&self, selector: &str) -> Result<String> {
         let script = format!("return document.querySelector({selector:?})?.textContent ?? ''");
         let text = self.script(&script).await?;
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
-    async fn press(&self, keys: &str) -> Result<()> {
+    pub(crate) async fn press(&self, keys: impl Into<TypingData>) -> Result<()> {
         let canvas = self.0.find(By::Css("canvas.chart")).await?;
         Ok(canvas.send_keys(keys).await?)
     }
 
     /// The glyphs drawn: each hit of `watchscope.hits()`, with the colour of its pixel as `pixel`.
-    async fn hits(&self) -> Result<Vec<Value>> {
+    pub(crate) async fn hits(&self) -> Result<Vec<Value>> {
         let script = "
             const canvas = document.querySelector('canvas.chart');
             const scale = canvas.width / canvas.clientWidth;

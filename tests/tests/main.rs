@@ -12,6 +12,7 @@ mod faults;
 mod harness;
 mod http;
 mod kubeconfig;
+mod page;
 mod real_cluster;
 mod records;
 mod relay;
