@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use watchscope_scenarios::{Line, Story, Telling};
 use watchscope_simulator::World;
 
-use self::pump::Pump;
+use self::pump::{Act, Ask, Pump};
 
 /// Lines of the narrator that may wait; further ones are dropped until they are taken.
 const LINES: usize = 64;
@@ -29,6 +29,7 @@ pub struct Demo {
     pub address: SocketAddr,
     /// What the narrator says.
     pub lines: mpsc::Receiver<Line>,
+    pump: Pump,
     serving: tokio::task::JoinHandle<()>,
 }
 
@@ -43,12 +44,27 @@ impl Demo {
         let telling = Telling::begin(story, world.now());
         let (sender, lines) = mpsc::channel(LINES);
         let pump = Pump::start(world, Some(telling), sender);
-        let serving = tokio::spawn(front::serve(listener, pump));
+        let serving = tokio::spawn(front::serve(listener, pump.clone()));
         Ok(Self {
             address,
             lines,
+            pump,
             serving,
         })
+    }
+
+    /// Does something to the cluster itself, past its network: injects a fault, looks at the truth. Returns what the
+    /// act returned; nothing if the cluster has ended.
+    pub async fn act<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut World) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        let act = Act(Box::new(move |world| {
+            let _ = reply.send(act(world));
+        }));
+        self.pump.ask(Ask::Act(act)).await;
+        answer.await.ok()
     }
 }
 

@@ -29,6 +29,17 @@ pub(super) enum Ask {
     Consume(RequestId, usize),
     /// It closed the connection.
     Close(ConnectionId),
+    /// Somebody acts on the cluster itself.
+    Act(Act),
+}
+
+/// Something done to the world between two moments of it.
+pub(super) struct Act(pub(super) Box<dyn FnOnce(&mut World) + Send>);
+
+impl std::fmt::Debug for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Act")
+    }
 }
 
 /// One connection's side of the world.
@@ -209,6 +220,7 @@ impl Running {
                 self.wires.remove(&connection);
                 self.world.close(connection);
             }
+            Ask::Act(Act(act)) => act(&mut self.world),
         }
     }
 }

@@ -122,6 +122,9 @@ impl Default for ApiserverConfig {
 /// What goes on in the cluster by itself; a period of `None` leaves it to the story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
+    /// Whether controllers, scheduler and kubelets answer to what is written; without them there is an apiserver and
+    /// nothing else, which still establishes CustomResourceDefinitions, as a real one does by itself.
+    pub controllers: bool,
     /// How many nodes there are.
     pub nodes: usize,
     /// Whether the standing applications (deployments, services, configmaps, a CRD and its objects) are installed.
@@ -146,6 +149,7 @@ impl WorkloadConfig {
     /// No nodes, nothing installed, nothing happening; the controllers still answer to what is written.
     pub fn none() -> WorkloadConfig {
         WorkloadConfig {
+            controllers: true,
             nodes: 0,
             applications: false,
             leases: false,
@@ -162,6 +166,7 @@ impl WorkloadConfig {
 impl Default for WorkloadConfig {
     fn default() -> WorkloadConfig {
         WorkloadConfig {
+            controllers: true,
             nodes: 3,
             applications: true,
             leases: true,

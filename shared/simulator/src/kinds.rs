@@ -82,6 +82,11 @@ impl ResourceType {
         crate::apiserver::status::qualified(&self.group, &self.plural)
     }
 
+    /// Whether there is a scale subresource.
+    pub(crate) fn has_scale(&self) -> bool {
+        self.group == "apps" && matches!(self.kind.as_str(), "Deployment" | "ReplicaSet")
+    }
+
     /// The etcd key of an object.
     pub(crate) fn key(&self, namespace: &str, name: &str) -> String {
         if self.namespaced {
@@ -123,6 +128,13 @@ impl Kinds {
         self.position(|t| {
             t.served && t.group == group && t.version == version && t.plural == plural
         })
+    }
+
+    /// Whether a group is one of the built-in ones.
+    pub(crate) fn has_built_in(&self, group: &str) -> bool {
+        self.types
+            .iter()
+            .any(|t| t.group == group && t.printer == Printer::BuiltIn)
     }
 
     /// A served type by `pods` or `deployments.apps`.

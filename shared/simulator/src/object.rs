@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::apiserver::schema::tidy_metadata;
 use crate::etcd::ChangeKind;
 
 /// One version of one object.
@@ -53,9 +54,8 @@ fn json_of(frame: &Bytes, kind: ChangeKind) -> Bytes {
 }
 
 impl Object {
-    /// Takes a whole object: `apiVersion`, `kind`, `metadata` and the rest.
+    /// Takes a whole object: `kind`, `apiVersion`, `metadata` and the rest, in the order in which it is to be written.
     pub(crate) fn new(value: Value, made_by: ChangeKind) -> Object {
-        let value = in_order(value);
         let owned = |path: &[&str]| text(&value, path).into();
         let mut bytes = frame_start(made_by.as_str()).into_bytes();
         let json_at = bytes.len();
@@ -159,7 +159,7 @@ impl Object {
 fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     let Value::Object(parts) = value else {
         let at = bytes.len();
-        bytes.extend_from_slice(value.to_string().as_bytes());
+        write_json(bytes, value);
         return at;
     };
     let mut metadata_at = None;
@@ -180,7 +180,9 @@ fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
 }
 
 fn write_json(bytes: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
-    serde_json::to_writer(bytes, value).expect("JSON with text keys is written to memory");
+    let from = bytes.len();
+    serde_json::to_writer(&mut *bytes, value).expect("JSON with text keys is written to memory");
+    escape_html(bytes, from);
 }
 
 /// The value at a path of keys; `None` if it is absent or null.
@@ -243,40 +245,52 @@ pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
     for key in parents {
         place = place.get_mut(key)?;
     }
-    place.as_object_mut()?.remove(*last)
+    place.as_object_mut()?.shift_remove(*last)
 }
 
 /// The object as a PartialObjectMetadata of meta.k8s.io/v1.
 pub(crate) fn partial_metadata(value: &Value) -> Value {
+    let mut metadata = value.get("metadata").cloned().unwrap_or_else(|| json!({}));
+    tidy_metadata(&mut metadata);
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
-        "metadata": value.get("metadata").cloned().unwrap_or_else(|| json!({})),
+        "metadata": metadata,
     })
 }
 
-/// Bytes of a JSON value.
+/// Bytes of a JSON value as Go's encoder writes them.
 pub(crate) fn encode(value: &Value) -> Bytes {
-    Bytes::from(value.to_string())
+    let mut bytes = Vec::new();
+    write_json(&mut bytes, value);
+    Bytes::from(bytes)
 }
 
-/// The object with its parts in the order in which the apiserver writes them.
-fn in_order(value: Value) -> Value {
-    let Value::Object(mut parts) = value else {
-        return value;
-    };
-    let mut ordered = Map::new();
-    for key in ["kind", "apiVersion", "metadata"] {
-        if let Some(part) = parts.remove(key) {
-            ordered.insert(key.to_owned(), part);
+/// Escapes in JSON from `from` on what HTML could take for its own, as Go's encoder does.
+fn escape_html(bytes: &mut Vec<u8>, from: usize) {
+    let is_html = |byte: &u8| matches!(byte, b'<' | b'>' | b'&');
+    let tail = &bytes[from..];
+    // E2 80 A8 and E2 80 A9 are the line separators of U+2028 and U+2029.
+    let is_separator = |at: &[u8]| matches!(at, [0xE2, 0x80, 0xA8 | 0xA9]);
+    if !tail.iter().any(is_html) && !tail.windows(3).any(is_separator) {
+        return;
+    }
+    let mut escaped = Vec::with_capacity(tail.len() + 16);
+    let mut rest = tail;
+    while let Some((byte, after)) = rest.split_first() {
+        if is_html(byte) {
+            escaped.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
+            rest = after;
+        } else if rest.get(..3).is_some_and(is_separator) {
+            escaped.extend_from_slice(format!("\\u20{:02x}", rest[2] - 0x80).as_bytes());
+            rest = &rest[3..];
+        } else {
+            escaped.push(*byte);
+            rest = after;
         }
     }
-    let status = parts.remove("status");
-    ordered.extend(parts);
-    if let Some(status) = status {
-        ordered.insert("status".to_owned(), status);
-    }
-    Value::Object(ordered)
+    bytes.truncate(from);
+    bytes.extend_from_slice(&escaped);
 }
 
 fn as_map(value: &mut Value) -> &mut Map<String, Value> {
@@ -327,7 +341,7 @@ mod tests {
     #[test]
     fn an_item_of_a_list_begins_with_its_metadata() {
         let object = Object::new(
-            json!({"metadata": {"name": "a\"b"}, "kind": "Pod", "spec": {}, "apiVersion": "v1"}),
+            json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a\"b"}, "spec": {}}),
             ChangeKind::Added,
         );
         assert_eq!(

@@ -2,19 +2,24 @@
 
 use serde_json::{Value, json};
 
+use super::names::{label_error, label_key_error, label_value_error, subdomain_error};
 use super::status::FieldError;
 use crate::kinds::ResourceType;
 use crate::object::{at, items, items_mut, number, remove, set, set_default, text};
 use crate::random::Random;
 
 /// Prepares a new object: what clients may not set is taken away, what is set once is set.
-pub(crate) fn begin(value: &mut Value, kind: &ResourceType, random: &mut Random) {
+pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &mut Random) {
     if kind.has_status && kind.kind != "Node" {
         remove(value, &["status"]);
     }
     let status = match kind.kind.as_str() {
-        "Pod" => json!({"phase": "Pending", "qosClass": "BestEffort"}),
-        "Deployment" | "Job" => json!({}),
+        "Pod" => json!({"phase": "Pending", "qosClass": quality_of_service(value)}),
+        "Deployment" => json!({}),
+        "Job" => {
+            select_own_pods(value, uid);
+            json!({})
+        }
         "ReplicaSet" => json!({"replicas": 0}),
         "Service" => {
             allocate_cluster_ip(value, random);
@@ -25,9 +30,11 @@ pub(crate) fn begin(value: &mut Value, kind: &ResourceType, random: &mut Random)
             json!({"phase": "Active"})
         }
         "CustomResourceDefinition" => {
-            let finalizer = json!(["customresourcecleanup.apiextensions.k8s.io"]);
-            set(value, &["metadata", "finalizers"], finalizer);
-            json!({"conditions": [], "storedVersions": stored_versions(value)})
+            json!({
+                "conditions": null,
+                "acceptedNames": {"plural": "", "kind": ""},
+                "storedVersions": stored_versions(value),
+            })
         }
         _ => return,
     };
@@ -43,7 +50,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
     };
     match kind.kind.as_str() {
         "Pod" => {
-            defaults(&[("serviceAccountName", json!("default"))]);
+            defaults(&[("enableServiceLinks", json!(true))]);
             pod_spec(value, &["spec"]);
         }
         "Deployment" => {
@@ -69,6 +76,8 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
                 ("backoffLimit", json!(6)),
                 ("completionMode", json!("NonIndexed")),
                 ("suspend", json!(false)),
+                ("manualSelector", json!(false)),
+                ("podReplacementPolicy", json!("TerminatingOrFailed")),
             ]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
@@ -76,6 +85,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             defaults(&[
                 ("type", json!("ClusterIP")),
                 ("sessionAffinity", json!("None")),
+                ("internalTrafficPolicy", json!("Cluster")),
             ]);
             service_ports(value);
         }
@@ -88,8 +98,24 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             );
         }
         "Secret" => secret(value),
+        "Endpoints" => {
+            for subset in items_mut(value, &["subsets"]) {
+                for port in items_mut(subset, &["ports"]) {
+                    set_default(port, &["protocol"], json!("TCP"));
+                }
+            }
+        }
+        "Node" => {
+            let range = text(value, &["spec", "podCIDR"]).to_owned();
+            if !range.is_empty() {
+                set_default(value, &["spec", "podCIDRs"], json!([range]));
+            }
+        }
         "CustomResourceDefinition" => {
             let kind = text(value, &["spec", "names", "kind"]).to_owned();
+            if kind.is_empty() {
+                return;
+            }
             set_default(
                 value,
                 &["spec", "names", "singular"],
@@ -106,19 +132,98 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
     }
 }
 
+/// What a write may not say about an object that is there; each is said by two rules.
+pub(crate) fn identity_errors(before: &Value, new: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for key in ["uid", "deletionTimestamp"] {
+        let given = text(new, &["metadata", key]);
+        if !given.is_empty() && given != text(before, &["metadata", key]) {
+            let field = format!("metadata.{key}");
+            let error = FieldError::invalid(&field, given, "field is immutable");
+            errors.extend([error.clone(), error]);
+        }
+    }
+    let ending = at(before, &["metadata", "deletionTimestamp"]).is_some();
+    let had = items(before, &["metadata", "finalizers"]);
+    let added: Vec<String> = items(new, &["metadata", "finalizers"])
+        .iter()
+        .filter(|f| !had.contains(f))
+        .map(Value::to_string)
+        .collect();
+    if ending && !added.is_empty() {
+        let error = FieldError::forbidden(
+            "metadata.finalizers",
+            &format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                added.join(", ")
+            ),
+        );
+        errors.extend([error.clone(), error]);
+    }
+    errors
+}
+
+/// What may not change once it is stored.
+pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let differs = |path: &[&str]| at(before, path) != at(new, path);
+    // Two rules look at metadata when an object is changed, so each of its errors is said twice.
+    metadata(new, kind, &mut errors);
+    match kind.kind.as_str() {
+        "ConfigMap" | "Secret" if before["immutable"] == true => {
+            let refused = "field is immutable when `immutable` is set";
+            if new["immutable"] != true {
+                errors.push(FieldError::forbidden("immutable", refused));
+            }
+            for field in ["data", "binaryData"] {
+                if differs(&[field]) {
+                    errors.push(FieldError::forbidden(field, refused));
+                }
+            }
+        }
+        "Deployment" | "ReplicaSet" | "Job" if differs(&["spec", "selector"]) => {
+            errors.push(FieldError::invalid_value(
+                "spec.selector",
+                &new["spec"]["selector"],
+                "field is immutable",
+            ));
+        }
+        "Pod" if fixed_pod_spec(before) != fixed_pod_spec(new) => {
+            errors.push(FieldError::forbidden(
+                "spec",
+                "pod updates may not change fields other than `spec.containers[*].image`,\
+                 `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
+                 existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+                 previously negative)",
+            ));
+        }
+        _ => {}
+    }
+    errors
+}
+
+/// What of a pod's spec cannot be changed.
+fn fixed_pod_spec(pod: &Value) -> Value {
+    let mut spec = pod["spec"].clone();
+    for list in ["containers", "initContainers"] {
+        for container in items_mut(&mut spec, &[list]) {
+            remove(container, &["image"]);
+        }
+    }
+    for key in [
+        "activeDeadlineSeconds",
+        "tolerations",
+        "terminationGracePeriodSeconds",
+    ] {
+        remove(&mut spec, &[key]);
+    }
+    spec
+}
+
 /// What is wrong with an object to be stored.
 pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let name = text(value, &["metadata", "name"]);
-    if !is_dns_subdomain(name) {
-        errors.push(FieldError::invalid(
-            "metadata.name",
-            name,
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
-             start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-             '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-        ));
-    }
+    metadata(value, kind, &mut errors);
     match kind.kind.as_str() {
         "Pod" => containers(
             value,
@@ -132,9 +237,9 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
             if let Some(replicas) = number(value, &["spec", "replicas"])
                 && replicas < 0
             {
-                errors.push(FieldError::invalid(
+                errors.push(FieldError::invalid_value(
                     "spec.replicas",
-                    &replicas.to_string(),
+                    &json!(replicas),
                     "must be greater than or equal to 0",
                 ));
             }
@@ -152,16 +257,35 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
     errors
 }
 
-/// A DNS subdomain name (RFC 1123), at most 253 bytes.
-fn is_dns_subdomain(name: &str) -> bool {
-    let label = |label: &str| {
-        let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        let bytes = label.as_bytes();
-        bytes.first().is_some_and(|b| good(*b))
-            && bytes.last().is_some_and(|b| good(*b))
-            && bytes.iter().all(|b| good(*b) || *b == b'-')
+/// Name and labels.
+fn metadata(value: &Value, kind: &ResourceType, errors: &mut Vec<FieldError>) {
+    let name = text(value, &["metadata", "name"]);
+    let wrong = match kind.kind.as_str() {
+        "Namespace" | "Service" => label_error(name),
+        _ => subdomain_error(name),
     };
-    name.len() <= 253 && name.split('.').all(label)
+    if name.is_empty() {
+        let why = "name or generateName is required";
+        errors.push(FieldError::required("metadata.name", why));
+    } else if let Some(why) = wrong {
+        errors.push(FieldError::invalid("metadata.name", name, why));
+    }
+    let annotations = at(value, &["metadata", "annotations"]).and_then(Value::as_object);
+    for (key, _) in annotations.into_iter().flatten() {
+        if let Some(why) = label_key_error(&key.to_lowercase()) {
+            errors.push(FieldError::invalid("metadata.annotations", key, &why));
+        }
+    }
+    let labels = at(value, &["metadata", "labels"]).and_then(Value::as_object);
+    for (key, label) in labels.into_iter().flatten() {
+        if let Some(why) = label_key_error(key) {
+            errors.push(FieldError::invalid("metadata.labels", key, &why));
+        }
+        let label = label.as_str().unwrap_or("");
+        if let Some(why) = label_value_error(label) {
+            errors.push(FieldError::invalid("metadata.labels", label, why));
+        }
+    }
 }
 
 fn pod_spec(value: &mut Value, path: &[&str]) {
@@ -174,7 +298,8 @@ fn pod_spec(value: &mut Value, path: &[&str]) {
     set_default(&mut spec, &["schedulerName"], json!("default-scheduler"));
     set_default(&mut spec, &["securityContext"], json!({}));
     for container in items_mut(&mut spec, &["containers"]) {
-        set_default(container, &["imagePullPolicy"], json!("IfNotPresent"));
+        let policy = pull_policy(text(container, &["image"]));
+        set_default(container, &["imagePullPolicy"], json!(policy));
         set_default(container, &["resources"], json!({}));
         set_default(
             container,
@@ -185,12 +310,169 @@ fn pod_spec(value: &mut Value, path: &[&str]) {
         for port in items_mut(container, &["ports"]) {
             set_default(port, &["protocol"], json!("TCP"));
         }
+        for variable in items_mut(container, &["env"]) {
+            if at(variable, &["valueFrom", "fieldRef"]).is_some() {
+                set_default(
+                    variable,
+                    &["valueFrom", "fieldRef", "apiVersion"],
+                    json!("v1"),
+                );
+            }
+        }
+        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+            if at(container, &[probe]).is_some() {
+                probe_defaults(container, probe);
+            }
+        }
+    }
+    for volume in items_mut(&mut spec, &["volumes"]) {
+        for source in ["configMap", "secret"] {
+            if at(volume, &[source]).is_some() {
+                set_default(volume, &[source, "defaultMode"], json!(420));
+            }
+        }
     }
     set(value, path, spec);
 }
 
+fn probe_defaults(container: &mut Value, probe: &str) {
+    if at(container, &[probe, "httpGet"]).is_some() {
+        set_default(container, &[probe, "httpGet", "path"], json!("/"));
+        set_default(container, &[probe, "httpGet", "scheme"], json!("HTTP"));
+    }
+    for (key, default) in [
+        ("timeoutSeconds", 1),
+        ("periodSeconds", 10),
+        ("successThreshold", 1),
+        ("failureThreshold", 3),
+    ] {
+        set_default(container, &[probe, key], json!(default));
+    }
+}
+
+/// Guaranteed where every container is given exactly what it asks for, Burstable where any asks, else BestEffort.
+fn quality_of_service(pod: &Value) -> &'static str {
+    let containers = items(pod, &["spec", "containers"]);
+    let resources = |kind: &str, name: &str| -> Vec<Option<&Value>> {
+        containers
+            .iter()
+            .map(|c| at(c, &["resources", kind, name]))
+            .collect()
+    };
+    let names = ["cpu", "memory"];
+    let guaranteed = names.iter().all(|name| {
+        let (asked, given) = (resources("requests", name), resources("limits", name));
+        given
+            .iter()
+            .zip(&asked)
+            .all(|(given, asked)| given.is_some() && (asked.is_none() || asked == given))
+    });
+    let any = ["requests", "limits"].iter().any(|kind| {
+        names
+            .iter()
+            .any(|name| resources(kind, name).iter().any(Option::is_some))
+    });
+    match (guaranteed && !containers.is_empty(), any) {
+        (true, true) => "Guaranteed",
+        (false, true) => "Burstable",
+        _ => "BestEffort",
+    }
+}
+
+/// A job's pods are told apart by its uid.
+fn select_own_pods(job: &mut Value, uid: &str) {
+    if job["spec"]["manualSelector"] == true {
+        return;
+    }
+    let name = text(job, &["metadata", "name"]).to_owned();
+    for place in [&["metadata"][..], &["spec", "template", "metadata"][..]] {
+        for (key, label) in [
+            ("batch.kubernetes.io/controller-uid", uid),
+            ("batch.kubernetes.io/job-name", &name),
+            ("controller-uid", uid),
+            ("job-name", &name),
+        ] {
+            let path: Vec<&str> = place.iter().copied().chain(["labels", key]).collect();
+            set(job, &path, json!(label));
+        }
+    }
+    set(
+        job,
+        &["spec", "selector"],
+        json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}),
+    );
+}
+
+/// Holds a definition that is to go until its objects are gone.
+pub(crate) const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// A definition that is to go says so at once.
+pub(crate) fn terminate_definition(value: &mut Value, time: &str) {
+    let mut conditions = items(value, &["status", "conditions"]).to_vec();
+    conditions.retain(|c| c["type"] != "Terminating");
+    conditions.push(json!({
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": time,
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    }));
+    set(value, &["status", "conditions"], json!(conditions));
+}
+
+/// What admission adds to a new node.
+pub(crate) fn admit_node(value: &mut Value) {
+    let mut taints = items(value, &["spec", "taints"]).to_vec();
+    let key = "node.kubernetes.io/not-ready";
+    let ready = items(value, &["status", "conditions"])
+        .iter()
+        .any(|c| c["type"] == "Ready" && c["status"] == "True");
+    if !ready && !taints.iter().any(|t| t["key"] == key) {
+        taints.push(json!({"key": key, "effect": "NoSchedule"}));
+        set(value, &["spec", "taints"], json!(taints));
+    }
+}
+
+/// A pod's image is always pulled if its tag is `latest` or none.
+fn pull_policy(image: &str) -> &'static str {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    match name.split_once(['@', ':']) {
+        Some((_, tag)) if tag != "latest" => "IfNotPresent",
+        _ => "Always",
+    }
+}
+
+/// What admission adds to a new pod; an account only where the namespace has its default one.
+pub(crate) fn admit_pod(value: &mut Value, has_account: bool) {
+    if has_account {
+        set_default(value, &["spec", "serviceAccountName"], json!("default"));
+        set_default(value, &["spec", "serviceAccount"], json!("default"));
+    }
+    set_default(value, &["spec", "priority"], json!(0));
+    set_default(
+        value,
+        &["spec", "preemptionPolicy"],
+        json!("PreemptLowerPriority"),
+    );
+    let mut tolerations = items(value, &["spec", "tolerations"]).to_vec();
+    for key in [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ] {
+        if !tolerations.iter().any(|t| t["key"] == key) {
+            tolerations.push(json!({
+                "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
+            }));
+        }
+    }
+    set(value, &["spec", "tolerations"], json!(tolerations));
+}
+
 fn allocate_cluster_ip(value: &mut Value, random: &mut Random) {
-    if at(value, &["spec", "clusterIP"]).is_none() {
+    if at(value, &["spec", "clusterIP"]).is_some() {
+        let ip = value["spec"]["clusterIP"].clone();
+        set_default(value, &["spec", "clusterIPs"], json!([ip]));
+    } else {
         let ip = format!(
             "10.96.{}.{}",
             random.between(0, 255),
@@ -199,6 +481,16 @@ fn allocate_cluster_ip(value: &mut Value, random: &mut Random) {
         set(value, &["spec", "clusterIPs"], json!([ip.clone()]));
         set(value, &["spec", "clusterIP"], json!(ip));
     }
+    // A headless service that selects nothing can be of any family.
+    let any_family =
+        value["spec"]["clusterIP"] == "None" && at(value, &["spec", "selector"]).is_none();
+    let (families, policy) = if any_family {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!(["IPv4"]), "SingleStack")
+    };
+    set_default(value, &["spec", "ipFamilies"], families);
+    set_default(value, &["spec", "ipFamilyPolicy"], json!(policy));
 }
 
 fn service_ports(value: &mut Value) {
@@ -240,6 +532,16 @@ fn containers(value: &Value, path: &[&str], field: &str, errors: &mut Vec<FieldE
                 errors.push(FieldError::required(&format!("{field}[{i}].{key}"), ""));
             }
         }
+        let name = text(container, &["name"]);
+        if !name.is_empty()
+            && let Some(why) = label_error(name)
+        {
+            errors.push(FieldError::invalid(
+                &format!("{field}[{i}].name"),
+                name,
+                why,
+            ));
+        }
     }
 }
 
@@ -249,15 +551,16 @@ fn template_containers(value: &Value, errors: &mut Vec<FieldError>) {
 }
 
 fn selector_matches_template(value: &Value, errors: &mut Vec<FieldError>) {
-    let Some(wanted) = at(value, &["spec", "selector", "matchLabels"]).and_then(Value::as_object)
-    else {
+    let wanted = at(value, &["spec", "selector", "matchLabels"]).and_then(Value::as_object);
+    if wanted.is_none() {
         errors.push(FieldError::required("spec.selector", ""));
-        return;
-    };
+    }
     let labels = at(value, &["spec", "template", "metadata", "labels"]);
-    let matches = wanted
-        .iter()
-        .all(|(key, value)| labels.and_then(|l| l.get(key)) == Some(value));
+    let matches = wanted.is_some_and(|wanted| {
+        wanted
+            .iter()
+            .all(|(key, value)| labels.and_then(|l| l.get(key)) == Some(value))
+    });
     if !matches {
         errors.push(FieldError {
             field: "spec.template.metadata.labels".to_owned(),
@@ -273,15 +576,6 @@ fn selector_matches_template(value: &Value, errors: &mut Vec<FieldError>) {
 fn definition(value: &Value, errors: &mut Vec<FieldError>) {
     let group = text(value, &["spec", "group"]);
     let plural = text(value, &["spec", "names", "plural"]);
-    for (field, found) in [
-        ("spec.group", group),
-        ("spec.names.plural", plural),
-        ("spec.names.kind", text(value, &["spec", "names", "kind"])),
-    ] {
-        if found.is_empty() {
-            errors.push(FieldError::required(field, ""));
-        }
-    }
     let wanted = format!("{plural}.{group}");
     let name = text(value, &["metadata", "name"]);
     if name != wanted {
@@ -291,20 +585,34 @@ fn definition(value: &Value, errors: &mut Vec<FieldError>) {
             "must be spec.names.plural+\".\"+spec.group",
         ));
     }
-    if !matches!(text(value, &["spec", "scope"]), "Namespaced" | "Cluster") {
-        errors.push(FieldError::not_supported(
+    if group.is_empty() {
+        errors.push(FieldError::required("spec.group", ""));
+    }
+    match text(value, &["spec", "scope"]) {
+        "Namespaced" | "Cluster" => {}
+        "" => errors.push(FieldError::required("spec.scope", "")),
+        other => errors.push(FieldError::not_supported(
             "spec.scope",
-            text(value, &["spec", "scope"]),
+            other,
             &["Cluster", "Namespaced"],
-        ));
+        )),
     }
     if stored_versions(value).len() != 1 {
-        errors.push(FieldError {
-            field: "spec.versions".to_owned(),
-            kind: "FieldValueInvalid",
-            body: "Invalid value: must have exactly one version marked as storage version"
-                .to_owned(),
-        });
+        errors.push(FieldError::invalid_value(
+            "spec.versions",
+            &value["spec"]["versions"],
+            "must have exactly one version marked as storage version",
+        ));
+        errors.push(FieldError::invalid_value(
+            "status.storedVersions",
+            &Value::Null,
+            "must have at least one stored version",
+        ));
+    }
+    for key in ["plural", "singular", "kind", "listKind"] {
+        if text(value, &["spec", "names", key]).is_empty() {
+            errors.push(FieldError::required(&format!("spec.names.{key}"), ""));
+        }
     }
 }
 
@@ -316,16 +624,6 @@ mod tests {
     fn kind(name: &str) -> ResourceType {
         let kinds = Kinds::built_in();
         kinds.get(kinds.named(name).unwrap()).clone()
-    }
-
-    #[test]
-    fn names_are_dns_subdomains() {
-        for good in ["a", "web-1", "orders.shop.example.com", "0"] {
-            assert!(is_dns_subdomain(good), "{good}");
-        }
-        for bad in ["", "A", "a_b", "-a", "a-", "a..b", &"a".repeat(254)] {
-            assert!(!is_dns_subdomain(bad), "{bad}");
-        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{Kinds, ResourceType};
+use crate::kinds::{Kinds, Printer, ResourceType};
 
 const VERBS: &[&str] = &[
     "create",
@@ -17,13 +17,32 @@ const VERBS: &[&str] = &[
     "update",
     "watch",
 ];
+/// The same in the order in which those of custom types are told.
+const CUSTOM_VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 
 pub(crate) fn version(git_version: &str) -> Value {
     let mut parts = git_version.trim_start_matches('v').split('.');
+    let (major, minor) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    let before = minor
+        .parse::<u32>()
+        .map(|minor| minor.saturating_sub(1).to_string());
     json!({
-        "major": parts.next().unwrap_or(""),
-        "minor": parts.next().unwrap_or(""),
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": before.unwrap_or_default(),
         "gitVersion": git_version,
         "gitCommit": "",
         "gitTreeState": "clean",
@@ -57,9 +76,12 @@ pub(crate) fn groups(kinds: &Kinds) -> Value {
 pub(crate) fn group(kinds: &Kinds, group: &str) -> Option<Value> {
     let all = by_group(kinds);
     let versions = all.get(group)?;
-    let mut entry = group_entry(group, versions);
-    entry["kind"] = json!("APIGroup");
-    entry["apiVersion"] = json!("v1");
+    let mut entry = json!({"kind": "APIGroup", "apiVersion": "v1"});
+    if let (Some(entry), Value::Object(rest)) =
+        (entry.as_object_mut(), group_entry(group, versions))
+    {
+        entry.extend(rest);
+    }
     Some(entry)
 }
 
@@ -75,7 +97,7 @@ pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Val
             "singularName": kind.singular,
             "namespaced": kind.namespaced,
             "kind": kind.kind,
-            "verbs": VERBS,
+            "verbs": verbs(kind),
         });
         if !kind.short_names.is_empty() {
             entry["shortNames"] = json!(kind.short_names);
@@ -84,6 +106,17 @@ pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Val
             entry["categories"] = json!(kind.categories);
         }
         all.push(entry);
+        if kind.has_scale() {
+            all.push(json!({
+                "name": format!("{}/scale", kind.plural),
+                "singularName": "",
+                "namespaced": kind.namespaced,
+                "group": "autoscaling",
+                "version": "v1",
+                "kind": "Scale",
+                "verbs": STATUS_VERBS,
+            }));
+        }
         if kind.has_status {
             all.push(json!({
                 "name": format!("{}/status", kind.plural),
@@ -97,12 +130,13 @@ pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Val
     if all.is_empty() {
         return None;
     }
-    Some(json!({
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": group_version(group, version),
-        "resources": all,
-    }))
+    let mut list = json!({"kind": "APIResourceList"});
+    if !group.is_empty() {
+        list["apiVersion"] = json!("v1");
+    }
+    list["groupVersion"] = json!(group_version(group, version));
+    list["resources"] = json!(all);
+    Some(list)
 }
 
 /// `/api` or `/apis` in the aggregated form of apidiscovery.k8s.io.
@@ -216,7 +250,7 @@ fn aggregated_resource(kind: &ResourceType) -> Value {
         "responseKind": response_kind,
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": kind.singular,
-        "verbs": VERBS,
+        "verbs": verbs(kind),
     });
     if !kind.short_names.is_empty() {
         entry["shortNames"] = json!(kind.short_names);
@@ -224,14 +258,32 @@ fn aggregated_resource(kind: &ResourceType) -> Value {
     if !kind.categories.is_empty() {
         entry["categories"] = json!(kind.categories);
     }
+    let mut subresources = Vec::new();
+    if kind.has_scale() {
+        subresources.push(json!({
+            "subresource": "scale",
+            "responseKind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+            "verbs": STATUS_VERBS,
+        }));
+    }
     if kind.has_status {
-        entry["subresources"] = json!([{
+        subresources.push(json!({
             "subresource": "status",
             "responseKind": response_kind,
             "verbs": STATUS_VERBS,
-        }]);
+        }));
+    }
+    if !subresources.is_empty() {
+        entry["subresources"] = json!(subresources);
     }
     entry
+}
+
+fn verbs(kind: &ResourceType) -> &'static [&'static str] {
+    match kind.printer {
+        Printer::BuiltIn => VERBS,
+        Printer::Columns(_) => CUSTOM_VERBS,
+    }
 }
 
 fn by_group(kinds: &Kinds) -> BTreeMap<&str, Vec<&str>> {
@@ -281,8 +333,10 @@ mod tests {
             plain,
             [
                 "deployments",
+                "deployments/scale",
                 "deployments/status",
                 "replicasets",
+                "replicasets/scale",
                 "replicasets/status"
             ]
         );
@@ -295,7 +349,7 @@ mod tests {
             .unwrap()["versions"][0];
         assert_eq!(apps["resources"][0]["resource"], "deployments");
         assert_eq!(
-            apps["resources"][0]["subresources"][0]["subresource"],
+            apps["resources"][0]["subresources"][1]["subresource"],
             "status"
         );
         assert_eq!(resources(&kinds, "apps", "v9"), None);

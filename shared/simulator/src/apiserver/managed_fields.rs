@@ -1,10 +1,12 @@
 //! `metadata.managedFields`: who wrote which fields, when, and through which subresource.
 //!
-//! The sets are those of structured-merge-diff without schemas: maps field by field, lists of things with a `uid`,
-//! `name` or `type` item by item, all else as a whole.
+//! The sets are those of structured-merge-diff: structs and maps field by field, lists item by item where the schema
+//! says by which keys, all else as a whole. Custom resources have no schema here: their lists are wholes.
 
 use serde_json::{Map, Value, json};
 
+use super::schema::{Field, Shape, Struct, tidy};
+use crate::kinds::ResourceType;
 use crate::object::{remove, set, text};
 
 /// Who writes.
@@ -47,25 +49,46 @@ const SYSTEM: &[&str] = &[
 
 /// Notes in `new`, which has the entries of `old`, that `manager` made what differs from `old`.
 ///
-/// Where status is a subresource (`has_status`), only its writers manage it.
+/// Where status is a subresource, only its writers manage it. `old` is absent for a new object, which is compared with
+/// an empty one of its kind.
 pub(crate) fn record(
     old: Option<&Value>,
     new: &mut Value,
     manager: &Manager,
-    has_status: bool,
+    kind: &ResourceType,
     time: &str,
 ) {
-    let with_status = !has_status || manager.subresource == "status";
-    let Some(changed) = managed_difference(old, new, with_status) else {
-        return;
+    let with_status = !kind.has_status || manager.subresource == "status";
+    let empty;
+    let old = match old {
+        Some(old) => old,
+        None => {
+            let mut made = json!({});
+            tidy(&mut made, kind);
+            empty = made;
+            &empty
+        }
     };
+    let changed = managed_difference(old, new, kind, with_status);
     let mut entries = match remove(new, &["metadata", "managedFields"]) {
         Some(Value::Array(entries)) => entries,
         _ => Vec::new(),
     };
+    let Some(changed) = changed else {
+        // What was taken away is nobody's any more.
+        for entry in &mut entries {
+            retain_existing(&mut entry["fieldsV1"], new);
+        }
+        entries.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|m| !m.is_empty()));
+        if !entries.is_empty() {
+            set(new, &["metadata", "managedFields"], json!(entries));
+        }
+        return;
+    };
     let api_version = text(new, &["apiVersion"]).to_owned();
     let is_ours = |entry: &Value| {
         entry["manager"] == manager.name.as_str()
+            && entry["operation"] == "Update"
             && entry["apiVersion"] == api_version.as_str()
             && text(entry, &["subresource"]) == manager.subresource
     };
@@ -78,8 +101,8 @@ pub(crate) fn record(
         retain_existing(&mut entry["fieldsV1"], new);
     }
     entries.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|m| !m.is_empty()));
-    union(&mut ours, changed);
     retain_existing(&mut ours, new);
+    unite(&mut ours, changed);
     ours.sort_all_objects();
     let mut entry = json!({
         "manager": manager.name,
@@ -89,116 +112,222 @@ pub(crate) fn record(
         "fieldsType": "FieldsV1",
         "fieldsV1": ours,
     });
+    if manager.subresource == "scale" {
+        // Written by a handler of its own, which notes no time.
+        remove(&mut entry, &["time"]);
+    }
     if !manager.subresource.is_empty() {
         entry["subresource"] = json!(manager.subresource);
     }
     entries.push(entry);
+    let place = |entry: &Value| {
+        ["operation", "time", "manager", "apiVersion", "subresource"]
+            .map(|key| text(entry, &[key]).to_owned())
+    };
+    entries.sort_by_cached_key(place);
     set(new, &["metadata", "managedFields"], json!(entries));
 }
 
 /// The difference of two objects without what nobody manages.
-fn managed_difference(old: Option<&Value>, new: &Value, with_status: bool) -> Option<Value> {
+fn managed_difference(
+    old: &Value,
+    new: &Value,
+    kind: &ResourceType,
+    with_status: bool,
+) -> Option<Value> {
+    let shape = Struct::of(kind);
+    let metadata = Struct::named("ObjectMeta");
     let mut fields = Map::new();
     for (key, value) in new.as_object()? {
-        let before = old.and_then(|o| o.get(key));
+        let before = old.get(key);
         let inner = match key.as_str() {
             "apiVersion" | "kind" => None,
             "status" if !with_status => None,
-            "metadata" => metadata_difference(before, value),
-            _ => difference(before, value),
+            "metadata" => {
+                let mut inner = Map::new();
+                for (key, value) in value.as_object().into_iter().flatten() {
+                    if !SYSTEM.contains(&key.as_str()) {
+                        let field = metadata.and_then(|m| m.field(key));
+                        let before = before.and_then(|b| b.get(key));
+                        note(
+                            &mut inner,
+                            format!("f:{key}"),
+                            difference(before, value, Kind::of(field)),
+                        );
+                    }
+                }
+                (!inner.is_empty()).then_some(Value::Object(inner))
+            }
+            _ => {
+                let field = shape.and_then(|s| s.field(key));
+                difference(before, value, Kind::of(field))
+            }
         };
-        if let Some(inner) = inner {
-            fields.insert(format!("f:{key}"), inner);
-        }
+        note(&mut fields, format!("f:{key}"), inner);
     }
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
-fn metadata_difference(old: Option<&Value>, new: &Value) -> Option<Value> {
-    let mut fields = Map::new();
-    for (key, value) in new.as_object()? {
-        if !SYSTEM.contains(&key.as_str())
-            && let Some(inner) = difference(old.and_then(|o| o.get(key)), value)
-        {
-            fields.insert(format!("f:{key}"), inner);
-        }
+fn note(fields: &mut Map<String, Value>, key: String, inner: Option<Value>) {
+    if let Some(inner) = inner {
+        fields.insert(key, inner);
     }
-    (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
-/// The fields of `new` that `old` has not, or has otherwise.
-fn difference(old: Option<&Value>, new: &Value) -> Option<Value> {
+/// How a value is owned.
+#[derive(Clone, Copy)]
+enum Kind<'a> {
+    /// As a whole.
+    Leaf,
+    /// Field by field.
+    Struct(&'static Struct),
+    /// Entry by entry.
+    Map(&'a Shape),
+    /// Item by item, told apart by keys.
+    Keyed(&'a [&'static str], &'a Shape),
+    /// Value by value.
+    Set,
+    /// Nothing is known: maps entry by entry, all else as a whole.
+    Unknown,
+}
+
+impl<'a> Kind<'a> {
+    fn of(field: Option<&'a Field>) -> Kind<'a> {
+        let Some(field) = field else {
+            return Kind::Unknown;
+        };
+        match (&field.shape, &field.keys) {
+            _ if field.atomic => Kind::Leaf,
+            (Shape::List(_), Some(keys)) if keys.is_empty() => Kind::Set,
+            (Shape::List(item), Some(keys)) => Kind::Keyed(keys, item),
+            (shape, _) => Kind::of_shape(shape),
+        }
+    }
+
+    fn of_shape(shape: &'a Shape) -> Kind<'a> {
+        match shape {
+            Shape::Struct(name) => match Struct::named(name) {
+                Some(shape) if !shape.atomic => Kind::Struct(shape),
+                _ => Kind::Leaf,
+            },
+            Shape::Map(inner) => Kind::Map(inner),
+            Shape::Any => Kind::Unknown,
+            _ => Kind::Leaf,
+        }
+    }
+}
+
+/// The fields of `new` that `old` has not, or has otherwise; what was not there at all is itself among them.
+fn difference(old: Option<&Value>, new: &Value, kind: Kind<'_>) -> Option<Value> {
     if old == Some(new) {
         return None;
     }
     let mut fields = Map::new();
-    match new {
-        Value::Object(map) => {
+    match (kind, new) {
+        (Kind::Struct(_) | Kind::Map(_) | Kind::Unknown, Value::Object(map)) => {
             for (key, value) in map {
                 let before = old.and_then(|o| o.get(key));
-                if let Some(inner) = difference(before, value) {
-                    fields.insert(format!("f:{key}"), inner);
-                }
+                let inner = match kind {
+                    Kind::Struct(shape) => Kind::of(shape.field(key)),
+                    Kind::Map(inner) => Kind::of_shape(inner),
+                    _ => Kind::Unknown,
+                };
+                note(
+                    &mut fields,
+                    format!("f:{key}"),
+                    difference(before, value, inner),
+                );
             }
         }
-        Value::Array(list) => {
-            let Some(key) = list_key(list) else {
-                return Some(json!({}));
-            };
-            let old_items = old.and_then(Value::as_array);
+        (Kind::Keyed(keys, item_shape), Value::Array(list)) => {
+            let before = old.and_then(Value::as_array);
             for item in list {
-                let before = old_items.and_then(|l| l.iter().find(|o| o[key] == item[key]));
-                if let Some(mut inner) = difference(before, item) {
-                    if before.is_none() {
-                        inner["."] = json!({});
-                    }
-                    fields.insert(item_key(key, item), inner);
+                let same = |o: &&Value| keys.iter().all(|key| o[*key] == item[*key]);
+                let old_item = before.and_then(|l| l.iter().find(same));
+                let inner = difference(old_item, item, Kind::of_shape(item_shape));
+                note(&mut fields, item_key(keys, item), inner);
+            }
+        }
+        (Kind::Set, Value::Array(list)) => {
+            let before = old.and_then(Value::as_array);
+            for item in list {
+                if before.is_none_or(|l| !l.contains(item)) {
+                    fields.insert(format!("v:{item}"), json!({}));
                 }
             }
         }
         _ => return Some(json!({})),
     }
-    let was_a_collection = old.is_some_and(|o| o.is_object() || o.is_array());
-    (!fields.is_empty() || !was_a_collection).then_some(Value::Object(fields))
+    if old.is_none() && !fields.is_empty() {
+        fields.insert(".".to_owned(), json!({}));
+    }
+    (old.is_none() || !fields.is_empty()).then_some(Value::Object(fields))
 }
 
-/// The key by which the items of a list are told apart.
-fn list_key(list: &[Value]) -> Option<&'static str> {
-    ["uid", "name", "type"]
+fn item_key(keys: &[&str], item: &Value) -> String {
+    let mut sorted: Vec<&str> = keys.to_vec();
+    sorted.sort_unstable();
+    let key: Map<String, Value> = sorted
         .into_iter()
-        .find(|key| !list.is_empty() && list.iter().all(|item| item[*key].is_string()))
+        .filter(|key| !item[*key].is_null())
+        .map(|key| (key.to_owned(), item[key].clone()))
+        .collect();
+    format!("k:{}", Value::Object(key))
 }
 
-fn item_key(key: &str, item: &Value) -> String {
-    format!("k:{}", json!({key: item[key]}))
+/// Whether a node of a set is in the set itself, not only some below it.
+fn is_member(node: &Map<String, Value>) -> bool {
+    node.is_empty() || node.contains_key(".")
 }
 
-fn union(into: &mut Value, from: Value) {
+fn unite(into: &mut Value, from: Value) {
     let (Some(into), Value::Object(from)) = (into.as_object_mut(), from) else {
         return;
     };
     for (key, inner) in from {
         match into.get_mut(&key) {
-            Some(known) => union(known, inner),
             None => {
                 into.insert(key, inner);
+            }
+            Some(known) => {
+                let is_in = |node: &Value| node.as_object().is_none_or(is_member);
+                let member = is_in(known) || is_in(&inner);
+                unite(known, inner);
+                set_member(known, member);
             }
         }
     }
 }
 
-/// Takes from `fields` the leaves that are in `taken`.
+/// Writes into a node whether it is in the set itself: `.` if there is anything else below it.
+fn set_member(node: &mut Value, member: bool) {
+    if let Some(map) = node.as_object_mut() {
+        map.remove(".");
+        if member && !map.is_empty() {
+            map.insert(".".to_owned(), json!({}));
+        }
+    }
+}
+
+/// Takes from `fields` what is in `taken`.
 fn subtract(fields: &mut Value, taken: &Value) {
     let (Some(map), Some(taken)) = (fields.as_object_mut(), taken.as_object()) else {
         return;
     };
-    map.retain(|key, inner| match taken.get(key) {
-        None => true,
-        Some(gone) if gone.as_object().is_none_or(Map::is_empty) => false,
-        Some(gone) => {
-            subtract(inner, gone);
-            inner.as_object().is_some_and(|m| !m.is_empty())
+    map.retain(|key, inner| {
+        if key == "." {
+            return true;
         }
+        let Some(gone) = taken.get(key) else {
+            return true;
+        };
+        let is_in = |node: &Value| node.as_object().is_none_or(is_member);
+        let member = is_in(inner) && !is_in(gone);
+        set_member(inner, false);
+        subtract(inner, gone);
+        let below = inner.as_object().is_some_and(|m| !m.is_empty());
+        set_member(inner, member);
+        member || below
     });
 }
 
@@ -212,32 +341,37 @@ fn retain_existing(fields: &mut Value, object: &Value) {
             object.get(name)
         } else if let Some(item) = key.strip_prefix("k:") {
             let wanted: Value = serde_json::from_str(item).unwrap_or_default();
-            object.as_array().and_then(|list| {
-                list.iter().find(|o| {
-                    wanted
-                        .as_object()
-                        .is_some_and(|w| w.iter().all(|(k, v)| &o[k] == v))
-                })
-            })
+            let same = |o: &&Value| {
+                let keys = wanted.as_object();
+                keys.is_some_and(|w| w.iter().all(|(k, v)| &o[k] == v))
+            };
+            object.as_array().and_then(|list| list.iter().find(same))
+        } else if let Some(item) = key.strip_prefix("v:") {
+            let wanted: Value = serde_json::from_str(item).unwrap_or_default();
+            let list = object.as_array();
+            list.and_then(|list| list.iter().find(|o| **o == wanted))
         } else {
-            Some(object)
+            return true;
         };
-        match place {
-            None => false,
-            Some(place) => {
-                if inner.as_object().is_some_and(|m| !m.is_empty()) {
-                    retain_existing(inner, place);
-                    return inner.as_object().is_some_and(|m| !m.is_empty());
-                }
-                true
-            }
+        let Some(place) = place else {
+            return false;
+        };
+        let member = inner.as_object().is_none_or(is_member);
+        if member && inner.as_object().is_none_or(Map::is_empty) {
+            return true;
         }
+        set_member(inner, false);
+        retain_existing(inner, place);
+        let below = inner.as_object().is_some_and(|m| !m.is_empty());
+        set_member(inner, member);
+        member || below
     });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::Kinds;
     use crate::object::items;
 
     fn told(object: &Value) -> String {
@@ -256,34 +390,52 @@ mod tests {
         lines.join("\n")
     }
 
+    fn kind(name: &str) -> ResourceType {
+        let kinds = Kinds::built_in();
+        kinds.get(kinds.named(name).unwrap()).clone()
+    }
+
+    fn recorded(old: Option<&Value>, new: &mut Value, manager: &Manager, name: &str, time: &str) {
+        let kind = kind(name);
+        tidy(new, &kind);
+        record(old, new, manager, &kind, time);
+        tidy(new, &kind);
+    }
+
     #[test]
     fn each_writer_owns_what_it_wrote_last() {
         let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"app": "a"}},
             "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
-        record(None, &mut pod, &Manager::new("kubectl-create"), true, "T1");
+        recorded(
+            None,
+            &mut pod,
+            &Manager::new("kubectl-create"),
+            "pods",
+            "T1",
+        );
         let mut with_status = pod.clone();
         with_status["status"] =
             json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
-        record(
+        recorded(
             Some(&pod),
             &mut with_status,
             &Manager::status("kubelet"),
-            true,
+            "pods",
             "T2",
         );
         let mut edited = with_status.clone();
         edited["spec"]["containers"][0]["image"] = json!("i:2");
         edited["metadata"]["labels"] = json!({});
-        record(
+        recorded(
             Some(&with_status),
             &mut edited,
             &Manager::new("kubectl-edit"),
-            true,
+            "pods",
             "T3",
         );
         insta::assert_snapshot!(told(&edited), @r#"
-        kubectl-create  T1 {"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:name":{}}}}}
-        kubelet status T2 {"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{},"f:type":{}}},"f:phase":{}}}
+        kubectl-create  T1 {"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:name":{},"f:resources":{}}}}}
+        kubelet status T2 {"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}},"f:phase":{}}}
         kubectl-edit  T3 {"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{"f:image":{}}}}}
         "#);
     }
@@ -291,10 +443,17 @@ mod tests {
     #[test]
     fn a_write_that_changes_nothing_leaves_the_entries() {
         let mut object = json!({"metadata": {"name": "a"}, "data": {"x": "1"}});
-        record(None, &mut object, &Manager::new("one"), false, "T1");
+        recorded(None, &mut object, &Manager::new("one"), "configmaps", "T1");
         let before = told(&object);
         let mut again = object.clone();
-        record(Some(&object), &mut again, &Manager::new("two"), false, "T2");
+        recorded(
+            Some(&object),
+            &mut again,
+            &Manager::new("two"),
+            "configmaps",
+            "T2",
+        );
         assert_eq!(told(&again), before);
+        insta::assert_snapshot!(before, @r#"one  T1 {"f:data":{".":{},"f:x":{}}}"#);
     }
 }

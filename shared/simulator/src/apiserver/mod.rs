@@ -10,7 +10,9 @@
 mod cache;
 mod defaults;
 mod discovery;
+mod go;
 pub(crate) mod managed_fields;
+mod names;
 mod negotiate;
 mod options;
 mod patch;
@@ -18,8 +20,11 @@ mod read;
 pub(crate) mod registry;
 mod reply;
 mod route;
+mod scale;
+pub(crate) mod schema;
 mod selector;
 pub(crate) mod status;
+mod strategic;
 mod table;
 mod watch;
 mod watcher;
@@ -119,7 +124,22 @@ impl Answer {
         Answer::bytes(status, "application/json", encode(value))
     }
 
+    fn chunks(status: u16, body: Vec<Bytes>) -> Answer {
+        Answer {
+            status,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body,
+        }
+    }
+
     fn bytes(status: u16, content_type: &str, body: Bytes) -> Answer {
+        let is_json = content_type.starts_with("application/json");
+        // The encoder ends every document with a line end.
+        let body = if is_json {
+            Bytes::from([&body[..], b"\n"].concat())
+        } else {
+            body
+        };
         Answer {
             status,
             headers: vec![("content-type".to_owned(), content_type.to_owned())],
@@ -309,21 +329,36 @@ impl Apiserver {
         direct: bool,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
-        let query = Query::parse(&request.query);
-        let route = Route::parse(&request.path, ctx.kinds);
+        let mut query = Query::parse(&request.query);
+        let mut route = Route::parse(&request.path, ctx.kinds);
+        if let Route::Watch(target) = route {
+            route = Route::Resource(query.as_watch_of(target));
+        }
         if !direct && let Some(answer) = self.throttled(&route, &query, ctx) {
             return Ok(Outcome::Now(answer));
         }
         match route {
             Route::Resource(target) => self.resource(id, request, &query, target, direct, ctx),
             Route::UnknownResource => Err(status::unknown_resource()),
-            other => Ok(Outcome::Now(
-                if request.method == "GET" || request.method == "HEAD" {
-                    about_itself(&other, request, ctx)
-                } else {
-                    nothing_here()
-                },
-            )),
+            // A group is known even where one of its versions is not.
+            Route::GroupVersion(group, version)
+                if discovery::resources(ctx.kinds, &group, &version).is_none()
+                    && ctx.kinds.has_built_in(&group) =>
+            {
+                Err(status::unknown_resource())
+            }
+            other => {
+                let reads = matches!(request.method.as_str(), "GET" | "HEAD");
+                match other {
+                    Route::GroupVersion(..) | Route::Version if !reads => {
+                        Err(status::method_not_allowed())
+                    }
+                    // Its handler does not look at the method.
+                    Route::Group(_) => Ok(Outcome::Now(about_itself(&other, request, ctx))),
+                    _ if reads => Ok(Outcome::Now(about_itself(&other, request, ctx))),
+                    _ => Ok(Outcome::Now(nothing_here())),
+                }
+            }
         }
     }
 
@@ -336,8 +371,10 @@ impl Apiserver {
         direct: bool,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
-        let form = representation(request, query)?;
         let collection = target.name.is_empty();
+        let watch = query.flag("watch").unwrap_or(false);
+        let kind = ctx.kinds.get(target.resource);
+        let form = representation(request, query, kind, collection, watch)?;
         let in_scope = !target.namespace.is_empty() || !ctx.kinds.get(target.resource).namespaced;
         match request.method.as_str() {
             "POST" if target.subresource == "binding" => write::bind(request, query, &target, ctx),
@@ -349,14 +386,16 @@ impl Apiserver {
                 self.open_watch(id, query, &target, form, ctx)
             }
             "GET" if collection => self.list(id, query, target, form, direct, ctx),
-            "GET" => self.get(query, &target, form, ctx),
+            "GET" => self.get(id, query, target, form, ctx),
             "POST" if collection && in_scope => write::create(request, query, &target, form, ctx),
             "PUT" if !collection => write::replace(request, query, &target, form, ctx),
             "PATCH" if !collection => write::patch(request, query, &target, form, ctx),
             "DELETE" if !collection && target.subresource.is_empty() => {
                 write::delete(request, query, &target, form, ctx)
             }
-            "DELETE" if collection => write::delete_collection(request, query, &target, ctx),
+            "DELETE" if collection && ctx.kinds.get(target.resource).kind != "Namespace" => {
+                write::delete_collection(request, query, &target, ctx)
+            }
             _ => Err(status::method_not_allowed()),
         }
     }
@@ -460,12 +499,23 @@ fn common_headers(ctx: &mut Context<'_>) -> Vec<(String, String)> {
     ]
 }
 
+/// The header that every answer about a kind that is on its way out warns with.
+fn deprecation(kind: &crate::kinds::ResourceType) -> Option<(String, String)> {
+    let text = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    (kind.kind == "Endpoints").then(|| warning(text))
+}
+
+/// A warning header.
+fn warning(text: &str) -> (String, String) {
+    ("warning".to_owned(), format!("299 - {text:?}"))
+}
+
 /// Answers about the apiserver itself: discovery, versions, health.
 fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
     let found = match route {
         Route::Version => Some(discovery::version(&ctx.config.git_version)),
         Route::Health => {
-            return Answer::bytes(200, "text/plain; charset=utf-8", Bytes::from_static(b"ok"));
+            return plain_text(200, b"ok");
         }
         Route::Core | Route::Groups => {
             let core = *route == Route::Core;
@@ -488,7 +538,7 @@ fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
         Route::OpenApiOf(group, version) => {
             discovery::openapi(ctx.kinds, group, version, &ctx.config.git_version)
         }
-        Route::Resource(_) | Route::UnknownResource | Route::Unknown => None,
+        Route::Resource(_) | Route::Watch(_) | Route::UnknownResource | Route::Unknown => None,
     };
     match found {
         Some(value) => Answer::json(200, &value),
@@ -498,11 +548,20 @@ fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
 
 /// What the apiserver's mux says to a path it does not know.
 fn nothing_here() -> Answer {
-    Answer::bytes(
-        404,
+    plain_text(404, b"404 page not found\n")
+}
+
+/// Text that is not to be taken for anything else.
+fn plain_text(status: u16, text: &'static [u8]) -> Answer {
+    let mut answer = Answer::bytes(
+        status,
         "text/plain; charset=utf-8",
-        Bytes::from_static(b"404 page not found\n"),
-    )
+        Bytes::from_static(text),
+    );
+    answer
+        .headers
+        .push(("x-content-type-options".to_owned(), "nosniff".to_owned()));
+    answer
 }
 
 /// Bytes of one object in a representation.

@@ -1,7 +1,10 @@
 //! Accept and Content-Type: which representation an answer has, and which bodies are understood.
 
+use serde_json::json;
+
 use super::options::Query;
 use super::status::{ApiError, bad_request, not_acceptable, unsupported_media_type};
+use crate::kinds::ResourceType;
 use crate::message::Request;
 
 /// The form in which objects are answered (semantics 1.1).
@@ -38,23 +41,44 @@ impl MediaType<'_> {
     }
 
     fn is_json(&self) -> bool {
-        matches!(self.name, "application/json" | "*/*" | "application/*")
+        matches!(self.name, "application/json" | "*/*")
     }
 }
 
 /// The representation a request for objects asks for: the first clause that can be served.
-pub(crate) fn representation(request: &Request, query: &Query) -> Result<Representation, ApiError> {
+pub(crate) fn representation(
+    request: &Request,
+    query: &Query,
+    kind: &ResourceType,
+    collection: bool,
+    watch: bool,
+) -> Result<Representation, ApiError> {
     let accept = request.header_value("accept").unwrap_or("");
     if accept.trim().is_empty() {
         return Ok(Representation::Whole);
     }
+    let mut any_json = false;
+    let list = collection && !watch && request.method == "GET";
     for media_type in media_types(accept) {
         if !media_type.is_json() {
             continue;
         }
+        any_json = true;
         let meta = media_type.parameter("g") == "meta.k8s.io" && media_type.parameter("v") == "v1";
         match media_type.parameter("as") {
             "" => return Ok(Representation::Whole),
+            "PartialObjectMetadata" if meta && list => {
+                return Err(not_acceptable(format!(
+                    "you requested PartialObjectMetadata, but the requested object is a list (*{}List)",
+                    go_type(kind)
+                )));
+            }
+            "PartialObjectMetadataList" if meta && !list => {
+                return Err(not_acceptable(format!(
+                    "you requested PartialObjectMetadataList, but the requested object is not a list (*{})",
+                    go_type(kind)
+                )));
+            }
             "PartialObjectMetadata" | "PartialObjectMetadataList" if meta => {
                 return Ok(Representation::Metadata);
             }
@@ -62,9 +86,32 @@ pub(crate) fn representation(request: &Request, query: &Query) -> Result<Represe
             _ => {}
         }
     }
-    Err(not_acceptable(
-        "406: Not Acceptable\n\nAvailable representations: application/json, application/json;stream=watch",
-    ))
+    let mut known =
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf".to_owned();
+    if any_json {
+        let why = format!("only the following media types are accepted: {known}");
+        return Err(not_acceptable(why));
+    }
+    if collection {
+        known.push_str(
+            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
+        );
+    }
+    Err(ApiError {
+        details: Some(Box::new(json!({}))),
+        ..not_acceptable(format!(
+            "406: Not Acceptable\n\nAvailable representations: {known}"
+        ))
+    })
+}
+
+/// `core.ConfigMap`: a kind as Go's types are called in messages.
+pub(crate) fn go_type(kind: &ResourceType) -> String {
+    let package = match kind.group.split('.').next() {
+        None | Some("") => "core",
+        Some(first) => first,
+    };
+    format!("{package}.{}", kind.kind)
 }
 
 /// The version of aggregated discovery (`v2`, `v2beta1`) a request asks for, if it does before anything else.
@@ -87,10 +134,16 @@ pub(crate) fn json_body(request: &Request) -> Result<(), ApiError> {
         .unwrap_or("application/json");
     match content_type.split(';').next().unwrap_or("").trim() {
         "" | "application/json" => Ok(()),
-        other => Err(unsupported_media_type(format!(
+        other @ ("application/vnd.kubernetes.protobuf"
+        | "application/yaml"
+        | "application/cbor") => Err(unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: application/json; \
-             got {other}: this is a simulated apiserver, which reads JSON only"
+                 got {other}: this is a simulated apiserver, which reads JSON only"
         ))),
+        _ => Err(unsupported_media_type(
+            "the body of the request was in an unknown format - accepted media types include: application/json, \
+             application/yaml, application/vnd.kubernetes.protobuf",
+        )),
     }
 }
 
@@ -122,10 +175,13 @@ fn media_types(accept: &str) -> Vec<MediaType<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::Kinds;
 
     fn accept(text: &str) -> Result<Representation, u16> {
         let request = Request::get("/").header("Accept", text);
-        representation(&request, &Query::default()).map_err(|e| e.code)
+        let kinds = Kinds::built_in();
+        let kind = kinds.get(kinds.named("pods").unwrap());
+        representation(&request, &Query::default(), kind, true, false).map_err(|e| e.code)
     }
 
     #[test]

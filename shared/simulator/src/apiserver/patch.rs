@@ -1,41 +1,90 @@
-//! The patches that are understood: JSON merge patch (RFC 7396) and JSON patch (RFC 6902).
+//! The patches that are understood: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for the built-in kinds
+//! strategic merge patch.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::status::{ApiError, bad_request, patch_does_not_fit, unsupported_media_type};
+use super::go;
+use super::schema::Struct;
+use super::status::{
+    ApiError, bad_request, patch_does_not_fit, server_error, unsupported_media_type,
+};
+use super::strategic;
+use crate::kinds::ResourceType;
 
 /// A patch, read from a body of a content type.
 #[derive(Debug)]
 pub(crate) enum Patch {
     Merge(Value),
     Json(json_patch::Patch),
+    Strategic(Value),
 }
 
 impl Patch {
-    pub(crate) fn parse(content_type: &str, body: &[u8]) -> Result<Patch, ApiError> {
-        let unreadable = |e: serde_json::Error| bad_request(format!("error decoding patch: {e}"));
+    /// Reads a patch of an object of a kind.
+    pub(crate) fn parse(
+        content_type: &str,
+        body: &[u8],
+        kind: &ResourceType,
+    ) -> Result<Patch, ApiError> {
+        let read = || -> Result<Value, String> {
+            serde_json::from_slice(body).map_err(|e| go::json_error(body, &e))
+        };
+        let undecodable = |why: String| bad_request(format!("error decoding patch: {why}"));
+        let map = |value: Value| match value {
+            Value::Object(_) => Ok(value),
+            other => Err(format!(
+                "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                go::kind_of(&other)
+            )),
+        };
         match content_type.split(';').next().unwrap_or("").trim() {
-            "application/merge-patch+json" => serde_json::from_slice(body)
-                .map(Patch::Merge)
-                .map_err(unreadable),
-            "application/json-patch+json" => serde_json::from_slice(body)
-                .map(Patch::Json)
-                .map_err(unreadable),
-            other => Err(unsupported_media_type(format!(
+            "application/merge-patch+json" => {
+                let patch = read().and_then(map).map_err(undecodable)?;
+                Ok(Patch::Merge(patch))
+            }
+            "application/json-patch+json" => match read().map_err(undecodable)? {
+                patch @ Value::Array(_) => serde_json::from_value(patch)
+                    .map(Patch::Json)
+                    // An operation it does not know is found only when it is to be done.
+                    .map_err(|_| patch_does_not_fit()),
+                other => Err(undecodable(format!(
+                    "json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
+                    go::kind_of(&other)
+                ))),
+            },
+            "application/strategic-merge-patch+json" if Struct::of(kind).is_some() => {
+                let patch = read().and_then(map).map_err(bad_request)?;
+                Ok(Patch::Strategic(patch))
+            }
+            "application/strategic-merge-patch+json" => Err(unsupported_media_type(
                 "the body of the request was in an unknown format - accepted media types include: \
-                 application/json-patch+json, application/merge-patch+json; got {other:?}: this is a simulated \
-                 apiserver, without strategic merge patch and server-side apply"
-            ))),
+                 application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+            )),
+            "application/apply-patch+yaml" | "application/apply-patch+cbor" => {
+                Err(unsupported_media_type(
+                    "the body of the request was in an unknown format - accepted media types include: \
+                     application/json-patch+json, application/merge-patch+json, \
+                     application/strategic-merge-patch+json: this is a simulated apiserver, without server-side apply",
+                ))
+            }
+            _ => Err(ApiError {
+                details: Some(Box::new(json!({}))),
+                ..unsupported_media_type("415: Unsupported Media Type")
+            }),
         }
     }
 
     /// `object` as the patch leaves it.
-    pub(crate) fn apply(&self, object: &Value) -> Result<Value, ApiError> {
+    pub(crate) fn apply(&self, object: &Value, kind: &ResourceType) -> Result<Value, ApiError> {
         let mut patched = object.clone();
         match self {
             Patch::Merge(patch) => json_patch::merge(&mut patched, patch),
             Patch::Json(patch) => {
                 json_patch::patch(&mut patched, patch).map_err(|_| patch_does_not_fit())?;
+            }
+            Patch::Strategic(patch) => {
+                patched =
+                    strategic::merge(object, patch, Struct::of(kind)).map_err(server_error)?;
             }
         }
         Ok(patched)
@@ -45,36 +94,38 @@ impl Patch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::kinds::Kinds;
+
+    fn config_maps() -> ResourceType {
+        let kinds = Kinds::built_in();
+        kinds.get(kinds.named("configmaps").unwrap()).clone()
+    }
+
+    fn applied(content_type: &str, body: &[u8], object: &Value) -> Result<Value, ApiError> {
+        let kind = config_maps();
+        Patch::parse(content_type, body, &kind)?.apply(object, &kind)
+    }
 
     #[test]
-    fn both_patch_types_change_objects() {
+    fn every_patch_type_changes_objects() {
         let object = json!({"a": 1, "b": {"c": 2}});
-        let merge =
-            Patch::parse("application/merge-patch+json", br#"{"a":null,"b":{"d":3}}"#).unwrap();
-        assert_eq!(
-            merge.apply(&object).unwrap(),
-            json!({"b": {"c": 2, "d": 3}})
-        );
+        let patch = br#"{"a":null,"b":{"d":3}}"#;
+        for content_type in [
+            "application/merge-patch+json",
+            "application/strategic-merge-patch+json",
+        ] {
+            let patched = applied(content_type, patch, &object).unwrap();
+            assert_eq!(patched, json!({"b": {"c": 2, "d": 3}}));
+        }
         let body =
             br#"[{"op":"test","path":"/a","value":1},{"op":"replace","path":"/b/c","value":9}]"#;
-        let patch = Patch::parse("application/json-patch+json; charset=utf-8", body).unwrap();
-        assert_eq!(
-            patch.apply(&object).unwrap(),
-            json!({"a": 1, "b": {"c": 9}})
-        );
+        let patched = applied("application/json-patch+json; charset=utf-8", body, &object).unwrap();
+        assert_eq!(patched, json!({"a": 1, "b": {"c": 9}}));
     }
 
     #[test]
     fn what_cannot_be_applied_is_refused_with_its_code() {
-        let code = |kind: &str, body: &[u8]| match Patch::parse(kind, body) {
-            Ok(patch) => patch.apply(&json!({})).map_err(|e| e.code),
-            Err(e) => Err(e.code),
-        };
-        assert_eq!(
-            code("application/strategic-merge-patch+json", b"{}"),
-            Err(415)
-        );
+        let code = |kind: &str, body: &[u8]| applied(kind, body, &json!({})).map_err(|e| e.code);
         assert_eq!(code("application/apply-patch+yaml", b"a: b"), Err(415));
         assert_eq!(code("application/merge-patch+json", b"{"), Err(400));
         assert_eq!(

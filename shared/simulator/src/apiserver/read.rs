@@ -4,23 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet;
+use base64::engine::general_purpose::{self, GeneralPurpose, URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::cache::WatchCache;
+use super::go;
 use super::negotiate::Representation;
-use super::options::{ListOptions, Query};
+use super::options::{ListOptions, Query, parse_revision};
 use super::registry::{Place, Registry};
 use super::route::Target;
 use super::selector::Selector;
 use super::status::{
-    ApiError, bad_request, continue_compacted, list_compacted, not_found, too_large,
+    ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
+    too_large_for_etcd,
 };
 use super::watch::PendingWatch;
-use super::{Alarm, Answer, Apiserver, Context, Outcome, object_body, table};
-use crate::kinds::{Printer, ResourceId};
+use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body, table};
+use crate::kinds::{Printer, ResourceId, ResourceType};
 use crate::message::RequestId;
 use crate::object::{Object, encode};
 
@@ -41,6 +44,7 @@ pub(super) struct Waiting {
 /// What to do once the cache is there.
 #[derive(Debug)]
 pub(super) enum PendingRead {
+    Get(Target, Representation),
     List(ListRead),
     Watch(PendingWatch),
 }
@@ -56,6 +60,8 @@ pub(super) struct ListRead {
     start: String,
     /// 0 for no limit.
     limit: u64,
+    /// Whether a watch cache or its snapshots serve it: their continue tokens begin with a slash, etcd's do not.
+    by_cache: bool,
 }
 
 /// Which revision a list is of.
@@ -67,7 +73,8 @@ enum Wanted {
     Latest,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct ContinueToken {
     v: String,
     rv: i64,
@@ -83,34 +90,35 @@ struct Page {
 }
 
 impl Apiserver {
-    /// One object: from etcd, or from the cache if a resourceVersion says that is fresh enough.
+    /// One object: from etcd, or from the cache once that is as fresh as asked.
     pub(super) fn get(
         &mut self,
+        id: RequestId,
         query: &Query,
-        target: &Target,
+        target: Target,
         form: Representation,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
-        let revision = ListOptions {
-            resource_version: query.get("resourceVersion").unwrap_or("").to_owned(),
-            ..ListOptions::default()
-        }
-        .revision()?;
-        self.observe_progress(target.resource, ctx);
-        let kind = ctx.kinds.get(target.resource);
-        let object = match (revision, self.caches.get(&target.resource)) {
-            (Some(wanted), Some(cache)) if cache.cached && cache.revision() >= wanted => {
-                let key = kind.key(&target.namespace, &target.name);
-                cache.get(&key).cloned()
+        let revision =
+            parse_revision(query.get("resourceVersion").unwrap_or("")).map_err(server_error)?;
+        let resource = target.resource;
+        self.observe_progress(resource, ctx);
+        let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
+        let kind = ctx.kinds.get(resource);
+        match revision {
+            Some(wanted) if cached => {
+                let read = PendingRead::Get(target, form);
+                self.read_when_fresh(id, resource, wanted, read, ctx)
             }
-            _ => ctx
-                .etcd
-                .get(&kind.key(&target.namespace, &target.name))
-                .cloned(),
-        };
-        let object = object.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
-        let body = object_body(&object, form, target, ctx);
-        Ok(Outcome::Now(Answer::bytes(200, "application/json", body)))
+            Some(wanted) if wanted > ctx.etcd.revision() => {
+                Err(too_large_for_etcd(wanted, ctx.etcd.revision()))
+            }
+            _ => {
+                let found = ctx.etcd.get(&kind.key(&target.namespace, &target.name));
+                let found = found.cloned();
+                one_object(found, &target, form, ctx)
+            }
+        }
     }
 
     pub(super) fn list(
@@ -134,10 +142,18 @@ impl Apiserver {
             prefix,
             start: String::new(),
             limit: options.limit,
+            by_cache: false,
         };
         let revision = options.revision()?;
         let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
         let continued = !options.continue_token.is_empty();
+        let revision_is_zero = revision == Some(0);
+        // One name is one key, read alone: there is nothing to page.
+        let one_scope = !read.target.namespace.is_empty() || !kind.namespaced;
+        if one_scope && read.selector.one_name().is_some() {
+            read.limit = 0;
+        }
+        read.by_cache = cached;
         let wanted = if continued {
             if revision.is_some_and(|r| r != 0) {
                 return Err(bad_request(
@@ -146,6 +162,9 @@ impl Apiserver {
             }
             let (start, revision) = decode_continue(&options.continue_token, &read.prefix)?;
             read.start = start;
+            if revision_is_zero && cached {
+                read.limit = 0;
+            }
             revision.map_or(Wanted::Latest, Wanted::Exactly)
         } else {
             match (revision, options.resource_version_match.as_str()) {
@@ -166,11 +185,13 @@ impl Apiserver {
             apiserver.list_from_etcd(&read, revision, continued, ctx)
         };
         match wanted {
+            // Snapshots of the cache serve it where there is one.
+            Wanted::Exactly(r) if r > current && cached => Err(too_large(r, current)),
             Wanted::Exactly(r) => from_etcd(self, r, ctx),
             Wanted::Latest if continued || direct || !cached => from_etcd(self, current, ctx),
             Wanted::AtLeast(r) if direct || !cached => {
                 if r > current {
-                    return Err(too_large(r, current));
+                    return Err(too_large_for_etcd(r, current));
                 }
                 from_etcd(self, current, ctx)
             }
@@ -262,7 +283,7 @@ impl Apiserver {
                 let outcome = self.list_from_etcd(&read, ctx.etcd.revision(), false, ctx);
                 self.finish(id, outcome, ctx);
             }
-            PendingRead::List(_) => self.finish(id, Err(error), ctx),
+            PendingRead::List(_) | PendingRead::Get(..) => self.finish(id, Err(error), ctx),
             PendingRead::Watch(_) => self.fail_watch(id, &error, ctx),
         }
     }
@@ -287,6 +308,13 @@ impl Apiserver {
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
         match read {
+            PendingRead::Get(target, form) => {
+                let kind = ctx.kinds.get(target.resource);
+                let key = kind.key(&target.namespace, &target.name);
+                let cache = self.caches.get(&target.resource);
+                let found = cache.and_then(|c| c.get(&key)).cloned();
+                one_object(found, &target, form, ctx)
+            }
             PendingRead::List(read) => {
                 let resource = read.target.resource;
                 let Some(cache) = self.caches.get(&resource) else {
@@ -311,7 +339,7 @@ impl Apiserver {
         ctx: &Context<'_>,
     ) -> Result<Outcome, ApiError> {
         if revision > ctx.etcd.revision() {
-            return Err(too_large(revision, ctx.etcd.revision()));
+            return Err(too_large_for_etcd(revision, ctx.etcd.revision()));
         }
         match ctx.etcd.range(&read.prefix, &read.start, revision) {
             Ok(found) => {
@@ -355,8 +383,9 @@ impl ListRead {
         }
         let continue_token = last_key.filter(|_| left > 0).map(|key| {
             let start = key.strip_prefix(self.prefix.as_str()).unwrap_or(key);
+            let slash = if self.by_cache { "/" } else { "" };
             encode_continue(
-                &format!("{start}\0"),
+                &format!("{slash}{start}\0"),
                 i64::try_from(revision).unwrap_or(i64::MAX),
             )
         });
@@ -377,7 +406,6 @@ impl ListRead {
         if let Some(remaining) = page.remaining {
             metadata["remainingItemCount"] = json!(remaining);
         }
-        let custom = matches!(kind.printer, Printer::Columns(_));
         let body = match self.form {
             Representation::Table(include) => {
                 let table = table::table(
@@ -389,52 +417,79 @@ impl ListRead {
                     ctx.wall,
                     ctx.now,
                 );
-                vec![encode(&table)]
+                vec![encode(&table), Bytes::from_static(b"\n")]
             }
             Representation::Metadata => {
                 let items = page.objects.iter().map(|o| ("", o.metadata_json()));
-                list_chunks(
-                    "PartialObjectMetadataList",
-                    "meta.k8s.io/v1",
-                    &metadata,
-                    items,
-                )
+                let opening =
+                    list_opening("PartialObjectMetadataList", "meta.k8s.io/v1", &metadata);
+                list_chunks(opening, items, "")
             }
-            Representation::Whole => {
-                let list_kind = format!("{}List", kind.kind);
-                let item = |o: &Arc<Object>| {
-                    if custom {
-                        ("", o.json())
-                    } else {
-                        ("{", o.item_json())
-                    }
-                };
-                let items = page.objects.iter().map(item);
-                list_chunks(&list_kind, &kind.api_version(), &metadata, items)
-            }
+            Representation::Whole => whole_list(kind, metadata, &page.objects),
         };
-        Answer {
-            status: 200,
-            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body,
-        }
+        let mut answer = Answer::chunks(200, body);
+        answer.headers.extend(deprecation(kind));
+        answer
     }
 }
 
-/// `{"kind":…,"apiVersion":…,"metadata":…,"items":[…]}` in chunks; each item in two parts.
-fn list_chunks(
-    kind: &str,
-    api_version: &str,
-    metadata: &Value,
-    items: impl Iterator<Item = (&'static str, Bytes)>,
+/// A list of whole objects: one of a built-in kind in the order of its fields, one of a custom kind in the alphabet's.
+pub(super) fn whole_list(
+    kind: &ResourceType,
+    mut metadata: Value,
+    objects: &[Arc<Object>],
 ) -> Vec<Bytes> {
-    let mut chunks = Vec::new();
-    let mut chunk = format!(
+    let list_kind = format!("{}List", kind.kind);
+    let api_version = kind.api_version();
+    if matches!(kind.printer, Printer::BuiltIn) {
+        let items = objects.iter().map(|o| ("{", o.item_json()));
+        return list_chunks(list_opening(&list_kind, &api_version, &metadata), items, "");
+    }
+    if metadata.get("continue").is_none() {
+        metadata["continue"] = json!("");
+    }
+    metadata.sort_all_objects();
+    let items = objects.iter().map(|o| ("", o.json()));
+    list_chunks(
+        format!("{{\"apiVersion\":{},\"items\":[", json!(api_version)),
+        items,
+        &format!(",\"kind\":{},\"metadata\":{metadata}", json!(list_kind)),
+    )
+}
+
+fn list_opening(kind: &str, api_version: &str, metadata: &Value) -> String {
+    format!(
         "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
         json!(kind),
         json!(api_version)
     )
-    .into_bytes();
+}
+
+fn one_object(
+    found: Option<Arc<Object>>,
+    target: &Target,
+    form: Representation,
+    ctx: &Context<'_>,
+) -> Result<Outcome, ApiError> {
+    let kind = ctx.kinds.get(target.resource);
+    let object = found.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
+    let body = match target.subresource.as_str() {
+        "scale" => encode(&super::scale::of(&object)),
+        _ => object_body(&object, form, target, ctx),
+    };
+    let mut answer = Answer::bytes(200, "application/json", body);
+    answer.headers.extend(deprecation(kind));
+    Ok(Outcome::Now(answer))
+}
+
+/// A list in chunks: how it opens, its items, each in two parts, and what comes after them.
+fn list_chunks(
+    opening: String,
+    items: impl Iterator<Item = (&'static str, Bytes)>,
+    closing: &str,
+) -> Vec<Bytes> {
+    let mut chunks = Vec::new();
+    let mut chunk = opening.into_bytes();
     for (i, (opening, item)) in items.enumerate() {
         if i > 0 {
             chunk.push(b',');
@@ -445,7 +500,9 @@ fn list_chunks(
             chunks.push(Bytes::from(std::mem::take(&mut chunk)));
         }
     }
-    chunk.extend_from_slice(b"]}\n");
+    chunk.push(b']');
+    chunk.extend_from_slice(closing.as_bytes());
+    chunk.extend_from_slice(b"}\n");
     chunks.push(Bytes::from(chunk));
     chunks
 }
@@ -460,17 +517,26 @@ fn encode_continue(start: &str, rv: i64) -> String {
     URL_SAFE_NO_PAD.encode(json)
 }
 
+/// Go's decoder does not look at bits that are left over.
+const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    general_purpose::NO_PAD.with_decode_allow_trailing_bits(true),
+);
+
 /// The key to go on from and the revision, `None` for the latest (`storage/continue.go`).
 fn decode_continue(token: &str, prefix: &str) -> Result<(String, Option<u64>), ApiError> {
     let refused = |why: String| bad_request(format!("invalid continue token: {why}"));
     let not_valid = |why: &str| refused(format!("continue key is not valid: {why}"));
-    let bytes = URL_SAFE_NO_PAD
+    let bytes = AS_GO_DECODES
         .decode(token)
-        .map_err(|e| not_valid(&e.to_string()))?;
+        .map_err(|e| not_valid(&go::base64_error(&e)))?;
     let token: ContinueToken =
-        serde_json::from_slice(&bytes).map_err(|e| not_valid(&e.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|e| not_valid(&go::json_error(&bytes, &e)))?;
     if token.v != "meta.k8s.io/v1" {
-        return Err(not_valid("server does not recognize this encoded version"));
+        return Err(not_valid(&format!(
+            "server does not recognize this encoded version {}",
+            token.v
+        )));
     }
     if token.start.is_empty() {
         return Err(not_valid(
@@ -500,6 +566,7 @@ pub(super) fn registry<'a>(ctx: &'a mut Context<'_>) -> Registry<'a> {
         random: ctx.random,
         wall: ctx.wall,
         now: ctx.now,
+        dry_run: false,
     }
 }
 

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 use super::defaults;
 use super::managed_fields::{Manager, record};
-use super::patch::Patch;
+use super::negotiate::go_type;
+use super::schema::tidy;
 use super::status::{
     ApiError, FieldError, already_exists, bad_request, conflict, forbidden, invalid, not_found,
     server_error,
 };
-use crate::etcd::Etcd;
-use crate::kinds::{Kinds, ResourceId, ResourceType};
-use crate::object::{Object, at, items, number, remove, set, text};
+use crate::etcd::{ChangeKind, Etcd};
+use crate::kinds::{Kinds, Printer, ResourceId, ResourceType};
+use crate::object::{Object, at, items, number, remove, set, set_default, text};
 use crate::random::Random;
 use crate::time::{Time, Wall};
 
@@ -25,6 +26,8 @@ pub(crate) struct Registry<'a> {
     pub(crate) random: &'a mut Random,
     pub(crate) wall: Wall,
     pub(crate) now: Time,
+    /// Answer as if it were written, and write nothing.
+    pub(crate) dry_run: bool,
 }
 
 /// How an object is to be deleted.
@@ -99,8 +102,8 @@ impl Registry<'_> {
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let kind = self.kinds.get(resource);
-        check_type(&mut body, kind)?;
-        if !text(&body, &["metadata", "resourceVersion"]).is_empty() {
+        check_type(&mut body, kind, self.kinds)?;
+        if !matches!(text(&body, &["metadata", "resourceVersion"]), "" | "0") {
             let refused = "resourceVersion should not be set on objects to be created";
             return Err(server_error(refused));
         }
@@ -121,25 +124,39 @@ impl Registry<'_> {
             "deletionTimestamp",
             "generation",
             "managedFields",
+            "resourceVersion",
             "selfLink",
         ] {
             remove(&mut body, &["metadata", key]);
         }
-        defaults::begin(&mut body, kind, self.random);
         defaults::fill(&mut body, kind);
-        self.validate(&body, kind, &name)?;
+        tidy(&mut body, kind);
+        // Noted before anything is added that the client did not send, as the apiserver does.
+        let time = self.wall.seconds(self.now);
+        record(None, &mut body, manager, kind, &time);
+        let uid = self.random.uuid();
+        defaults::begin(&mut body, kind, &uid, self.random);
+        defaults::fill(&mut body, kind);
+        match kind.kind.as_str() {
+            "Pod" => {
+                let account = format!("/registry/serviceaccounts/{namespace}/default");
+                defaults::admit_pod(&mut body, self.etcd.get(&account).is_some());
+            }
+            "Node" => defaults::admit_node(&mut body),
+            _ => {}
+        }
+        self.validate(None, &body, kind, &name)?;
         let key = kind.key(namespace, &name);
         if self.etcd.get(&key).is_some() {
             return Err(already_exists(&kind.group, &kind.plural, &name));
         }
-        set(&mut body, &["metadata", "uid"], json!(self.random.uuid()));
-        let time = self.wall.seconds(self.now);
+        set(&mut body, &["metadata", "uid"], json!(uid));
         set(&mut body, &["metadata", "creationTimestamp"], json!(time));
         if kind.has_generation {
             set(&mut body, &["metadata", "generation"], json!(1));
         }
-        record(None, &mut body, manager, kind.has_status, &time);
-        Ok(self.etcd.put(resource, &key, body, self.now))
+        tidy(&mut body, kind);
+        Ok(self.put(resource, &key, body, ChangeKind::Added))
     }
 
     /// Replaces an object, or its status when the manager writes through that subresource.
@@ -150,12 +167,23 @@ impl Registry<'_> {
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
+        let uid = text(&body, &["metadata", "uid"]);
+        if !uid.is_empty() && uid != old.uid() {
+            let kind = self.kinds.get(place.resource);
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+                 failed: UID in precondition: {uid}, UID in object meta: {}",
+                kind.key(place.namespace, place.name),
+                old.uid()
+            );
+            return Err(conflict(&kind.group, &kind.plural, place.name, &why));
+        }
         let before = old.decode();
         self.update_from(place, &old, &before, body, manager)
     }
 
-    /// The same of an object that is read already.
-    fn update_from(
+    /// The same of an object that is read already, as a patch is.
+    pub(crate) fn update_from(
         &mut self,
         place: Place<'_>,
         old: &Arc<Object>,
@@ -164,9 +192,15 @@ impl Registry<'_> {
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
         let kind = self.kinds.get(place.resource);
-        check_type(&mut body, kind)?;
+        check_type(&mut body, kind, self.kinds)?;
         match text(&body, &["metadata", "name"]) {
             name if name == place.name => {}
+            "" => {
+                return Err(bad_request(format!(
+                    "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                    place.name
+                )));
+            }
             name => {
                 return Err(bad_request(format!(
                     "the name of the object ({name}) does not match the name on the URL ({})",
@@ -177,7 +211,7 @@ impl Registry<'_> {
         self.enter_namespace_of(&mut body, kind, place.namespace)?;
         let version = text(&body, &["metadata", "resourceVersion"]);
         let unconditional = version.is_empty() || version == "0";
-        if unconditional && matches!(kind.printer, crate::kinds::Printer::Columns(_)) {
+        if unconditional && matches!(kind.printer, Printer::Columns(_)) {
             let error = FieldError {
                 field: "metadata.resourceVersion".to_owned(),
                 kind: "FieldValueInvalid",
@@ -193,24 +227,105 @@ impl Registry<'_> {
                 MODIFIED_MEANWHILE,
             ));
         }
-        match text(&body, &["metadata", "uid"]) {
-            "" => {}
-            uid if uid == old.uid() => {}
-            uid => return Err(self.uid_conflict(kind, old, uid)),
-        }
         self.replace(place, old, before, body, manager)
     }
 
-    pub(crate) fn patch(
+    /// Sets the replicas as a Scale says.
+    pub(crate) fn scale(
         &mut self,
         place: Place<'_>,
-        patch: &Patch,
+        scale: &Value,
         manager: &Manager,
     ) -> Result<Arc<Object>, ApiError> {
+        let kind = self.kinds.get(place.resource);
         let old = Arc::clone(self.get(place)?);
+        let replicas = number(scale, &["spec", "replicas"]).unwrap_or(0);
+        if replicas < 0 {
+            let error = FieldError {
+                field: "spec.replicas".to_owned(),
+                kind: "FieldValueInvalid",
+                body: format!("Invalid value: {replicas}: must be greater than or equal to 0"),
+            };
+            return Err(invalid("autoscaling", "Scale", place.name, &[error]));
+        }
+        let version = text(scale, &["metadata", "resourceVersion"]);
+        if !matches!(version, "" | "0")
+            && version != text(old.value(), &["metadata", "resourceVersion"])
+        {
+            return Err(conflict(
+                &kind.group,
+                &kind.plural,
+                place.name,
+                MODIFIED_MEANWHILE,
+            ));
+        }
         let before = old.decode();
-        let patched = patch.apply(&before)?;
-        self.update_from(place, &old, &before, patched, manager)
+        let mut new = before.clone();
+        set(&mut new, &["spec", "replicas"], json!(replicas));
+        self.replace(place, &old, &before, new, manager)
+    }
+
+    /// Sets a namespace's finalizers; one that is ending and has none left is gone.
+    pub(crate) fn finalize(
+        &mut self,
+        place: Place<'_>,
+        body: &Value,
+    ) -> Result<Arc<Object>, ApiError> {
+        let kind = self.kinds.get(place.resource);
+        let old = Arc::clone(self.get(place)?);
+        let version = text(body, &["metadata", "resourceVersion"]);
+        if !matches!(version, "" | "0")
+            && version != text(old.value(), &["metadata", "resourceVersion"])
+        {
+            return Err(conflict(
+                &kind.group,
+                &kind.plural,
+                place.name,
+                MODIFIED_MEANWHILE,
+            ));
+        }
+        let left = at(body, &["spec", "finalizers"])
+            .cloned()
+            .unwrap_or(json!([]));
+        let gone = left.as_array().is_none_or(Vec::is_empty) && old.is_terminating();
+        let before = old.decode();
+        let mut new = before.clone();
+        set(&mut new, &["spec", "finalizers"], left);
+        tidy(&mut new, kind);
+        let key = kind.key(place.namespace, place.name);
+        if gone {
+            self.erase(place.resource, &key, &old);
+            return Ok(Arc::new(Object::new(new, ChangeKind::Modified)));
+        }
+        if new == before {
+            return Ok(old);
+        }
+        Ok(self.put(place.resource, &key, new, ChangeKind::Modified))
+    }
+
+    /// Writes, or only makes the object a dry run answers with, which keeps the version it has.
+    fn put(
+        &mut self,
+        resource: ResourceId,
+        key: &str,
+        mut value: Value,
+        kind: ChangeKind,
+    ) -> Arc<Object> {
+        if !self.dry_run {
+            return self.etcd.put(resource, key, value, self.now);
+        }
+        if text(&value, &["metadata", "resourceVersion"]) == "0" {
+            remove(&mut value, &["metadata", "resourceVersion"]);
+        }
+        Arc::new(Object::new(value, kind))
+    }
+
+    /// Deletes; what watchers are told of is the last state that was stored.
+    fn erase(&mut self, resource: ResourceId, key: &str, last: &Arc<Object>) -> Arc<Object> {
+        if self.dry_run {
+            return Arc::clone(last);
+        }
+        self.etcd.delete(resource, key, last.decode(), self.now)
     }
 
     /// Changes an object in place, as a controller does that has it fresh.
@@ -239,23 +354,15 @@ impl Registry<'_> {
             "lastTransitionTime": self.wall.seconds(self.now),
         }]);
         set(&mut new, &["status", "conditions"], condition);
-        let key = self
-            .kinds
-            .get(place.resource)
-            .key(place.namespace, place.name);
-        Ok(self.etcd.put(place.resource, &key, new, self.now))
+        let kind = self.kinds.get(place.resource);
+        tidy(&mut new, kind);
+        let key = kind.key(place.namespace, place.name);
+        Ok(self.put(place.resource, &key, new, ChangeKind::Modified))
     }
 
     /// Removes a namespace whose content is gone, as its finalize subresource does.
     pub(crate) fn finalize_namespace(&mut self, place: Place<'_>) -> Result<Arc<Object>, ApiError> {
-        let old = Arc::clone(self.get(place)?);
-        let mut last = old.decode();
-        set(&mut last, &["spec", "finalizers"], json!([]));
-        let key = self
-            .kinds
-            .get(place.resource)
-            .key(place.namespace, place.name);
-        Ok(self.etcd.delete(place.resource, &key, last, self.now))
+        self.finalize(place, &json!({}))
     }
 
     pub(crate) fn delete(
@@ -276,9 +383,10 @@ impl Registry<'_> {
             && wanted != version
         {
             let why = format!(
-                "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {version}"
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+                 ({version}). The object might have been modified"
             );
-            return Err(conflict(&kind.group, &kind.plural, place.name, &why));
+            return Err(conflict("", &kind.kind, place.name, &why));
         }
         let mut new = before.clone();
         let grace = self.grace_secs(kind, &before, options);
@@ -287,30 +395,35 @@ impl Registry<'_> {
             "Foreground" => self.add_finalizer(&mut new, "foregroundDeletion"),
             _ => {}
         }
+        if kind.kind == "CustomResourceDefinition" {
+            // It stays until its objects are gone.
+            self.add_finalizer(&mut new, defaults::DEFINITION_FINALIZER);
+        }
         let is_namespace =
             kind.kind == "Namespace" && !items(&new, &["spec", "finalizers"]).is_empty();
         let held =
             grace > 0 || is_namespace || !items(&new, &["metadata", "finalizers"]).is_empty();
         let key = kind.key(place.namespace, place.name);
-        if !held {
-            return Ok(Deleted::Gone(self.etcd.delete(
-                place.resource,
-                &key,
-                new,
-                self.now,
-            )));
+        if !held && kind.kind != "Pod" {
+            return Ok(Deleted::Gone(self.erase(place.resource, &key, &old)));
         }
         let until = self.wall.seconds(self.now + Duration::from_secs(grace));
         let held_longer = number(&new, &["metadata", "deletionGracePeriodSeconds"])
             .is_none_or(|held| held > i64::try_from(grace).unwrap_or(i64::MAX));
         if !old.is_terminating() || held_longer {
             set(&mut new, &["metadata", "deletionTimestamp"], json!(until));
-            set(
-                &mut new,
-                &["metadata", "deletionGracePeriodSeconds"],
-                json!(grace),
-            );
-            if kind.has_generation
+            if is_namespace || kind.kind == "CustomResourceDefinition" {
+                // They end by their own rules, without a grace period.
+            } else {
+                set(
+                    &mut new,
+                    &["metadata", "deletionGracePeriodSeconds"],
+                    json!(grace),
+                );
+            }
+            if kind.kind == "CustomResourceDefinition" {
+                defaults::terminate_definition(&mut new, &until);
+            } else if kind.has_generation
                 && let Some(generation) = number(&new, &["metadata", "generation"])
             {
                 set(&mut new, &["metadata", "generation"], json!(generation + 1));
@@ -322,11 +435,22 @@ impl Registry<'_> {
         if new == before {
             return Ok(Deleted::Terminating(old));
         }
-        Ok(Deleted::Terminating(self.etcd.put(
+        tidy(&mut new, kind);
+        if !held {
+            // A pod that need not be waited for: the answer shows how it ended, watchers its last stored state.
+            let erased = self.erase(place.resource, &key, &old);
+            let version = erased.revision().to_string();
+            set(&mut new, &["metadata", "resourceVersion"], json!(version));
+            return Ok(Deleted::Gone(Arc::new(Object::new(
+                new,
+                ChangeKind::Deleted,
+            ))));
+        }
+        Ok(Deleted::Terminating(self.put(
             place.resource,
             &key,
             new,
-            self.now,
+            ChangeKind::Modified,
         )))
     }
 
@@ -348,6 +472,17 @@ impl Registry<'_> {
             new
         };
         defaults::fill(&mut new, kind);
+        if kind.kind == "Namespace" {
+            // They are the finalize subresource's.
+            let kept = at(before, &["spec", "finalizers"]).cloned();
+            set(&mut new, &["spec", "finalizers"], kept.unwrap_or_default());
+        }
+        let forgets_managers = new["metadata"]["managedFields"] == json!([])
+            || new["metadata"]["managedFields"] == json!([{}]);
+        let renamed = defaults::identity_errors(before, &new);
+        if !renamed.is_empty() {
+            return Err(invalid(&kind.group, &kind.kind, place.name, &renamed));
+        }
         for key in [
             "uid",
             "creationTimestamp",
@@ -365,29 +500,45 @@ impl Registry<'_> {
                 }
             }
         }
+        if forgets_managers {
+            remove(&mut new, &["metadata", "managedFields"]);
+        }
+        tidy(&mut new, kind);
         if &new == before {
             return Ok(Arc::clone(old));
         }
-        self.validate(&new, kind, place.name)?;
+        self.validate(Some(before), &new, kind, place.name)?;
         if kind.has_generation && differs_in_spec(before, &new) {
             let generation = number(before, &["metadata", "generation"]).unwrap_or(0);
             set(&mut new, &["metadata", "generation"], json!(generation + 1));
         }
         let time = self.wall.seconds(self.now);
-        record(Some(before), &mut new, manager, kind.has_status, &time);
+        record(Some(before), &mut new, manager, kind, &time);
+        tidy(&mut new, kind);
         let key = kind.key(place.namespace, place.name);
         let released = old.is_terminating()
             && items(&new, &["metadata", "finalizers"]).is_empty()
             && items(&new, &["spec", "finalizers"]).is_empty()
             && number(&new, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0;
         if released {
-            return Ok(self.etcd.delete(place.resource, &key, new, self.now));
+            self.erase(place.resource, &key, old);
+            return Ok(Arc::new(Object::new(new, ChangeKind::Modified)));
         }
-        Ok(self.etcd.put(place.resource, &key, new, self.now))
+        Ok(self.put(place.resource, &key, new, ChangeKind::Modified))
     }
 
-    fn validate(&self, value: &Value, kind: &ResourceType, name: &str) -> Result<(), ApiError> {
-        let errors = defaults::errors(value, kind);
+    fn validate(
+        &self,
+        before: Option<&Value>,
+        value: &Value,
+        kind: &ResourceType,
+        name: &str,
+    ) -> Result<(), ApiError> {
+        let mut errors = Vec::new();
+        if let Some(before) = before {
+            errors = defaults::update_errors(before, value, kind);
+        }
+        errors.extend(defaults::errors(value, kind));
         if errors.is_empty() {
             Ok(())
         } else {
@@ -414,7 +565,15 @@ impl Registry<'_> {
                 "unable to create new content in namespace {namespace} because it is being terminated"
             );
             let name = text(body, &["metadata", "name"]);
-            return Err(forbidden(&kind.group, &kind.plural, name, &why));
+            let mut refusal = forbidden(&kind.group, &kind.plural, name, &why);
+            if let Some(details) = &mut refusal.details {
+                details["causes"] = json!([{
+                    "reason": "NamespaceTerminating",
+                    "message": format!("namespace {namespace} is being terminated"),
+                    "field": "metadata.namespace",
+                }]);
+            }
+            return Err(refusal);
         }
         Ok(())
     }
@@ -473,38 +632,74 @@ impl Registry<'_> {
 }
 
 /// The object must be of the type of the path; what it leaves out is filled in.
-fn check_type(body: &mut Value, kind: &ResourceType) -> Result<(), ApiError> {
-    if !body.is_object() || body.get("metadata").is_some_and(|m| !m.is_object()) {
+fn check_type(body: &mut Value, kind: &ResourceType, kinds: &Kinds) -> Result<(), ApiError> {
+    if body.get("metadata").is_some_and(|m| !m.is_object()) {
         return Err(bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): not a JSON object with metadata",
+            "the object provided is unrecognized (must be of type {}): metadata is no JSON object",
             kind.kind
         )));
     }
     let api_version = kind.api_version();
-    match text(body, &["apiVersion"]) {
-        "" => set(body, &["apiVersion"], json!(api_version)),
-        given if given == api_version => {}
-        given => {
-            return Err(bad_request(format!(
-                "{} in version {:?} cannot be handled as a {}: no kind {:?} is registered for version {given:?}",
-                kind.kind, kind.version, kind.kind, kind.kind
-            )));
-        }
-    }
-    match text(body, &["kind"]) {
-        "" => set(body, &["kind"], json!(kind.kind)),
-        given if given == kind.kind => {}
-        given => {
-            return Err(bad_request(format!(
-                "{given} in version {:?} cannot be handled as a {}: converting (v1.{given}) to ({}): unknown conversion",
-                kind.version, kind.kind, kind.kind
-            )));
-        }
+    set_default(body, &["apiVersion"], json!(api_version));
+    set_default(body, &["kind"], json!(kind.kind));
+    let (given_version, given_kind) = (text(body, &["apiVersion"]), text(body, &["kind"]));
+    if (given_version, given_kind) != (api_version.as_str(), kind.kind.as_str()) {
+        let name = text(body, &["metadata", "name"]);
+        return Err(other_type(given_version, given_kind, name, kind, kinds));
     }
     if at(body, &["metadata"]).is_none() {
         set(body, &["metadata"], json!({}));
     }
     Ok(())
+}
+
+/// The refusal of an object of another type than the path's.
+fn other_type(
+    api_version: &str,
+    given: &str,
+    name: &str,
+    kind: &ResourceType,
+    kinds: &Kinds,
+) -> ApiError {
+    if matches!(kind.printer, Printer::Columns(_)) {
+        if api_version != kind.api_version() {
+            return bad_request(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({})",
+                kind.api_version()
+            ));
+        }
+        let error = FieldError::invalid("kind", given, &format!("must be {}", kind.kind));
+        return invalid(&kind.group, given, name, &[error]);
+    }
+    let version = api_version.rsplit('/').next().unwrap_or(api_version);
+    let why = misfit(api_version, given, kind, kinds);
+    bad_request(format!(
+        "{given} in version {version:?} cannot be handled as a {}: {why}",
+        kind.kind
+    ))
+}
+
+/// Why a type cannot be taken for a built-in kind.
+pub(crate) fn misfit(api_version: &str, given: &str, kind: &ResourceType, kinds: &Kinds) -> String {
+    let known = kinds
+        .all()
+        .any(|(_, k)| k.kind == given && k.api_version() == api_version);
+    if known {
+        let version = api_version.rsplit('/').next().unwrap_or(api_version);
+        format!(
+            "converting ({version}.{given}) to ({}): unknown conversion",
+            go_type(kind)
+        )
+    } else {
+        not_registered(api_version, given)
+    }
+}
+
+/// What Kubernetes' scheme says of a type it has not.
+pub(crate) fn not_registered(api_version: &str, kind: &str) -> String {
+    format!(
+        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    )
 }
 
 /// `object` with another status.

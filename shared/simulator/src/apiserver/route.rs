@@ -25,6 +25,8 @@ pub(crate) enum Route {
     OpenApiOf(String, String),
     /// Objects.
     Resource(Target),
+    /// Objects below `/watch/`, the older way to say that they are to be watched.
+    Watch(Target),
     /// A resource that a served group does not have.
     UnknownResource,
     /// Nothing that is served.
@@ -39,7 +41,7 @@ pub(crate) struct Target {
     pub(crate) namespace: String,
     /// Empty for a collection.
     pub(crate) name: String,
-    /// `status`, or empty.
+    /// `status`, `scale`, `finalize`, or empty.
     pub(crate) subresource: String,
 }
 
@@ -66,6 +68,8 @@ impl Route {
             ["openapi", "v3", "apis", group, version] => {
                 Route::OpenApiOf((*group).to_owned(), (*version).to_owned())
             }
+            ["api", version, "watch", rest @ ..] => watch("", version, rest, kinds),
+            ["apis", group, version, "watch", rest @ ..] => watch(group, version, rest, kinds),
             ["api", version, rest @ ..] => {
                 target("", version, rest, kinds).unwrap_or(Route::UnknownResource)
             }
@@ -81,10 +85,19 @@ impl Route {
     }
 }
 
+fn watch(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
+    match target(group, version, rest, kinds) {
+        Some(Route::Resource(target)) if target.subresource.is_empty() => Route::Watch(target),
+        _ => Route::UnknownResource,
+    }
+}
+
 /// The objects that the path below a group and version names, if they are served.
 fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
     let (namespace, plural, name, subresource) = match *rest {
-        ["namespaces", name, "status"] if group.is_empty() => ("", "namespaces", name, "status"),
+        ["namespaces", name, subresource @ ("status" | "finalize")] if group.is_empty() => {
+            ("", "namespaces", name, subresource)
+        }
         ["namespaces", namespace, plural] => (namespace, plural, "", ""),
         ["namespaces", namespace, plural, name] => (namespace, plural, name, ""),
         ["namespaces", namespace, plural, name, subresource] => {
@@ -105,7 +118,9 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
     let subresource_fits = match subresource {
         "" => true,
         "status" => kind.has_status,
+        "scale" => kind.has_scale(),
         "binding" => kind.qualified() == "pods",
+        "finalize" => kind.kind == "Namespace",
         _ => false,
     };
     if !scope_fits || !subresource_fits {

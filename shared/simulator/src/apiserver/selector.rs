@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::names::{label_key_error, label_value_error};
 use super::status::{ApiError, bad_request};
-use crate::kinds::ResourceType;
+use crate::kinds::{Printer, ResourceType};
 use crate::object::{Object, at};
 
 /// What a list or watch selects; by default everything.
@@ -47,6 +48,14 @@ impl Selector {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// The one name a field selector asks for.
+    pub(crate) fn one_name(&self) -> Option<&str> {
+        self.fields
+            .iter()
+            .find(|f| f.equal && f.path == ["metadata", "name"])
+            .map(|f| f.value.as_str())
     }
 
     /// Whether a field selector other than name and namespace is there: the cache has no index for most of those.
@@ -105,65 +114,228 @@ fn field_value(object: &Object, path: &[String]) -> String {
     }
 }
 
+/// A selector's text as apimachinery's `labels.Parse` reads it, with its words for what it does not understand.
 fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
-    split_outside_parentheses(text)
-        .into_iter()
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .map(|part| label_requirement(part).ok_or_else(|| unreadable("label", text)))
-        .collect()
+    Parser {
+        tokens: tokens(text),
+        at: 0,
+    }
+    .requirements()
+    .map_err(bad_request)
 }
 
-fn label_requirement(part: &str) -> Option<LabelRequirement> {
-    let key = |text: &str| {
-        let key = text.trim();
-        let good = !key.is_empty()
-            && key
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_./".contains(&b));
-        good.then(|| key.to_owned())
-    };
-    let one = |value: &str| {
-        let value = value.trim();
-        let good = value
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-        good.then(|| BTreeSet::from([value.to_owned()]))
-    };
-    if let Some((left, list)) = part.split_once('(') {
-        let values: BTreeSet<String> = list
-            .strip_suffix(')')?
-            .split(',')
-            .map(|v| v.trim().to_owned())
-            .collect();
-        let (name, operator) = left.trim().rsplit_once(char::is_whitespace)?;
-        return match operator {
-            "in" => Some(LabelRequirement::In(key(name)?, values)),
-            "notin" => Some(LabelRequirement::NotIn(key(name)?, values)),
-            _ => None,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Identifier,
+    /// `in`, `notin`: words that are also identifiers where a value is expected.
+    Word,
+    Operator,
+    End,
+}
+
+/// Tokens with their text, the last one an end.
+fn tokens(text: &str) -> Vec<(Token, &str)> {
+    let is_symbol = |c: char| "=!(),><".contains(c);
+    let mut found = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        let Some(first) = rest.chars().next() else {
+            found.push((Token::End, ""));
+            return found;
         };
+        let length = if is_symbol(first) {
+            let two = rest.get(..2).unwrap_or("");
+            if matches!(two, "==" | "!=") { 2 } else { 1 }
+        } else {
+            let ends = |c: char| is_symbol(c) || c.is_ascii_whitespace();
+            rest.find(ends).unwrap_or(rest.len())
+        };
+        let (word, after) = rest.split_at(length);
+        let token = match word {
+            "in" | "notin" => Token::Word,
+            _ if is_symbol(first) => Token::Operator,
+            _ => Token::Identifier,
+        };
+        found.push((token, word));
+        rest = after;
     }
-    if let Some((name, value)) = part.split_once("!=") {
-        return Some(LabelRequirement::NotIn(key(name)?, one(value)?));
+}
+
+struct Parser<'a> {
+    tokens: Vec<(Token, &'a str)>,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// The next token where a value may be.
+    fn peek(&self) -> (Token, &'a str) {
+        match self.tokens.get(self.at) {
+            Some((Token::Word, text)) => (Token::Identifier, text),
+            Some(token) => *token,
+            None => (Token::End, ""),
+        }
     }
-    if let Some((name, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
-        return Some(LabelRequirement::In(key(name)?, one(value)?));
+
+    fn take(&mut self) -> (Token, &'a str) {
+        let token = self.peek();
+        self.at += 1;
+        token
     }
-    if let Some((name, value)) = part.split_once('>') {
-        return Some(LabelRequirement::GreaterThan(
-            key(name)?,
-            value.trim().parse().ok()?,
-        ));
+
+    fn requirements(&mut self) -> Result<Vec<LabelRequirement>, String> {
+        let mut found = Vec::new();
+        loop {
+            match self.peek() {
+                (Token::Identifier, _) | (Token::Operator, "!") => {
+                    let requirement = self
+                        .requirement()
+                        .map_err(|e| format!("unable to parse requirement: {e}"))?;
+                    found.push(requirement);
+                    match self.take() {
+                        (Token::End, _) => return Ok(found),
+                        (Token::Operator, ",") => match self.peek() {
+                            (Token::Identifier, _) | (Token::Operator, "!") => {}
+                            (_, text) => {
+                                return Err(format!(
+                                    "found '{text}', expected: identifier after ','"
+                                ));
+                            }
+                        },
+                        (_, text) => {
+                            return Err(format!(
+                                "found '{text}', expected: ',' or 'end of string'"
+                            ));
+                        }
+                    }
+                }
+                (Token::End, _) => return Ok(found),
+                (_, text) => {
+                    return Err(format!(
+                        "found '{text}', expected: !, identifier, or 'end of string'"
+                    ));
+                }
+            }
+        }
     }
-    if let Some((name, value)) = part.split_once('<') {
-        return Some(LabelRequirement::LessThan(
-            key(name)?,
-            value.trim().parse().ok()?,
-        ));
+
+    fn requirement(&mut self) -> Result<LabelRequirement, String> {
+        let (mut token, mut key) = self.take();
+        let absent = (token, key) == (Token::Operator, "!");
+        if absent {
+            (token, key) = self.take();
+        }
+        if token != Token::Identifier {
+            return Err(format!("found '{key}', expected: identifier"));
+        }
+        if let Some(why) = label_key_error(key) {
+            return Err(format!("<nil>: Invalid value: {key:?}: {why}"));
+        }
+        let key = key.to_owned();
+        if absent {
+            return Ok(LabelRequirement::DoesNotExist(key));
+        }
+        if matches!(self.peek(), (Token::End, _) | (Token::Operator, ",")) {
+            return Ok(LabelRequirement::Exists(key));
+        }
+        let operator = self.tokens.get(self.at).map_or("", |(_, text)| *text);
+        self.at += 1;
+        let values = match operator {
+            "in" | "notin" => self.values()?,
+            "=" | "==" | "!=" | ">" | "<" => BTreeSet::from([self.exact_value()?]),
+            other => {
+                return Err(format!(
+                    "found '{other}', expected: in, notin, =, ==, !=, gt, lt"
+                ));
+            }
+        };
+        let mut errors = Vec::new();
+        let mut bound = 0;
+        if matches!(operator, ">" | "<") {
+            for value in &values {
+                match value.parse() {
+                    Ok(number) => bound = number,
+                    Err(_) => errors.push(format!(
+                        "values[0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+                    )),
+                }
+            }
+        }
+        for (i, value) in values.iter().enumerate() {
+            if let Some(why) = label_value_error(value) {
+                errors.push(format!(
+                    "values[{i}][{key}]: Invalid value: {value:?}: {why}"
+                ));
+            }
+        }
+        match errors.as_slice() {
+            [] => {}
+            [one] => return Err(one.clone()),
+            many => return Err(format!("[{}]", many.join(", "))),
+        }
+        Ok(match operator {
+            "in" | "=" | "==" => LabelRequirement::In(key, values),
+            ">" => LabelRequirement::GreaterThan(key, bound),
+            "<" => LabelRequirement::LessThan(key, bound),
+            _ => LabelRequirement::NotIn(key, values),
+        })
     }
-    match part.strip_prefix('!') {
-        Some(name) => Some(LabelRequirement::DoesNotExist(key(name)?)),
-        None => Some(LabelRequirement::Exists(key(part)?)),
+
+    fn values(&mut self) -> Result<BTreeSet<String>, String> {
+        let (token, text) = self.take();
+        if (token, text) != (Token::Operator, "(") {
+            return Err(format!("found '{text}' expected: '('"));
+        }
+        match self.peek() {
+            (Token::Operator, ")") => {
+                self.at += 1;
+                return Ok(BTreeSet::from([String::new()]));
+            }
+            (Token::Identifier, _) | (Token::Operator, ",") => {}
+            (_, text) => return Err(format!("found '{text}', expected: ',', ')' or identifier")),
+        }
+        let mut values = BTreeSet::new();
+        loop {
+            match self.take() {
+                (Token::Identifier, value) => {
+                    values.insert(value.to_owned());
+                    match self.peek() {
+                        (Token::Operator, ",") => {}
+                        (Token::Operator, ")") => break,
+                        (_, text) => return Err(format!("found '{text}', expected: ',' or ')'")),
+                    }
+                }
+                (Token::Operator, ",") => {
+                    if values.is_empty() {
+                        values.insert(String::new());
+                    }
+                    match self.peek() {
+                        (Token::Operator, ")") => {
+                            values.insert(String::new());
+                            break;
+                        }
+                        (Token::Operator, ",") => {
+                            values.insert(String::new());
+                        }
+                        _ => {}
+                    }
+                }
+                (_, text) => return Err(format!("found '{text}', expected: ',', or identifier")),
+            }
+        }
+        self.at += 1;
+        Ok(values)
+    }
+
+    fn exact_value(&mut self) -> Result<String, String> {
+        match self.peek() {
+            (Token::End, _) | (Token::Operator, ",") => Ok(String::new()),
+            (Token::Identifier, value) => {
+                self.at += 1;
+                Ok(value.to_owned())
+            }
+            (_, text) => Err(format!("found '{text}', expected: identifier")),
+        }
     }
 }
 
@@ -199,33 +371,19 @@ fn field_path(label: &str, resource: &ResourceType) -> Result<Vec<String>, ApiEr
     }
     match resource.fields.iter().find(|(known, _)| known == label) {
         Some((_, path)) => Ok(path.clone()),
+        // Kinds with a conversion of their own for labels, and those without, say it differently.
+        None if resource.fields.is_empty() && resource.printer == Printer::BuiltIn => {
+            let known = if resource.namespaced {
+                "\"metadata.name\", \"metadata.namespace\""
+            } else {
+                "\"metadata.name\""
+            };
+            Err(bad_request(format!(
+                "{label:?} is not a known field selector: only {known}"
+            )))
+        }
         None => Err(bad_request(format!("field label not supported: {label}"))),
     }
-}
-
-fn unreadable(what: &str, text: &str) -> ApiError {
-    bad_request(format!(
-        "unable to parse requirement: {what} selector {text:?} is not understood"
-    ))
-}
-
-fn split_outside_parentheses(text: &str) -> Vec<&str> {
-    let mut depth = 0u32;
-    let mut start = 0;
-    let mut parts = Vec::new();
-    for (i, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&text[start..i]);
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
 }
 
 /// Splits at commas that no backslash escapes.
@@ -355,11 +513,37 @@ mod tests {
             refused("", "oops"),
             "invalid selector: 'oops'; can't understand 'oops'"
         );
-        for bad in ["app in web", "app=(x", "=x", "app in (x", "a b", "size>x"] {
-            assert!(
-                refused(bad, "").starts_with("unable to parse requirement"),
-                "{bad}"
-            );
+        let told: Vec<String> = [
+            "app in web",
+            "app=(x",
+            "=x",
+            "app in (x",
+            "a b",
+            "size>x",
+            "a,",
+        ]
+        .map(|bad| refused(bad, ""))
+        .into();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        unable to parse requirement: found 'web' expected: '('
+        unable to parse requirement: found '(', expected: identifier
+        found '=', expected: !, identifier, or 'end of string'
+        unable to parse requirement: found '', expected: ',' or ')'
+        unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt
+        unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer
+        found '', expected: identifier after ','
+        "#);
+        for (bad, begins) in [
+            (
+                "-a",
+                "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must",
+            ),
+            (
+                "a=-b",
+                "unable to parse requirement: values[0][a]: Invalid value: \"-b\": a valid label must",
+            ),
+        ] {
+            assert!(refused(bad, "").starts_with(begins), "{bad}");
         }
     }
 }

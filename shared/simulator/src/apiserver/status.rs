@@ -85,6 +85,15 @@ impl FieldError {
         }
     }
 
+    /// One whose value is no text.
+    pub(crate) fn invalid_value(field: &str, value: &Value, detail: &str) -> FieldError {
+        FieldError {
+            field: field.to_owned(),
+            kind: "FieldValueInvalid",
+            body: format!("Invalid value: {value}: {detail}"),
+        }
+    }
+
     pub(crate) fn not_supported(field: &str, value: &str, valid: &[&str]) -> FieldError {
         let quoted: Vec<String> = valid.iter().map(|v| format!("{v:?}")).collect();
         FieldError {
@@ -218,6 +227,18 @@ pub(crate) fn unknown_resource() -> ApiError {
     }
 }
 
+/// 422 of what a patch made of an object, which is none of its kind.
+pub(crate) fn patched_into_none(patched: &Value, why: &str) -> ApiError {
+    let error = FieldError {
+        field: "patch".to_owned(),
+        kind: "FieldValueInvalid",
+        body: format!("Invalid value: {:?}: {why}", patched.to_string()),
+    };
+    let mut refusal = invalid("", "", "", &[error]);
+    refusal.message = format!(" {}", refusal.message.trim_start());
+    refusal
+}
+
 /// 422 of a JSON patch that does not fit its object.
 pub(crate) fn patch_does_not_fit() -> ApiError {
     ApiError {
@@ -232,10 +253,14 @@ pub(crate) fn patch_does_not_fit() -> ApiError {
 
 /// 422 about a kind of `group`.
 pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> ApiError {
-    let texts: Vec<String> = errors
-        .iter()
-        .map(|e| format!("{}: {}", e.field, e.body))
-        .collect();
+    let mut texts: Vec<String> = Vec::new();
+    for error in errors {
+        // What two rules say alike is a cause twice and told once.
+        let text = format!("{}: {}", error.field, error.body);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
     let told = match texts.as_slice() {
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
@@ -301,6 +326,14 @@ pub(crate) fn too_large(requested: u64, current: u64) -> ApiError {
             "Timeout",
             format!("Timeout: Too large resource version: {requested}, current: {current}"),
         )
+    }
+}
+
+/// 504 of a read that etcd serves and that asks for a revision not there yet: nothing says when to retry.
+pub(crate) fn too_large_for_etcd(requested: u64, current: u64) -> ApiError {
+    ApiError {
+        retry_after_secs: None,
+        ..too_large(requested, current)
     }
 }
 

@@ -35,23 +35,29 @@ pub(crate) fn table(
     wall: Wall,
     now: Time,
 ) -> Value {
-    let columns: Vec<Value> = if with_columns {
-        column_definitions(kind)
+    let columns = if with_columns {
+        json!(column_definitions(kind))
     } else {
-        Vec::new()
+        Value::Null
     };
     let rows: Vec<Value> = objects
         .iter()
         .map(|object| {
             let mut row = json!({"cells": cells(object, kind, Clock { wall, now })});
             match include {
-                IncludeObject::None => {}
+                IncludeObject::None => row["object"] = Value::Null,
                 IncludeObject::Metadata => row["object"] = partial_metadata(object.value()),
                 IncludeObject::Object => row["object"] = object.value().clone(),
             }
             row
         })
         .collect();
+    // Definitions are printed by the general printer, which writes no rows as nothing.
+    let rows = if rows.is_empty() && kind.kind == "CustomResourceDefinition" {
+        Value::Null
+    } else {
+        json!(rows)
+    };
     json!({
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
@@ -89,8 +95,8 @@ fn built_in_columns(kind: &str) -> &'static [Column] {
             AGE,
             ("Selector", "string", 1),
         ],
-        "ConfigMap" => &[NAME, ("Data", "integer", 0), AGE],
-        "Secret" => &[NAME, ("Type", "string", 0), ("Data", "integer", 0), AGE],
+        "ConfigMap" => &[NAME, ("Data", "string", 0), AGE],
+        "Secret" => &[NAME, ("Type", "string", 0), ("Data", "string", 0), AGE],
         "Node" => &[
             NAME,
             ("Status", "string", 0),
@@ -98,6 +104,10 @@ fn built_in_columns(kind: &str) -> &'static [Column] {
             AGE,
             ("Version", "string", 0),
             ("Internal-IP", "string", 1),
+            ("External-IP", "string", 1),
+            ("OS-Image", "string", 1),
+            ("Kernel-Version", "string", 1),
+            ("Container-Runtime", "string", 1),
         ],
         "Namespace" => &[NAME, ("Status", "string", 0), AGE],
         "Event" => &[
@@ -105,18 +115,20 @@ fn built_in_columns(kind: &str) -> &'static [Column] {
             ("Type", "string", 0),
             ("Reason", "string", 0),
             ("Object", "string", 0),
+            ("Subobject", "string", 1),
             ("Source", "string", 1),
             ("Message", "string", 0),
+            ("First Seen", "string", 1),
             ("Count", "string", 1),
             ("Name", "string", 1),
         ],
-        "ServiceAccount" => &[NAME, ("Secrets", "integer", 0), AGE],
+        "ServiceAccount" => &[NAME, AGE],
         "Endpoints" => &[NAME, ("Endpoints", "string", 0), AGE],
         "Deployment" => &[
             NAME,
             ("Ready", "string", 0),
-            ("Up-to-date", "integer", 0),
-            ("Available", "integer", 0),
+            ("Up-to-date", "string", 0),
+            ("Available", "string", 0),
             AGE,
             ("Containers", "string", 1),
             ("Images", "string", 1),
@@ -138,6 +150,9 @@ fn built_in_columns(kind: &str) -> &'static [Column] {
             ("Completions", "string", 0),
             ("Duration", "string", 0),
             AGE,
+            ("Containers", "string", 1),
+            ("Images", "string", 1),
+            ("Selector", "string", 1),
         ],
         "Lease" => &[NAME, ("Holder", "string", 0), AGE],
         "CustomResourceDefinition" => &[NAME, ("Created At", "date", 0)],
@@ -182,10 +197,6 @@ impl Clock {
 
 fn cells(object: &Object, kind: &ResourceType, clock: Clock) -> Vec<Value> {
     let value = object.value();
-    if text(value, &["metadata", "name"]).is_empty() {
-        // A bookmark: a row without an object in it.
-        return column_definitions(kind).iter().map(|_| json!("")).collect();
-    }
     match &kind.printer {
         Printer::BuiltIn => built_in_cells(value, &kind.kind, clock),
         Printer::Columns(columns) => std::iter::once(json!(object.name()))
@@ -218,7 +229,7 @@ fn built_in_cells(value: &Value, kind: &str, clock: Clock) -> Vec<Value> {
             .map_or(0, |m| m.len())
     };
     match kind {
-        "Pod" => pod_cells(value, name, age),
+        "Pod" => pod_cells(value, name, age, clock),
         "Service" => vec![
             name,
             json!(text(value, &["spec", "type"])),
@@ -241,33 +252,43 @@ fn built_in_cells(value: &Value, kind: &str, clock: Clock) -> Vec<Value> {
             json!(or_none(&node_roles(value))),
             age,
             json!(text(value, &["status", "nodeInfo", "kubeletVersion"])),
-            json!(or_none(
-                items(value, &["status", "addresses"])
-                    .first()
-                    .map_or("", |a| text(a, &["address"]))
-            )),
+            json!(or_none(node_address(value, "InternalIP"))),
+            json!(or_none(node_address(value, "ExternalIP"))),
+            json!(or_unknown(text(value, &["status", "nodeInfo", "osImage"]))),
+            json!(or_unknown(text(
+                value,
+                &["status", "nodeInfo", "kernelVersion"]
+            ))),
+            json!(or_unknown(text(
+                value,
+                &["status", "nodeInfo", "containerRuntimeVersion"]
+            ))),
         ],
         "Namespace" => vec![name, json!(text(value, &["status", "phase"])), age],
         "Event" => {
-            let last = ["lastTimestamp", "eventTime"].map(|key| text(value, &[key]));
-            let seen = last.into_iter().find(|t| !t.is_empty()).unwrap_or("");
-            let object = format!(
-                "{}/{}",
-                text(value, &["involvedObject", "kind"]).to_lowercase(),
-                text(value, &["involvedObject", "name"])
-            );
+            let seen = |keys: &[&str]| {
+                let mut times = keys.iter().map(|key| text(value, &[key]));
+                clock.age(times.find(|t| !t.is_empty()).unwrap_or(""))
+            };
+            let kind = text(value, &["involvedObject", "kind"]).to_lowercase();
+            let object = match text(value, &["involvedObject", "name"]) {
+                "" => kind,
+                name => format!("{kind}/{name}"),
+            };
             vec![
-                json!(clock.age(seen)),
+                json!(seen(&["lastTimestamp", "firstTimestamp", "eventTime"])),
                 json!(text(value, &["type"])),
                 json!(text(value, &["reason"])),
                 json!(object),
-                json!(text(value, &["source", "component"])),
+                json!(text(value, &["involvedObject", "fieldPath"])),
+                json!(event_source(value)),
                 json!(text(value, &["message"]).trim()),
-                count(&["count"]),
+                json!(seen(&["firstTimestamp", "eventTime"])),
+                json!(number(value, &["count"]).unwrap_or(0).max(1)),
                 name,
             ]
         }
-        "ServiceAccount" => vec![name, json!(items(value, &["secrets"]).len()), age],
+        "ServiceAccount" => vec![name, age],
         "Endpoints" => vec![name, json!(or_none(&endpoints(value))), age],
         "Deployment" => {
             let ready = number(value, &["status", "readyReplicas"]).unwrap_or(0);
@@ -302,11 +323,22 @@ fn built_in_cells(value: &Value, kind: &str, clock: Clock) -> Vec<Value> {
     }
 }
 
+fn node_address<'a>(value: &'a Value, kind: &str) -> &'a str {
+    items(value, &["status", "addresses"])
+        .iter()
+        .find(|a| a["type"] == kind)
+        .map_or("", |a| text(a, &["address"]))
+}
+
+fn or_unknown(text: &str) -> &str {
+    if text.is_empty() { "<unknown>" } else { text }
+}
+
 fn or_none(text: &str) -> &str {
     if text.is_empty() { "<none>" } else { text }
 }
 
-fn pod_cells(value: &Value, name: Value, age: Value) -> Vec<Value> {
+fn pod_cells(value: &Value, name: Value, age: Value, clock: Clock) -> Vec<Value> {
     let statuses = items(value, &["status", "containerStatuses"]);
     let ready = statuses.iter().filter(|s| s["ready"] == true).count();
     let containers = items(value, &["spec", "containers"]).len();
@@ -314,17 +346,40 @@ fn pod_cells(value: &Value, name: Value, age: Value) -> Vec<Value> {
         .iter()
         .filter_map(|s| s["restartCount"].as_i64())
         .sum();
+    let last_restart = statuses
+        .iter()
+        .map(|s| text(s, &["lastState", "terminated", "finishedAt"]))
+        .max()
+        .filter(|time| !time.is_empty() && restarts > 0);
+    let restarts = match last_restart {
+        Some(time) => format!("{restarts} ({} ago)", clock.age(time)),
+        None => restarts.to_string(),
+    };
     vec![
         name,
         json!(format!("{ready}/{containers}")),
         json!(pod_status(value)),
-        json!(restarts.to_string()),
+        json!(restarts),
         age,
         json!(or_none(text(value, &["status", "podIP"]))),
         json!(or_none(text(value, &["spec", "nodeName"]))),
         json!("<none>"),
         json!("<none>"),
     ]
+}
+
+/// `component, host`, or who reports.
+fn event_source(value: &Value) -> String {
+    let source = |key| text(value, &["source", key]);
+    let (component, host) = match (source("component"), source("host")) {
+        ("", host) => (text(value, &["reportingComponent"]), host),
+        both => both,
+    };
+    if host.is_empty() {
+        component.to_owned()
+    } else {
+        format!("{component}, {host}")
+    }
 }
 
 /// The word kubectl shows for a pod: a waiting or terminated container's reason, else the phase.
@@ -449,13 +504,15 @@ fn job_cells(value: &Value, name: Value, age: Value, clock: Clock) -> Vec<Value>
         (Some(started), None) => human_duration(started),
         _ => String::new(),
     };
-    vec![
+    let mut cells = vec![
         name,
         json!(status),
         json!(format!("{succeeded}/{wanted}")),
         json!(duration),
         age,
-    ]
+    ];
+    cells.extend(template_cells(value));
+    cells
 }
 
 #[cfg(test)]
@@ -514,7 +571,10 @@ mod tests {
         );
         let job = json!({"metadata": meta("j"), "status": {"succeeded": 1, "startTime": "2026-11-21T09:00:10Z",
             "completionTime": "2026-11-21T09:00:30Z", "conditions": [{"type": "Complete", "status": "True"}]}});
-        assert_eq!(row("jobs.batch", job), "j | Complete | 1/1 | 20s | 90s");
+        assert_eq!(
+            row("jobs.batch", job),
+            "j | Complete | 1/1 | 20s | 90s |  |  | <none>"
+        );
         for kind in [
             "services",
             "configmaps",
@@ -536,10 +596,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_is_a_row_of_empty_cells() {
+    fn a_bookmark_is_a_row_of_an_empty_object() {
         assert_eq!(
             row("configmaps", json!({"metadata": {"resourceVersion": "7"}})),
-            " |  | "
+            " | 0 | <unknown>"
         );
     }
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::negotiate::{IncludeObject, Representation};
+use super::schema::Struct;
 use super::selector::Selector;
 use super::table;
 use crate::etcd::{Change, ChangeKind};
@@ -139,6 +140,11 @@ impl Watcher {
         });
         if ends_initial {
             value["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        if let Some(shape) = Struct::of(kind) {
+            shape.fill(&mut value);
+        } else {
+            value.sort_all_objects();
         }
         Some(match self.representation {
             Representation::Whole => frame("BOOKMARK", &encode(&value)),

@@ -2,18 +2,22 @@
 
 use serde_json::{Value, json};
 
+use super::go;
 use super::managed_fields::Manager;
 use super::negotiate::{Representation, json_body};
 use super::options::{ListOptions, Query};
 use super::patch::Patch;
-use super::read::registry;
-use super::registry::{DeleteOptions, Deleted, Place};
+use super::read::{registry, whole_list};
+use super::registry::{DeleteOptions, Deleted, Place, misfit, not_registered};
 use super::route::Target;
+use super::scale;
+use super::schema::{Misfits, Struct, misfits, patched_order};
 use super::selector::Selector;
-use super::status::{ApiError, bad_request, conflict};
-use super::{Answer, Context, Outcome, object_body};
+use super::status::{ApiError, FieldError, bad_request, conflict, invalid, patched_into_none};
+use super::{Answer, Context, Outcome, deprecation, object_body, warning};
+use crate::kinds::{Kinds, Printer, ResourceType};
 use crate::message::Request;
-use crate::object::text;
+use crate::object::{items, text};
 
 pub(super) fn create(
     request: &Request,
@@ -23,16 +27,15 @@ pub(super) fn create(
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
     json_body(request)?;
-    let body = parse(request, &ctx.kinds.get(target.resource).kind)?;
-    refuse_dry_run(query)?;
+    let options = WriteOptions::parse(query, "CreateOptions")?;
+    let kind = ctx.kinds.get(target.resource);
+    let body = parse(request, &kind.kind)?;
+    let warnings = options.judge(&body, kind)?;
     let manager = manager(request, query, target);
-    let object = registry(ctx).create(target.resource, &target.namespace, body, &manager)?;
-    let body = object_body(&object, form, target, ctx);
-    Ok(Outcome::Committed(Answer::bytes(
-        201,
-        "application/json",
-        body,
-    )))
+    let mut registry = registry(ctx);
+    registry.dry_run = options.dry_run;
+    let object = registry.create(target.resource, &target.namespace, body, &manager)?;
+    Ok(committed(201, &object, form, target, warnings, ctx))
 }
 
 /// Binds a pod to a node, once.
@@ -44,7 +47,7 @@ pub(super) fn bind(
 ) -> Result<Outcome, ApiError> {
     json_body(request)?;
     let body = parse(request, "Binding")?;
-    refuse_dry_run(query)?;
+    let options = WriteOptions::parse(query, "CreateOptions")?;
     let node = text(&body, &["target", "name"]);
     let place = target.place();
     let now_on = {
@@ -56,7 +59,9 @@ pub(super) fn bind(
         let why = format!("pod {} is already assigned to node {now_on:?}", target.name);
         return Err(conflict("", "pods/binding", &target.name, &why));
     }
-    registry(ctx).bind(place, node)?;
+    let mut registry = registry(ctx);
+    registry.dry_run = options.dry_run;
+    registry.bind(place, node)?;
     let status = json!({
         "kind": "Status",
         "apiVersion": "v1",
@@ -75,16 +80,22 @@ pub(super) fn replace(
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
     json_body(request)?;
-    let body = parse(request, &ctx.kinds.get(target.resource).kind)?;
-    refuse_dry_run(query)?;
+    let options = WriteOptions::parse(query, "UpdateOptions")?;
+    let kind = ctx.kinds.get(target.resource);
+    let body = parse(request, &kind.kind)?;
+    let warnings = match target.subresource.as_str() {
+        "scale" => Vec::new(),
+        _ => options.judge(&body, kind)?,
+    };
     let manager = manager(request, query, target);
-    let object = registry(ctx).update(target.place(), body, &manager)?;
-    let body = object_body(&object, form, target, ctx);
-    Ok(Outcome::Committed(Answer::bytes(
-        200,
-        "application/json",
-        body,
-    )))
+    let mut registry = registry(ctx);
+    registry.dry_run = options.dry_run;
+    let object = match target.subresource.as_str() {
+        "scale" => registry.scale(target.place(), &body, &manager)?,
+        "finalize" => registry.finalize(target.place(), &body)?,
+        _ => registry.update(target.place(), body, &manager)?,
+    };
+    Ok(committed(200, &object, form, target, warnings, ctx))
 }
 
 pub(super) fn patch(
@@ -94,19 +105,28 @@ pub(super) fn patch(
     form: Representation,
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
-    let patch = Patch::parse(
-        request.header_value("content-type").unwrap_or(""),
-        &request.body,
-    )?;
-    refuse_dry_run(query)?;
+    let kind = ctx.kinds.get(target.resource).clone();
+    let content_type = request.header_value("content-type").unwrap_or("");
+    let options = WriteOptions::parse(query, "PatchOptions")?;
+    let patch = Patch::parse(content_type, &request.body, &kind)?;
     let manager = manager(request, query, target);
-    let object = registry(ctx).patch(target.place(), &patch, &manager)?;
-    let body = object_body(&object, form, target, ctx);
-    Ok(Outcome::Committed(Answer::bytes(
-        200,
-        "application/json",
-        body,
-    )))
+    let mut registry = registry(ctx);
+    registry.dry_run = options.dry_run;
+    let old = std::sync::Arc::clone(registry.get(target.place())?);
+    let (object, warnings) = if target.subresource == "scale" {
+        let scale = patch.apply(&scale::of(&old), &kind)?;
+        (
+            registry.scale(target.place(), &scale, &manager)?,
+            Vec::new(),
+        )
+    } else {
+        let before = old.decode();
+        let patched = patch.apply(&before, &kind)?;
+        let warnings = options.judge_patched(&before, &patched, &kind, registry.kinds)?;
+        let object = registry.update_from(target.place(), &old, &before, patched, &manager)?;
+        (object, warnings)
+    };
+    Ok(committed(200, &object, form, target, warnings, ctx))
 }
 
 pub(super) fn delete(
@@ -116,19 +136,22 @@ pub(super) fn delete(
     form: Representation,
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
-    let options = delete_options(request, query)?;
+    let (options, dry_run) = delete_options(request, query)?;
     let returns_object = ctx.kinds.get(target.resource).delete_returns_object;
-    let deleted = registry(ctx).delete(target.place(), &options)?;
+    let mut registry = registry(ctx);
+    registry.dry_run = dry_run;
+    let deleted = registry.delete(target.place(), &options)?;
     let body = match deleted {
         Deleted::Terminating(object) => object_body(&object, form, target, ctx),
         Deleted::Gone(object) if returns_object => object_body(&object, form, target, ctx),
         Deleted::Gone(object) => {
             let kind = ctx.kinds.get(target.resource);
-            let mut details =
-                json!({"name": object.name(), "kind": kind.plural, "uid": object.uid()});
+            let mut details = json!({"name": object.name()});
             if !kind.group.is_empty() {
                 details["group"] = json!(kind.group);
             }
+            details["kind"] = json!(kind.plural);
+            details["uid"] = json!(object.uid());
             let status = json!({
                 "kind": "Status",
                 "apiVersion": "v1",
@@ -146,6 +169,137 @@ pub(super) fn delete(
     )))
 }
 
+/// The answer of a write that is through, with what it was warned of.
+fn committed(
+    status: u16,
+    object: &std::sync::Arc<crate::object::Object>,
+    form: Representation,
+    target: &Target,
+    warnings: Vec<String>,
+    ctx: &Context<'_>,
+) -> Outcome {
+    let body = match target.subresource.as_str() {
+        "scale" => crate::object::encode(&scale::of(object)),
+        _ => object_body(object, form, target, ctx),
+    };
+    let mut answer = Answer::bytes(status, "application/json", body);
+    answer
+        .headers
+        .extend(deprecation(ctx.kinds.get(target.resource)));
+    answer.headers.extend(warnings.iter().map(|w| warning(w)));
+    Outcome::Committed(answer)
+}
+
+/// What a write asks for besides its body.
+#[derive(Clone, Copy, Debug)]
+struct WriteOptions {
+    dry_run: bool,
+    validation: FieldValidation,
+}
+
+/// What is done about fields that a kind has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+impl WriteOptions {
+    fn parse(query: &Query, kind: &str) -> Result<WriteOptions, ApiError> {
+        let mut errors = Vec::new();
+        let dry_run = match query.get("dryRun") {
+            None | Some("") => false,
+            Some("All") => true,
+            Some(other) => {
+                errors.push(not_all(other));
+                false
+            }
+        };
+        let validation = match query.get("fieldValidation") {
+            None | Some("" | "Warn") => FieldValidation::Warn,
+            Some("Ignore") => FieldValidation::Ignore,
+            Some("Strict") => FieldValidation::Strict,
+            Some(other) => {
+                let known = ["", "Ignore", "Strict", "Warn"];
+                errors.push(FieldError::not_supported("fieldValidation", other, &known));
+                FieldValidation::Warn
+            }
+        };
+        if errors.is_empty() {
+            Ok(WriteOptions {
+                dry_run,
+                validation,
+            })
+        } else {
+            Err(invalid("meta.k8s.io", kind, "", &errors))
+        }
+    }
+
+    /// What a body is warned of; the refusal of one that does not fit its kind.
+    fn judge(self, body: &Value, kind: &ResourceType) -> Result<Vec<String>, ApiError> {
+        let cannot = |why: &str| {
+            bad_request(format!(
+                "{} in version {:?} cannot be handled as a {}: {why}",
+                kind.kind, kind.version, kind.kind
+            ))
+        };
+        if !matches!(text(body, &["kind"]), given if given.is_empty() || given == kind.kind) {
+            // Of another kind: that is what is refused, by the registry.
+            return Ok(Vec::new());
+        }
+        let found = misfits(body, kind);
+        if let Some(why) = &found.wrong_type {
+            return Err(cannot(why));
+        }
+        self.judge_unknown(&found, |told| {
+            cannot(&format!("strict decoding error: {told}"))
+        })
+    }
+
+    /// The same for what a patch came to.
+    fn judge_patched(
+        self,
+        before: &Value,
+        patched: &Value,
+        kind: &ResourceType,
+        kinds: &Kinds,
+    ) -> Result<Vec<String>, ApiError> {
+        let refusal = |why: &str| patched_into_none(&patched_order(before, patched), why);
+        let given = |key: &str| text(patched, &[key]);
+        if matches!(kind.printer, Printer::BuiltIn)
+            && (given("apiVersion") != kind.api_version() || given("kind") != kind.kind)
+        {
+            let why = misfit(given("apiVersion"), given("kind"), kind, kinds);
+            return Err(refusal(&why));
+        }
+        let found = misfits(patched, kind);
+        if let Some(why) = &found.wrong_type {
+            return Err(refusal(why));
+        }
+        self.judge_unknown(&found, |told| {
+            refusal(&format!("strict decoding error: {told}"))
+        })
+    }
+
+    fn judge_unknown(
+        self,
+        found: &Misfits,
+        refusal: impl Fn(&str) -> ApiError,
+    ) -> Result<Vec<String>, ApiError> {
+        let told: Vec<String> = found
+            .unknown
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect();
+        match self.validation {
+            FieldValidation::Strict if !told.is_empty() => Err(refusal(&told.join(", "))),
+            FieldValidation::Warn => Ok(told),
+            FieldValidation::Ignore | FieldValidation::Strict => Ok(Vec::new()),
+        }
+    }
+}
+
 /// Deletes each object of a collection that the selectors match; answers with the list of them.
 pub(super) fn delete_collection(
     request: &Request,
@@ -153,7 +307,7 @@ pub(super) fn delete_collection(
     target: &Target,
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
-    let options = delete_options(request, query)?;
+    let (options, dry_run) = delete_options(request, query)?;
     let list = ListOptions::parse(query)?;
     let kind = ctx.kinds.get(target.resource).clone();
     let selector = Selector::parse(&list.label_selector, &list.field_selector, &kind)?;
@@ -173,54 +327,130 @@ pub(super) fn delete_collection(
             namespace: object.namespace(),
             name: object.name(),
         };
-        registry(ctx).delete(place, &options)?;
+        let mut registry = registry(ctx);
+        registry.dry_run = dry_run;
+        registry.delete(place, &options)?;
     }
-    let items: Vec<&Value> = matching.iter().map(|o| o.value()).collect();
-    let body = json!({
-        "kind": format!("{}List", kind.kind),
-        "apiVersion": kind.api_version(),
-        "metadata": {"resourceVersion": ctx.etcd.revision().to_string()},
-        "items": items,
-    });
-    Ok(Outcome::Committed(Answer::json(200, &body)))
+    let metadata = json!({"resourceVersion": revision.to_string()});
+    let body = whole_list(&kind, metadata, &matching);
+    Ok(Outcome::Committed(Answer::chunks(200, body)))
 }
 
 fn parse(request: &Request, kind: &str) -> Result<Value, ApiError> {
-    serde_json::from_slice(&request.body).map_err(|e| {
+    let refused = |why: String| {
         bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse \
-             error: {e}"
+             error: {why} ({})",
+            summary(&request.body)
         ))
-    })
+    };
+    let value: Value = serde_json::from_slice(&request.body)
+        .map_err(|e| refused(go::json_error(&request.body, &e)))?;
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(json!({})),
+        other => Err(refused(format!(
+            "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+            go::kind_of(&other)
+        ))),
+    }
 }
 
-fn delete_options(request: &Request, query: &Query) -> Result<DeleteOptions, ApiError> {
-    refuse_dry_run(query)?;
-    if request.body.is_empty() {
-        let body = json!({
-            "gracePeriodSeconds": query.get("gracePeriodSeconds").and_then(|s| s.parse::<u64>().ok()),
+/// The beginning of a body: as it is if it looks like JSON, else in hexadecimal.
+fn summary(body: &[u8]) -> String {
+    const MOST: usize = 30;
+    let shown = &body[..body.len().min(MOST)];
+    let text = match body.first() {
+        None => return "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
+        Some(_) => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    if body.len() > MOST {
+        format!("{text} ...")
+    } else {
+        text
+    }
+}
+
+/// How to delete, and whether only to try.
+fn delete_options(request: &Request, query: &Query) -> Result<(DeleteOptions, bool), ApiError> {
+    let body = if request.body.is_empty() {
+        let grace = match query.get("gracePeriodSeconds") {
+            None | Some("") => Value::Null,
+            Some(text) => json!(text.parse::<i64>().map_err(|_| bad_request(format!(
+                "strconv.ParseInt: parsing {text:?}: invalid syntax"
+            )))?),
+        };
+        json!({
+            "gracePeriodSeconds": grace,
             "propagationPolicy": query.get("propagationPolicy"),
+            "dryRun": query.get("dryRun").filter(|d| !d.is_empty()).map(|d| [d]),
+        })
+    } else {
+        json_body(request)?;
+        let body: Value = serde_json::from_slice(&request.body).map_err(|e| {
+            let why = go::json_error(&request.body, &e);
+            bad_request(format!(
+                "couldn't get version/kind; json parse error: {why}"
+            ))
+        })?;
+        match text(&body, &["kind"]) {
+            "" | "DeleteOptions" => {}
+            other => {
+                return Err(bad_request(not_registered(
+                    text(&body, &["apiVersion"]),
+                    other,
+                )));
+            }
+        }
+        if let Some(shape) = Struct::named("DeleteOptions")
+            && let Some(why) = shape.misfits(&body).wrong_type
+        {
+            return Err(bad_request(why));
+        }
+        body
+    };
+    let errors = delete_option_errors(&body);
+    if !errors.is_empty() {
+        return Err(invalid("meta.k8s.io", "DeleteOptions", "", &errors));
+    }
+    let dry_run = body["dryRun"].as_array().is_some_and(|d| !d.is_empty());
+    Ok((DeleteOptions::parse(&body), dry_run))
+}
+
+fn not_all(asked: &str) -> FieldError {
+    FieldError {
+        field: "dryRun".to_owned(),
+        kind: "FieldValueNotSupported",
+        body: format!("Unsupported value: [{asked:?}]: supported values: \"All\""),
+    }
+}
+
+fn delete_option_errors(body: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = text(body, &["propagationPolicy"]);
+    if !policy.is_empty() && body["orphanDependents"].is_boolean() {
+        errors.push(FieldError {
+            field: "propagationPolicy".to_owned(),
+            kind: "FieldValueInvalid",
+            body: format!(
+                "Invalid value: {policy:?}: orphanDependents and deletionPropagation cannot be both set"
+            ),
         });
-        return Ok(DeleteOptions::parse(&body));
+    } else if !matches!(policy, "" | "Foreground" | "Background" | "Orphan") {
+        errors.push(FieldError::not_supported(
+            "propagationPolicy",
+            policy,
+            &["Foreground", "Background", "Orphan", "nil"],
+        ));
     }
-    json_body(request)?;
-    let body = parse(request, "DeleteOptions")?;
-    if body["dryRun"].as_array().is_some_and(|d| !d.is_empty()) {
-        return Err(no_dry_run());
+    for asked in items(body, &["dryRun"]).iter().filter_map(Value::as_str) {
+        if asked != "All" {
+            errors.push(not_all(asked));
+        }
     }
-    Ok(DeleteOptions::parse(&body))
-}
-
-/// A write that is asked to be only tried must not be done.
-fn refuse_dry_run(query: &Query) -> Result<(), ApiError> {
-    match query.get("dryRun") {
-        None | Some("") => Ok(()),
-        Some(_) => Err(no_dry_run()),
-    }
-}
-
-fn no_dry_run() -> ApiError {
-    bad_request("dryRun: this is a simulated apiserver, which has no dry run")
+    errors
 }
 
 /// `fieldManager`, else the beginning of the User-Agent, as the apiserver names managers.

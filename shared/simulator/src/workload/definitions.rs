@@ -10,7 +10,7 @@ use super::garbage::Emptied;
 use super::{Context, Definition, Name};
 use crate::apiserver::managed_fields::Manager;
 use crate::apiserver::registry::DeleteOptions;
-use crate::object::{items, number, set, text};
+use crate::object::{items, number, set};
 
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
@@ -56,18 +56,17 @@ pub(super) fn reconcile(
     ctx.definitions
         .push(Definition::Established(definition.decode()));
     let names = definition.value()["spec"]["names"].clone();
-    let kind = text(&names, &["kind"]).to_owned();
     ctx.modify(RESOURCE, name, &manager, |value| {
         set(value, &["status", "acceptedNames"], names);
         let accepted = "no conflicts found";
         set_condition(value, "NamesAccepted", true, "NoConflicts", accepted, &now);
-        let message = format!("the initial names have been accepted for {kind}");
+        let message = "the initial names have been accepted";
         set_condition(
             value,
             "Established",
             true,
             "InitialNamesAccepted",
-            &message,
+            message,
             &now,
         );
     });

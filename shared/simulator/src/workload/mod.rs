@@ -116,6 +116,12 @@ impl Workload {
     pub(crate) fn observe(&mut self, change: &Arc<Change>, ctx: &mut Context<'_>) {
         let kind = ctx.kinds.get(change.resource);
         let own = Name::of(&change.object);
+        if !ctx.config.controllers {
+            if kind.kind == "CustomResourceDefinition" {
+                self.enqueue(Controller::Definition, own, ctx);
+            }
+            return;
+        }
         match kind.kind.as_str() {
             "Deployment" => self.enqueue(Controller::Deployment, own, ctx),
             "ReplicaSet" => {
@@ -335,6 +341,7 @@ impl Context<'_> {
             random: self.random,
             wall: self.wall,
             now: self.now,
+            dry_run: false,
         }
     }
 }

@@ -319,8 +319,8 @@ fn what_a_list_may_not_ask_is_refused() {
     .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     400 invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax
-    400 invalid continue token: continue key is not valid: Invalid last symbol 122, offset 2.
-    400 unable to parse requirement: label selector "a b" is not understood
+    400 invalid continue token: continue key is not valid: invalid character 'Ï' looking for beginning of value
+    400 unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt
     400 field label not supported: spec.color
     400 strconv.ParseInt: parsing "abc": invalid syntax
     422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided

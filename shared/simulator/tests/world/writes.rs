@@ -43,7 +43,7 @@ fn creating_fills_in_what_the_server_knows() {
     assert_eq!(manager["manager"], "kubectl-create");
     assert_eq!(
         manager["fieldsV1"],
-        json!({"f:data": {"f:x": {}}, "f:metadata": {"f:generateName": {}}})
+        json!({"f:data": {".": {}, "f:x": {}}, "f:metadata": {"f:generateName": {}}})
     );
 }
 
@@ -130,7 +130,7 @@ fn writes_are_refused_in_the_servers_words() {
     );
     case(
         "POST",
-        &format!("{MAPS}?dryRun=All"),
+        &format!("{MAPS}?dryRun=Some"),
         json!({"metadata": {"name": "b"}}),
     );
     case("GET", "/api/v1/widgets", json!({}));
@@ -140,19 +140,19 @@ fn writes_are_refused_in_the_servers_words() {
     409 AlreadyExists configmaps "a" already exists
     500 - resourceVersion should not be set on objects to be created
     422 Invalid ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required
-    400 BadRequest Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (ConfigMap): unknown conversion
-    400 BadRequest ConfigMap in version "v1" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "apps/v1"
+    400 BadRequest Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion
+    400 BadRequest ConfigMap in version "v1" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "apps/v1" in scheme "pkg/runtime/scheme.go:111"
     404 NotFound namespaces "nope" not found
     400 BadRequest the namespace of the provided object does not match the namespace sent on the request
     405 MethodNotAllowed the server does not allow this method on the requested resource
-    400 BadRequest the object provided is unrecognized (must be of type ConfigMap): not a JSON object with metadata
+    400 BadRequest the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)
     409 Conflict Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again
     400 BadRequest the name of the object (zz) does not match the name on the URL (a)
     404 NotFound configmaps "zz" not found
     405 MethodNotAllowed the server does not allow this method on the requested resource
     404 NotFound configmaps "zz" not found
     409 Conflict Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (x) does not match the UID in record (UID). The object might have been deleted and then recreated
-    400 BadRequest dryRun: this is a simulated apiserver, which has no dry run
+    422 Invalid CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"
     404 NotFound the server could not find the requested resource
     "#);
     assert_eq!(
@@ -186,13 +186,10 @@ fn bodies_that_are_not_json_are_415_and_say_what_would_be() {
     assert_eq!(status, 415);
     assert!(message.contains("reads JSON only"), "{message}");
     rig.config_map("a");
-    let strategic = "application/strategic-merge-patch+json";
-    let (status, message) = send(&mut rig, "PATCH", &format!("{MAPS}/a"), strategic);
+    let apply = "application/apply-patch+yaml";
+    let (status, message) = send(&mut rig, "PATCH", &format!("{MAPS}/a"), apply);
     assert_eq!(status, 415);
-    assert!(
-        message.contains("without strategic merge patch"),
-        "{message}"
-    );
+    assert!(message.contains("without server-side apply"), "{message}");
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! The scale subresource: the replicas of a deployment or replica set as an autoscaling/v1 Scale.
+
+use serde_json::{Value, json};
+
+use super::schema::Struct;
+use crate::object::{Object, at, items, number, text};
+
+/// The Scale of an object.
+pub(crate) fn of(object: &Object) -> Value {
+    let value = object.value();
+    let mut scale = json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {},
+        "spec": {"replicas": number(value, &["spec", "replicas"]).unwrap_or(0)},
+        "status": {
+            "replicas": number(value, &["status", "replicas"]).unwrap_or(0),
+            "selector": selector(value),
+        },
+    });
+    for key in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ] {
+        if let Some(found) = at(value, &["metadata", key]) {
+            scale["metadata"][key] = found.clone();
+        }
+    }
+    if let Some(shape) = Struct::named("Scale") {
+        shape.fill(&mut scale);
+    }
+    scale
+}
+
+/// A LabelSelector as one text, in the order of its keys.
+fn selector(value: &Value) -> String {
+    let mut parts: Vec<(String, String)> = Vec::new();
+    let labels = at(value, &["spec", "selector", "matchLabels"]).and_then(Value::as_object);
+    for (key, label) in labels.into_iter().flatten() {
+        parts.push((
+            key.clone(),
+            format!("{key}={}", label.as_str().unwrap_or("")),
+        ));
+    }
+    for expression in items(value, &["spec", "selector", "matchExpressions"]) {
+        let key = text(expression, &["key"]);
+        let mut values: Vec<&str> = items(expression, &["values"])
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        let told = match text(expression, &["operator"]) {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "Exists" => key.to_owned(),
+            _ => format!("!{key}"),
+        };
+        parts.push((key.to_owned(), told));
+    }
+    parts.sort();
+    let told: Vec<String> = parts.into_iter().map(|(_, told)| told).collect();
+    told.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etcd::ChangeKind;
+
+    #[test]
+    fn a_scale_tells_replicas_and_selector() {
+        let object = Object::new(
+            json!({
+                "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b"}, "resourceVersion": "7"},
+                "spec": {"replicas": 3, "selector": {"matchLabels": {"b": "2"},
+                    "matchExpressions": [{"key": "a", "operator": "In", "values": ["y", "x"]}, {"key": "c", "operator": "DoesNotExist"}]}},
+                "status": {"replicas": 2},
+            }),
+            ChangeKind::Added,
+        );
+        insta::assert_snapshot!(of(&object), @r#"{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"web","namespace":"shop","resourceVersion":"7"},"spec":{"replicas":3},"status":{"replicas":2,"selector":"a in (x,y),b=2,!c"}}"#);
+    }
+}
