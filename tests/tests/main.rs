@@ -7,6 +7,7 @@
 mod attacks;
 mod browser;
 mod commands;
+mod conformance;
 mod deploy;
 mod faults;
 mod harness;

@@ -1,0 +1,233 @@
+//! What an exchange says to one server, and the transcript it leaves.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::side::Side;
+use super::wire::{Address, Ask, Head, Stream};
+
+/// One request and all that came back.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) ask: Ask,
+    pub(super) head: Head,
+    /// The body as text: for a watch its lines as far as they were read.
+    pub(super) body: Vec<String>,
+    /// How it ended: `whole`, `left` by us while it ran, `ended` in order.
+    pub(super) end: &'static str,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Value,
+}
+
+impl Answer {
+    /// The resourceVersion of the object or list that came back.
+    pub(super) fn version(&self) -> Result<String> {
+        text_at(&self.body, "/metadata/resourceVersion")
+    }
+
+    /// The text at a JSON pointer.
+    pub(super) fn text(&self, pointer: &str) -> Result<String> {
+        text_at(&self.body, pointer)
+    }
+}
+
+fn text_at(value: &Value, pointer: &str) -> Result<String> {
+    let found = value.pointer(pointer).and_then(Value::as_str);
+    Ok(found
+        .with_context(|| format!("no {pointer} in {value}"))?
+        .to_owned())
+}
+
+/// A running watch; what is read of it goes into its step.
+#[derive(Debug)]
+pub(super) struct Watch {
+    step: usize,
+    stream: Stream,
+}
+
+/// An exchange with one server, in a namespace of its own.
+pub(super) struct Dialogue<'a> {
+    pub(super) side: &'a mut Side,
+    address: Address,
+    pub(super) namespace: String,
+    pub(super) steps: Vec<Step>,
+}
+
+impl<'a> Dialogue<'a> {
+    /// Makes the namespace both servers have the exchange in.
+    pub(super) async fn begin(side: &'a mut Side, namespace: &str) -> Result<Self> {
+        let address = side.address()?;
+        let mut dialogue = Self {
+            side,
+            address,
+            namespace: namespace.to_owned(),
+            steps: Vec::new(),
+        };
+        let object =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        dialogue
+            .prepare(Ask::new("POST", "/api/v1/namespaces").json(&object))
+            .await?;
+        Ok(dialogue)
+    }
+
+    /// `/api/v1/namespaces/NS/REST`.
+    pub(super) fn core(&self, rest: &str) -> String {
+        format!("/api/v1/namespaces/{}/{rest}", self.namespace)
+    }
+
+    /// `/apis/GROUP/VERSION/namespaces/NS/REST`.
+    pub(super) fn group(&self, group: &str, rest: &str) -> String {
+        format!("/apis/{group}/namespaces/{}/{rest}", self.namespace)
+    }
+
+    /// Asks and records.
+    pub(super) async fn ask(&mut self, ask: Ask) -> Result<Answer> {
+        let stream = self.address.send(&ask).await?;
+        let head = stream.head.clone();
+        let text = String::from_utf8_lossy(&stream.whole().await?).into_owned();
+        let answer = Answer {
+            status: head.status,
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+        };
+        self.steps.push(Step {
+            ask,
+            head,
+            body: vec![text],
+            end: "whole",
+        });
+        Ok(answer)
+    }
+
+    pub(super) async fn get(&mut self, target: impl Into<String>) -> Result<Answer> {
+        self.ask(Ask::new("GET", target)).await
+    }
+
+    pub(super) async fn post(&mut self, target: impl Into<String>, body: &Value) -> Result<Answer> {
+        self.ask(Ask::new("POST", target).json(body)).await
+    }
+
+    pub(super) async fn put(&mut self, target: impl Into<String>, body: &Value) -> Result<Answer> {
+        self.ask(Ask::new("PUT", target).json(body)).await
+    }
+
+    pub(super) async fn merge(
+        &mut self,
+        target: impl Into<String>,
+        patch: &Value,
+    ) -> Result<Answer> {
+        self.ask(Ask::new("PATCH", target).body("application/merge-patch+json", patch))
+            .await
+    }
+
+    pub(super) async fn delete(&mut self, target: impl Into<String>) -> Result<Answer> {
+        self.ask(Ask::new("DELETE", target)).await
+    }
+
+    /// Asks without recording; it must be done.
+    pub(super) async fn prepare(&mut self, ask: Ask) -> Result<Answer> {
+        let what = format!("{} {}", ask.method, ask.target);
+        let answer = self.ask(ask).await?;
+        self.steps.pop();
+        ensure!(
+            (200..300).contains(&answer.status),
+            "{what} is answered {}: {}",
+            answer.status,
+            answer.body
+        );
+        Ok(answer)
+    }
+
+    /// Makes a configmap without recording it.
+    pub(super) async fn config_map(&mut self, name: &str) -> Result<Answer> {
+        let target = self.core("configmaps");
+        self.prepare(Ask::new("POST", target).json(&config_map(name)))
+            .await
+    }
+
+    /// Writes a configmap anew without recording it.
+    pub(super) async fn touch(&mut self, name: &str, value: &str) -> Result<Answer> {
+        let target = self.core(&format!("configmaps/{name}"));
+        let patch = json!({"data": {"n": value}});
+        self.prepare(Ask::new("PATCH", target).body("application/merge-patch+json", &patch))
+            .await
+    }
+
+    /// Deletes a configmap without recording it.
+    pub(super) async fn remove(&mut self, name: &str) -> Result<Answer> {
+        let target = self.core(&format!("configmaps/{name}"));
+        self.prepare(Ask::new("DELETE", target)).await
+    }
+
+    /// Opens a watch and records it; nothing of its body is read yet.
+    pub(super) async fn watch(&mut self, target: impl Into<String>) -> Result<Watch> {
+        self.watch_with(Ask::new("GET", target)).await
+    }
+
+    pub(super) async fn watch_with(&mut self, ask: Ask) -> Result<Watch> {
+        let stream = self.address.send(&ask).await?;
+        let head = stream.head.clone();
+        ensure!(
+            head.status == 200,
+            "the watch {} is answered {}: {}",
+            ask.target,
+            head.status,
+            String::from_utf8_lossy(&stream.whole().await?)
+        );
+        self.steps.push(Step {
+            ask,
+            head,
+            body: Vec::new(),
+            end: "left",
+        });
+        Ok(Watch {
+            step: self.steps.len() - 1,
+            stream,
+        })
+    }
+
+    /// Reads and records the next frame; nothing at the watch's end.
+    pub(super) async fn next(&mut self, watch: &mut Watch) -> Result<Option<Value>> {
+        let line = watch.stream.line().await?;
+        let step = &mut self.steps[watch.step];
+        let Some(line) = line else {
+            step.end = "ended";
+            return Ok(None);
+        };
+        let frame = serde_json::from_str(&line)?;
+        step.body.push(line);
+        Ok(Some(frame))
+    }
+
+    /// Reads and records so many frames.
+    pub(super) async fn frames(&mut self, watch: &mut Watch, count: usize) -> Result<Vec<Value>> {
+        let mut frames = Vec::new();
+        while frames.len() < count {
+            match self.next(watch).await? {
+                Some(frame) => frames.push(frame),
+                None => bail!("the watch ended after {} of {count} frames", frames.len()),
+            }
+        }
+        Ok(frames)
+    }
+
+    /// Reads and records to the watch's end.
+    pub(super) async fn read_to_end(&mut self, watch: &mut Watch) -> Result<()> {
+        while self.next(watch).await?.is_some() {}
+        Ok(())
+    }
+}
+
+/// A small configmap.
+pub(super) fn config_map(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "data": {"n": "1"},
+    })
+}

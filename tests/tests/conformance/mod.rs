@@ -1,0 +1,184 @@
+//! The same protocol exchanges with the simulator and with a real kube-apiserver, over sockets, compared word by word.
+//!
+//! * An exchange is a function over a [`Dialogue`]; each has a namespace of its own, the same on both servers.
+//! * [`normal`] says what is not compared: uids, times and resourceVersions are, by their order.
+//! * A difference fails unless docs/simulator.md lists it with its reason; a listed one that is none fails too.
+//!
+//! `WATCHSCOPE_TEST_EXCHANGE=words` runs only the exchanges whose sentence has the words, and prints all they differ in.
+
+mod compare;
+mod dialogue;
+mod listed;
+mod normal;
+mod side;
+mod wire;
+
+mod definitions;
+mod forms;
+mod lists;
+mod objects;
+mod servers;
+mod watches;
+mod writes;
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::pin::Pin;
+
+use anyhow::{Context as _, Result, ensure};
+use watchscope_tests::{KubeTools, or_skip};
+
+use self::compare::{Difference, differences};
+use self::dialogue::{Dialogue, Step};
+use self::normal::normal;
+use self::side::Side;
+
+/// What both servers are to be asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Exchange {
+    /// Its function's name, which is a sentence.
+    name: &'static str,
+    run: Run,
+}
+
+type Run = for<'a> fn(&'a mut Dialogue<'_>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
+
+/// Lists functions as exchanges, in the order they run in.
+macro_rules! exchanges {
+    ($($name:ident),* $(,)?) => {
+        /// The exchanges of this family.
+        pub(super) const ALL: &[super::Exchange] = &[$(
+            super::Exchange { name: stringify!($name), run: |dialogue| Box::pin($name(dialogue)) },
+        )*];
+    };
+}
+use exchanges;
+
+const FAMILIES: &[(&str, &[Exchange])] = &[
+    ("lists", lists::ALL),
+    ("watches", watches::ALL),
+    ("writes", writes::ALL),
+    ("objects", objects::ALL),
+    ("forms", forms::ALL),
+    ("definitions", definitions::ALL),
+    ("servers", servers::ALL),
+];
+
+/// As many exchanges as are promised.
+const PROMISED: usize = 60;
+
+#[test]
+fn there_are_as_many_exchanges_as_promised_each_with_its_own_sentence() {
+    let mut names: Vec<&str> = all().map(|exchange| exchange.name).collect();
+    let count = names.len();
+    assert!(count >= PROMISED, "{count} of {PROMISED}");
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+fn all() -> impl Iterator<Item = Exchange> {
+    FAMILIES
+        .iter()
+        .flat_map(|(_, exchanges)| exchanges.iter().copied())
+}
+
+#[tokio::test]
+async fn the_simulator_answers_every_exchange_as_a_real_apiserver_does() -> Result<()> {
+    let tools = or_skip!(KubeTools::find());
+    let only = std::env::var("WATCHSCOPE_TEST_EXCHANGE").ok();
+    let mut simulated = Side::simulated().await?;
+    let mut real = Side::real(&tools).await?;
+    let rows = listed::rows()?;
+    let mut used = vec![false; rows.len()];
+    let mut report = String::new();
+    let (mut ran, mut unlisted) = (0, 0);
+    for (number, exchange) in all().enumerate() {
+        let sentence = exchange.name.replace('_', " ");
+        if only
+            .as_ref()
+            .is_some_and(|only| !sentence.contains(only.as_str()))
+        {
+            continue;
+        }
+        let namespace = format!("exchange-{number}");
+        let (ours, theirs) = tokio::join!(
+            transcript(exchange, &mut simulated, &namespace),
+            transcript(exchange, &mut real, &namespace),
+        );
+        ran += 1;
+        let found: Vec<Difference> = match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => differences(&normal(&ours), &normal(&theirs)),
+            (ours, theirs) => {
+                unlisted += 1;
+                for (side, outcome) in [("simulated", ours), ("real", theirs)] {
+                    if let Err(error) = outcome {
+                        writeln!(report, "{sentence}\n    {side}: {error:#}")?;
+                    }
+                }
+                continue;
+            }
+        };
+        let mut told = Vec::new();
+        for difference in found {
+            let mut covered = false;
+            for (row, used) in rows.iter().zip(&mut used) {
+                if row.covers(&sentence, &difference) {
+                    (covered, *used) = (true, true);
+                }
+            }
+            if !covered {
+                told.push(difference);
+            }
+        }
+        if !told.is_empty() {
+            unlisted += told.len();
+            writeln!(report, "{sentence}")?;
+            told.dedup_by(|b, a| {
+                (&a.place, &a.simulated, &a.real) == (&b.place, &b.simulated, &b.real)
+            });
+            for difference in told {
+                writeln!(report, "{difference}")?;
+            }
+        }
+    }
+    if only.is_none() {
+        for (row, _) in rows.iter().zip(&used).filter(|(_, used)| !**used) {
+            unlisted += 1;
+            writeln!(
+                report,
+                "listed and no difference any more: {} at {}",
+                row.exchange, row.place
+            )?;
+        }
+    }
+    ensure!(
+        unlisted == 0,
+        "{unlisted} differences in {ran} exchanges that docs/simulator.md does not list:\n{report}"
+    );
+    Ok(())
+}
+
+/// Runs an exchange with one server.
+async fn transcript(exchange: Exchange, side: &mut Side, namespace: &str) -> Result<Vec<Step>> {
+    let mut dialogue = Dialogue::begin(side, namespace).await?;
+    let outcome = (exchange.run)(&mut dialogue).await;
+    let steps = std::mem::take(&mut dialogue.steps);
+    outcome.with_context(|| {
+        let last = steps.last().map(|step| {
+            format!(
+                "{} {} -> {} {}",
+                step.ask.method,
+                step.ask.target,
+                step.head.status,
+                step.body.concat()
+            )
+        });
+        format!(
+            "{} after {}",
+            dialogue.side.name(),
+            last.unwrap_or_default()
+        )
+    })?;
+    Ok(steps)
+}

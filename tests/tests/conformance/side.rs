@@ -1,0 +1,126 @@
+//! The two servers that are asked the same: the simulator and a real kube-apiserver, each on its sockets, and what
+//! only somebody inside either can do.
+
+use anyhow::{Context as _, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use watchscope::demo::Demo;
+use watchscope_scenarios::Story;
+use watchscope_simulator::{Config, Fault, WorkloadConfig};
+use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
+
+use super::wire::Address;
+
+/// One of the two.
+pub(super) enum Side {
+    Simulated(Demo),
+    Real(Box<KubeCluster>),
+}
+
+impl Side {
+    /// An apiserver alone: no controllers, nothing in it but what an apiserver makes by itself.
+    pub(super) async fn simulated() -> Result<Self> {
+        let story = Story {
+            name: "conformance",
+            title: "An apiserver alone",
+            config: Config {
+                workload: WorkloadConfig {
+                    controllers: false,
+                    ..WorkloadConfig::none()
+                },
+                ..Config::empty()
+            },
+            namespace: "default",
+            resources: &[],
+            acts: Vec::new(),
+            period: None,
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        Ok(Self::Simulated(Demo::start(story, 1, listener)?))
+    }
+
+    /// A real one that writes nothing by itself once it is ready, so that its revisions are those of the exchanges.
+    pub(super) async fn real(tools: &KubeTools) -> Result<Self> {
+        let options = ClusterOptions {
+            apiserver_flags: vec![
+                "--endpoint-reconciler-type=none".to_owned(),
+                "--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false"
+                    .to_owned(),
+            ],
+            ..ClusterOptions::default()
+        };
+        let cluster = KubeCluster::start(tools, options).await?;
+        Ok(Self::Real(Box::new(cluster)))
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Simulated(_) => "simulated",
+            Self::Real(_) => "real",
+        }
+    }
+
+    pub(super) fn address(&self) -> Result<Address> {
+        match self {
+            Self::Simulated(demo) => Ok(Address::plain(demo.address)),
+            Self::Real(cluster) => {
+                let text = std::fs::read(cluster.kubeconfig())?;
+                let kubeconfig: Value = serde_json::from_slice(&text)?;
+                let pem = |pointer: &str| -> Result<Vec<u8>> {
+                    let text = kubeconfig.pointer(pointer).and_then(Value::as_str);
+                    Ok(STANDARD.decode(text.with_context(|| format!("no {pointer}"))?)?)
+                };
+                let server = cluster.server();
+                let socket = server.trim_start_matches("https://").parse()?;
+                Address::tls(
+                    socket,
+                    &pem("/clusters/0/cluster/certificate-authority-data")?,
+                    &pem("/users/0/user/client-certificate-data")?,
+                    &pem("/users/0/user/client-key-data")?,
+                )
+            }
+        }
+    }
+
+    /// Lets the watch cache of configmaps begin anew from etcd's present state, as they do when the server restarts.
+    pub(super) async fn forget_history(&mut self) -> Result<()> {
+        match self {
+            Self::Simulated(demo) => demo
+                .act(|world| {
+                    let expire = Fault::Expire {
+                        resource: Some("configmaps".to_owned()),
+                    };
+                    world.inject(expire.clone());
+                    world.lift(&expire);
+                })
+                .await
+                .context("the world lives"),
+            Self::Real(cluster) => {
+                cluster.stop_apiserver().await?;
+                cluster.start_apiserver().await
+            }
+        }
+    }
+
+    /// Lets etcd forget all revisions before the present one.
+    pub(super) async fn compact(&mut self) -> Result<()> {
+        match self {
+            Self::Simulated(demo) => demo
+                .act(|world| {
+                    let expire = Fault::Expire {
+                        resource: Some("events".to_owned()),
+                    };
+                    world.inject(expire.clone());
+                    world.lift(&expire);
+                })
+                .await
+                .context("the world lives"),
+            Self::Real(cluster) => {
+                let head = cluster.etcd().revision().await?;
+                cluster.etcd().compact(head).await
+            }
+        }
+    }
+}
