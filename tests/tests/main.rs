@@ -14,6 +14,7 @@ mod harness;
 mod http;
 mod kubeconfig;
 mod page;
+mod real_clients;
 mod real_cluster;
 mod records;
 mod relay;

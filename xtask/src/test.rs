@@ -26,6 +26,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if let Err(wanted) = &kube {
         eprintln!("  no kube-apiserver; its tests are skipped unless you install {wanted}");
     }
+    let informer = kube::ensure_informer(project)?;
+    if let Err(wanted) = &informer {
+        eprintln!("  no informer of client-go; its test is skipped unless you install {wanted}");
+    }
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
@@ -39,6 +43,9 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         .env("WATCHSCOPE_TEST_BINARY", &binary);
     if let Ok(folder) = &kube {
         command.env("KUBEBUILDER_ASSETS", folder);
+    }
+    if let Ok(program) = &informer {
+        command.env("WATCHSCOPE_TEST_INFORMER", program);
     }
     if let Some(browser) = &browser {
         command

@@ -48,6 +48,31 @@ pub(crate) fn ensure_assets(project: &Project) -> Result<Result<PathBuf, String>
     Ok(Ok(folder))
 }
 
+/// The informer of client-go that the tests watch the simulator with, built from tests/cluster; or what would help.
+///
+/// It is ours, so a folder that `KUBEBUILDER_ASSETS` names does not hold it.
+pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, String>> {
+    let Some(go) = find_go() else {
+        let (major, minor) = OLDEST_GO;
+        return Ok(Err(format!("Go {major}.{minor} or newer")));
+    };
+    let folder = project.target().join("kube");
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let program = folder.join("informer");
+    // Go knows by itself whether there is anything to do.
+    shell::step("building the informer", || {
+        shell::run(
+            Command::new(&go)
+                .args(["build", "-trimpath", "-o"])
+                .arg(&program)
+                .arg("./informer")
+                .env("CGO_ENABLED", "0")
+                .current_dir(project.root.join("tests/cluster")),
+        )
+    })?;
+    Ok(Ok(program))
+}
+
 /// The Go module that pins the three programs.
 struct Module {
     folder: PathBuf,
