@@ -1,45 +1,39 @@
-//! Pixels in memory: where a canvas takes a call for every mark, thousands of marks are put together here and handed
-//! over in one. Measured without a GPU: 544,000 rectangles a frame so, 30,000 by `fillRect`, 4,500 sprites.
+//! Pixels in memory: where a canvas takes a call for every mark, the whole picture is put together here and handed
+//! over in one. Measured without a GPU: 544,000 rectangles a frame so, 30,000 by `fillRect`, 4,500 sprites; handing
+//! over 1,672 by 1,020 px takes 0.6 ms.
 
-/// Straight (not premultiplied) RGBA, one `u32` a pixel, red in the lowest byte as `ImageData` has it.
+/// Straight (not premultiplied) RGBA, one `u32` a pixel, red in the lowest byte as `ImageData` has it. What is drawn on
+/// is opaque; sprites may have holes and soft edges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap {
-    width: usize,
+    width: i32,
+    height: i32,
     pixels: Vec<u32>,
+    /// Left, top, right and bottom of what may be drawn on.
+    clip: [i32; 4],
 }
 
 impl Bitmap {
-    /// All transparent.
-    #[must_use]
-    pub fn new(width: usize, height: usize) -> Self {
-        Self {
-            width,
-            pixels: vec![0; width * height],
-        }
-    }
-
     /// Of the bytes of an `ImageData` of this width.
     #[must_use]
-    pub fn from_rgba(width: usize, bytes: &[u8]) -> Self {
+    pub fn from_rgba(width: i32, bytes: &[u8]) -> Self {
+        let pixels: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|rgba| u32::from_le_bytes([rgba[0], rgba[1], rgba[2], rgba[3]]))
+            .collect();
+        let height = (pixels.len() as i32).checked_div(width).unwrap_or(0);
         Self {
             width,
-            pixels: bytes
-                .chunks_exact(4)
-                .map(|rgba| u32::from_le_bytes([rgba[0], rgba[1], rgba[2], rgba[3]]))
-                .collect(),
+            height,
+            pixels,
+            clip: [0, 0, width, height],
         }
     }
 
-    /// Width in pixels.
+    /// Width and height in pixels.
     #[must_use]
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Height in pixels.
-    #[must_use]
-    pub fn height(&self) -> usize {
-        self.pixels.len().checked_div(self.width).unwrap_or(0)
+    pub fn size(&self) -> (i32, i32) {
+        (self.width, self.height)
     }
 
     /// The pixels, row by row.
@@ -48,22 +42,76 @@ impl Bitmap {
         &self.pixels
     }
 
-    /// Makes it so large and all transparent; keeps its memory.
-    pub fn reset(&mut self, width: usize, height: usize) {
-        self.width = width;
-        self.pixels.clear();
-        self.pixels.resize(width * height, 0);
+    /// Makes it so large and all of one colour; keeps its memory.
+    pub fn reset(&mut self, width: i32, height: i32, colour: u32) {
+        (self.width, self.height) = (width.max(0), height.max(0));
+        let count = (self.width * self.height) as usize;
+        self.pixels.resize(count, colour);
+        // Copying what is filled already is far faster than filling px by px.
+        let mut filled = count.min(64);
+        self.pixels[..filled].fill(colour);
+        while filled < count {
+            let more = filled.min(count - filled);
+            self.pixels.copy_within(..more, filled);
+            filled += more;
+        }
+        self.unclip();
     }
 
-    /// Fills a rectangle with a colour; what lies outside is left out.
+    /// From now on draws only between these two corners.
+    pub fn clip(&mut self, (left, top): (i32, i32), (right, bottom): (i32, i32)) {
+        let (left, top) = (left.clamp(0, self.width), top.clamp(0, self.height));
+        let (right, bottom) = (
+            right.clamp(left, self.width),
+            bottom.clamp(top, self.height),
+        );
+        self.clip = [left, top, right, bottom];
+    }
+
+    /// From now on draws everywhere.
+    pub fn unclip(&mut self) {
+        self.clip = [0, 0, self.width, self.height];
+    }
+
+    /// The smallest part of it that has all that is not transparent, and where its left top corner lies.
+    #[must_use]
+    pub fn trimmed(&self) -> (Self, (i32, i32)) {
+        let [mut left, mut top, mut right, mut bottom] = [self.width, self.height, 0, 0];
+        for (place, pixel) in self.pixels.iter().enumerate() {
+            if pixel >> 24 > 0 {
+                let (x, y) = (place as i32 % self.width, place as i32 / self.width);
+                (left, top) = (left.min(x), top.min(y));
+                (right, bottom) = (right.max(x + 1), bottom.max(y + 1));
+            }
+        }
+        let mut part = Self::default();
+        part.reset((right - left).max(0), (bottom - top).max(0), 0);
+        for y in 0..part.height {
+            let (from, to) = (self.place(left, top + y), part.place(0, y));
+            let length = part.width as usize;
+            part.pixels[to..to + length].copy_from_slice(&self.pixels[from..from + length]);
+        }
+        (part, (left, top))
+    }
+
+    /// Makes all of it as opaque as so many percent of what it is.
+    pub fn faint(&mut self, percent: u8) {
+        for pixel in &mut self.pixels {
+            *pixel = faint(*pixel, percent);
+        }
+    }
+
+    /// Fills a rectangle with a colour.
     pub fn fill(&mut self, x: i32, y: i32, width: i32, height: i32, colour: u32) {
-        let (from, to) = self.across(x, width);
+        let (left, right) = self.across(x, width);
+        let (top, bottom) = self.down(y, height);
         let alpha = colour >> 24;
-        for row in self.down(y, height) {
-            let pixels = &mut self.pixels[row * self.width + from..row * self.width + to];
+        for row in top..bottom {
+            let (from, to) = (self.place(left, row), self.place(right, row));
+            let pixels = &mut self.pixels[from..to];
             if alpha == 255 {
                 pixels.fill(colour);
-            } else if alpha > 0 {
+            } else {
                 pixels
                     .iter_mut()
                     .for_each(|pixel| *pixel = over(colour, alpha, *pixel));
@@ -71,19 +119,19 @@ impl Bitmap {
         }
     }
 
-    /// Puts another bitmap over this one, its left top corner at (`x`, `y`).
+    /// Puts a sprite over this, its left top corner at (`x`, `y`).
     pub fn blend(&mut self, sprite: &Self, x: i32, y: i32) {
-        let (from, to) = self.across(x, sprite.width as i32);
-        if from == to {
+        let (left, right) = self.across(x, sprite.width);
+        let (top, bottom) = self.down(y, sprite.height);
+        if left == right {
             return;
         }
-        for row in self.down(y, sprite.height() as i32) {
+        for row in top..bottom {
             // In range: `across` and `down` cut off what lies outside.
-            let source_row = (row as i32 - y) as usize * sprite.width;
-            let source_from = source_row + (from as i32 - x) as usize;
-            let source = &sprite.pixels[source_from..source_from + (to - from)];
-            let target = &mut self.pixels[row * self.width + from..row * self.width + to];
-            for (target, &source) in target.iter_mut().zip(source) {
+            let from = sprite.place(left - x, row - y);
+            let source = &sprite.pixels[from..from + (right - left) as usize];
+            let (from, to) = (self.place(left, row), self.place(right, row));
+            for (target, &source) in self.pixels[from..to].iter_mut().zip(source) {
                 match source >> 24 {
                     0 => {}
                     255 => *target = source,
@@ -93,31 +141,120 @@ impl Bitmap {
         }
     }
 
-    fn across(&self, x: i32, width: i32) -> (usize, usize) {
-        let most = self.width as i32;
-        let from = x.clamp(0, most);
-        (
-            from as usize,
-            x.saturating_add(width).clamp(from, most) as usize,
-        )
+    /// Covers a rectangle with a sprite that repeats, one of them at the left top corner of the rectangle less `shift`
+    /// to the left.
+    pub fn tile(
+        &mut self,
+        sprite: &Self,
+        (x, y): (i32, i32),
+        (width, height): (i32, i32),
+        shift: i32,
+    ) {
+        let (left, right) = self.across(x, width);
+        let (top, bottom) = self.down(y, height);
+        if sprite.pixels.is_empty() {
+            return;
+        }
+        for row in top..bottom {
+            let tile = &sprite.pixels[sprite.place(0, (row - y) % sprite.height)..];
+            let tile = &tile[..sprite.width as usize];
+            let mut at = (left - x + shift).rem_euclid(sprite.width) as usize;
+            let (from, to) = (self.place(left, row), self.place(right, row));
+            for target in &mut self.pixels[from..to] {
+                let source = tile[at];
+                if source >> 24 > 0 {
+                    *target = over(source, source >> 24, *target);
+                }
+                at += 1;
+                if at == tile.len() {
+                    at = 0;
+                }
+            }
+        }
     }
 
-    fn down(&self, y: i32, height: i32) -> std::ops::Range<usize> {
-        let most = self.height() as i32;
-        let from = y.clamp(0, most);
-        from as usize..y.saturating_add(height).clamp(from, most) as usize
+    /// Draws along level and upright lines from point to point, `width` px wide, in dashes of `on` px with `off` px
+    /// between them; `off` 0 is solid. What is slanted is drawn as its corner.
+    pub fn stroke(
+        &mut self,
+        points: &[(i32, i32)],
+        width: i32,
+        (on, off): (i32, i32),
+        colour: u32,
+    ) {
+        let half = width / 2;
+        // How far into a dash, or the space after it, the next line begins.
+        let mut phase = 0;
+        for (place, pair) in points.windows(2).enumerate() {
+            let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+            let (dx, dy) = ((x1 - x0).signum(), (y1 - y0).signum());
+            let length = (x1 - x0).abs().max((y1 - y0).abs());
+            let mut at = 0;
+            while at < length {
+                let (left, is_on) = if off <= 0 {
+                    (length, true)
+                } else if phase < on {
+                    (on - phase, true)
+                } else {
+                    (on + off - phase, false)
+                };
+                let step = left.min(length - at);
+                if is_on {
+                    let (from, to) = (
+                        (x0 + dx * at, y0 + dy * at),
+                        (x0 + dx * (at + step), y0 + dy * (at + step)),
+                    );
+                    let (x, y) = (from.0.min(to.0), from.1.min(to.1));
+                    if dy == 0 {
+                        self.fill(x, y - half, step, width, colour);
+                    } else {
+                        self.fill(x - half, y, width, step, colour);
+                    }
+                }
+                at += step;
+                if off > 0 {
+                    phase = (phase + step) % (on + off);
+                }
+            }
+            if off <= 0 && place + 2 < points.len() {
+                self.fill(x1 - half, y1 - half, width, width, colour);
+            }
+        }
+    }
+
+    fn place(&self, x: i32, y: i32) -> usize {
+        (y * self.width + x) as usize
+    }
+
+    fn across(&self, x: i32, width: i32) -> (i32, i32) {
+        let [left, _, right, _] = self.clip;
+        let from = x.clamp(left, right);
+        (from, x.saturating_add(width).clamp(from, right))
+    }
+
+    fn down(&self, y: i32, height: i32) -> (i32, i32) {
+        let [_, top, _, bottom] = self.clip;
+        let from = y.clamp(top, bottom);
+        (from, y.saturating_add(height).clamp(from, bottom))
     }
 }
 
-/// One pixel over another, both straight.
+/// A colour at so many percent of its opacity.
+#[must_use]
+pub fn faint(colour: u32, percent: u8) -> u32 {
+    let alpha = (colour >> 24) * u32::from(percent) / 100;
+    (colour & 0x00FF_FFFF) | (alpha << 24)
+}
+
+/// One pixel over another that is opaque, two channels at a time.
 fn over(source: u32, alpha: u32, target: u32) -> u32 {
-    let under = (target >> 24) * (255 - alpha) / 255;
-    let out = alpha + under;
-    let channel = |shift: u32| {
-        let (s, t) = (source >> shift & 255, target >> shift & 255);
-        ((s * alpha + t * under) / out) << shift
+    const PAIR: u32 = 0x00FF_00FF;
+    // Of 256, so that opaque is exact.
+    let share = alpha + (alpha >> 7);
+    let mixed = |source: u32, target: u32| {
+        ((source & PAIR) * share + (target & PAIR) * (256 - share)) >> 8 & PAIR
     };
-    channel(0) | channel(8) | channel(16) | out << 24
+    mixed(source, target) | (mixed(source >> 8, target >> 8) << 8) | 0xFF00_0000
 }
 
 #[cfg(test)]
@@ -128,42 +265,98 @@ mod tests {
     const RED: u32 = 0xFF00_00FF;
     const BLUE: u32 = 0xFFFF_0000;
 
+    fn blue(width: i32, height: i32) -> Bitmap {
+        let mut bitmap = Bitmap::default();
+        bitmap.reset(width, height, BLUE);
+        bitmap
+    }
+
+    /// Rows of `#` where it is red and `.` where it is blue.
+    fn rows(bitmap: &Bitmap) -> Vec<String> {
+        let sign = |&pixel: &u32| if pixel == RED { '#' } else { '.' };
+        let rows = bitmap.pixels.chunks(bitmap.width as usize);
+        rows.map(|row| row.iter().map(sign).collect()).collect()
+    }
+
     #[test]
-    fn rectangles_are_cut_at_the_edges() {
-        let mut bitmap = Bitmap::new(3, 2);
+    fn rectangles_are_cut_at_the_edges_and_at_the_clip() {
+        let mut bitmap = blue(3, 2);
         bitmap.fill(-5, 1, 7, 9, RED);
-        assert_eq!(bitmap.pixels(), [0, 0, 0, RED, RED, 0]);
+        assert_eq!(rows(&bitmap), ["...", "##."]);
+        let mut bitmap = blue(4, 3);
+        bitmap.clip((1, 1), (3, 9));
+        bitmap.fill(0, 0, 4, 4, RED);
+        assert_eq!(rows(&bitmap), ["....", ".##.", ".##."]);
+        bitmap.unclip();
+        bitmap.fill(0, 0, 1, 1, RED);
+        assert_eq!(rows(&bitmap)[0], "#...");
     }
 
     #[test]
     fn a_sprite_covers_where_it_is_opaque_and_mixes_at_its_edges() {
-        let mut bitmap = Bitmap::new(3, 1);
-        bitmap.fill(0, 0, 3, 1, BLUE);
-        let half_red = 0x8000_00FF;
-        let sprite = Bitmap {
-            width: 3,
-            pixels: vec![RED, half_red, 0],
-        };
+        let mut bitmap = blue(3, 1);
+        let sprite = Bitmap::from_rgba(3, &[255, 0, 0, 255, 255, 0, 0, 128, 0, 0, 0, 0]);
         bitmap.blend(&sprite, 0, 0);
-        assert_eq!(bitmap.pixels(), [RED, 0xFF7F_0080, BLUE]);
-        let mut empty = Bitmap::new(3, 1);
-        empty.blend(&sprite, 0, 0);
+        assert_eq!(bitmap.pixels(), [RED, 0xFF7E_0080, BLUE]);
+    }
+
+    #[test]
+    fn a_faint_fill_lets_the_ground_through() {
+        let mut bitmap = blue(1, 1);
+        bitmap.fill(0, 0, 1, 1, faint(RED, 50));
+        assert_eq!(bitmap.pixels(), [0xFF80_007E]);
+        bitmap.fill(0, 0, 1, 1, faint(RED, 0));
+        assert_eq!(bitmap.pixels(), [0xFF80_007E]);
+    }
+
+    #[test]
+    fn a_sprite_loses_its_empty_edges_and_says_where_it_was() {
+        let mut empty = Bitmap::default();
+        empty.reset(5, 4, 0);
+        assert_eq!(empty.trimmed().0.size(), (0, 0));
+        let mut bytes = vec![0; 5 * 4 * 4];
+        bytes[(5 + 2) * 4..][..8].copy_from_slice(&[255, 0, 0, 255, 255, 0, 0, 255]);
+        let (part, corner) = Bitmap::from_rgba(5, &bytes).trimmed();
         assert_eq!(
-            empty.pixels(),
-            [RED, half_red, 0],
-            "nothing under it: as it is"
+            (part.pixels(), part.size(), corner),
+            (&[RED; 2][..], (2, 1), (2, 1))
         );
+    }
+
+    #[test]
+    fn a_hatch_repeats_from_where_it_is_anchored() {
+        let tile = Bitmap::from_rgba(3, &[255, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let mut bitmap = blue(7, 1);
+        bitmap.tile(&tile, (0, 0), (6, 1), 0);
+        assert_eq!(rows(&bitmap), ["#..#..."]);
+        let mut bitmap = blue(7, 1);
+        bitmap.tile(&tile, (1, 0), (6, 1), 4);
+        assert_eq!(rows(&bitmap), ["...#..#"]);
+    }
+
+    #[test]
+    fn lines_have_their_width_and_corners_are_filled() {
+        let mut bitmap = blue(6, 4);
+        bitmap.stroke(&[(0, 1), (4, 1), (4, 4)], 2, (0, 0), RED);
+        assert_eq!(rows(&bitmap), ["#####.", "#####.", "...##.", "...##."]);
+    }
+
+    #[test]
+    fn dashes_go_on_around_a_corner() {
+        let mut bitmap = blue(6, 4);
+        bitmap.stroke(&[(0, 0), (4, 0), (4, 4)], 1, (2, 1), RED);
+        assert_eq!(rows(&bitmap), ["##.##.", "......", "....#.", "....#."]);
     }
 
     proptest! {
         #[test]
-        fn nothing_is_drawn_outside(x in -40..40_i32, y in -40..40_i32, width in 0..20_usize, height in 0..20_usize) {
-            let mut bitmap = Bitmap::new(16, 16);
-            let mut sprite = Bitmap::new(width, height);
-            sprite.fill(0, 0, 99, 99, RED);
+        fn nothing_is_drawn_outside(x in -40..40_i32, y in -40..40_i32, width in 0..20_i32, height in 0..20_i32) {
+            let mut bitmap = blue(16, 16);
+            let mut sprite = Bitmap::default();
+            sprite.reset(width, height, RED);
             bitmap.blend(&sprite, x, y);
-            let mut filled = Bitmap::new(16, 16);
-            filled.fill(x, y, width as i32, height as i32, RED);
+            let mut filled = blue(16, 16);
+            filled.fill(x, y, width, height, RED);
             prop_assert_eq!(bitmap, filled);
         }
     }

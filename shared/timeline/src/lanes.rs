@@ -325,10 +325,10 @@ fn is_wanted(trace: &WatchTrace, left: Time, right: Time) -> bool {
 
 /// Whether one of an object's marks lies between `left` and `right`.
 fn has_mark(trace: &WatchTrace, marks: &[u32], left: Time, right: Time) -> bool {
-    let place = marks.partition_point(|&mark| trace.marks.at[mark as usize] < left.0);
+    let place = marks.partition_point(|&mark| trace.marks.at(mark as usize) < left);
     marks
         .get(place)
-        .is_some_and(|&mark| trace.marks.at[mark as usize] <= right.0)
+        .is_some_and(|&mark| trace.marks.at(mark as usize) <= right)
 }
 
 struct RowBuilder {

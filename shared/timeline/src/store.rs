@@ -23,6 +23,7 @@ use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchNa
 
 pub use self::coverage::{Coverage, Stretch};
 pub use self::gaps::GapTotals;
+use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
     Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan, VerdictSpan,
@@ -180,6 +181,9 @@ impl Store {
         let records = live.reader.segment(frame)?;
         self.version += 1;
         if reader.is_some() {
+            if let Some(whole) = epoch.chapters.last_mut() {
+                whole.bytes.shrink_to_fit();
+            }
             // A live log goes on and on: what is held of it is cut, so that its oldest can be dropped alone.
             let (first, at) = (live.state.seq.next(), live.state.at);
             let bytes = Vec::new();
@@ -202,6 +206,7 @@ impl Store {
             chapter.to = record.at;
         }
         chapter.last = Seq(live.reader.next_seq().0 - 1);
+        make_space(&mut chapter.bytes, frame.len());
         chapter.bytes.extend_from_slice(frame);
         self.make_room(frame.len());
         Ok(records.len())
@@ -456,7 +461,7 @@ impl Store {
             Some(watch) => {
                 let marks = &trace.watch(watch)?.marks;
                 let place = marks.place_of(seq);
-                (place < marks.len()).then(|| Time(marks.at[place]))
+                (place < marks.len()).then(|| marks.at(place))
             }
             None => trace
                 .raised

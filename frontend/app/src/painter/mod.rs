@@ -1,32 +1,25 @@
-//! Draws a display list on a canvas. Knows primitives and colours, not what they mean.
+//! Draws a display list into memory and shows it on a canvas in one call. Knows primitives and colours, not what
+//! they mean.
 //!
 //! ```text
-//!   primitives ─┬─► rectangles, glyphs, plates, strips ─► marks ─┬─► few: calls to the canvas
-//!               │                                                └─► thousands: pixels in memory, one call
-//!               └─► outlines, paths, hatches, texts, clips ─► calls to the canvas
+//!   primitives ─┬─► rectangles, level and upright lines, strips ──────────────────────────► pixels ─► canvas
+//!               └─► glyphs, digits, texts, slanted lines, hatches ─► sprites, by the browser ─┘
 //! ```
-//! Everything is drawn in device px with the identity transform, so that edges lie on whole device px. Glyphs are
-//! drawn once per size and colours into sprites, hatches once into patterns; both are dropped when the theme or the
-//! resolution changes. Colours are cached strings, set only when they differ from the last one.
+//! A canvas takes a call for each mark, and in software it draws them slower than memory is written. So the browser
+//! draws only what it alone can, once for each size and colours, into sprites; they are dropped when the theme or the
+//! resolution changes. Everything lies on whole device px.
 
-mod hatches;
-mod marks;
 mod sprites;
 
-use std::collections::BTreeMap;
-
-use js_sys::{Array, Object, Reflect};
+use js_sys::{Object, Reflect, Uint8ClampedArray, WebAssembly};
 use wasm_bindgen::{JsCast as _, JsValue};
-use watchscope_timeline::scene::{Align, Area, Hatch, Px, Step, Stroke, TextLine};
+use watchscope_timeline::glyph::GLYPH_HALO_PX;
+use watchscope_timeline::scene::{Area, FOOT_INKS, Px, STRIP_COLUMN_PX, Step, Stroke};
 use watchscope_timeline::{Primitive, Scene, Theme, Token};
-use web_sys::{CanvasPattern, CanvasRenderingContext2d, Document, HtmlCanvasElement};
+use web_sys::{CanvasRenderingContext2d, Document, HtmlCanvasElement, ImageData};
 
-use self::marks::{Dense, Mark};
-use self::sprites::{Sprite, SpriteKey};
-use crate::decimal::decimal;
-
-/// The sans face of the page; the same list as in styles.css.
-const SANS: &str = "-apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
+use self::sprites::Sprites;
+use crate::bitmap::{Bitmap, faint};
 
 /// Where colours come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,51 +60,39 @@ impl Palette {
     }
 }
 
-/// Draws on one canvas. Caches at most one sprite per glyph, size and pair of colours, and one pattern per hatch.
+/// Draws on one canvas: one bitmap of its size, and sprites up to a limit.
 #[derive(Debug)]
 pub struct Painter {
-    document: Document,
     context: CanvasRenderingContext2d,
-    scale: f64,
+    /// Device px to a CSS px, in 2^-20.
+    scale: i64,
     palette: Palette,
-    inks: Vec<JsValue>,
-    sprites: BTreeMap<SpriteKey, Sprite>,
-    hatches: BTreeMap<Hatch, CanvasPattern>,
-    fill: Option<Token>,
-    font: Option<(u8, u16)>,
-    alpha: u8,
-    digit_advance: Option<f64>,
-    marks: Vec<Mark>,
-    dense: Dense,
+    bitmap: Bitmap,
+    sprites: Sprites,
+    /// Colours of the tokens as pixels.
+    colours: Vec<u32>,
+    /// Where the scene's left top corner lies, in device px.
+    origin: (i32, i32),
 }
+
+/// A path in device px.
+type Points = Vec<(i32, i32)>;
 
 impl Painter {
     /// A painter for `canvas`, `scale` device px to a CSS px. `None` if the browser gives no 2D context.
     #[must_use]
     pub fn new(canvas: &HtmlCanvasElement, scale: f64, palette: Palette) -> Option<Self> {
         // Opaque: the browser need not mix it with what lies under it.
-        let options = Object::new();
-        Reflect::set(&options, &JsValue::from_str("alpha"), &JsValue::FALSE).ok()?;
-        let context = canvas
-            .get_context_with_context_options("2d", &options)
-            .ok()??
-            .dyn_into()
-            .ok()?;
-        let document = canvas.owner_document()?;
+        let context = context_of(canvas, "alpha", false)?;
+        let sprites = Sprites::new(&canvas.owner_document()?, scale, palette)?;
         let mut painter = Self {
-            document,
             context,
-            scale,
+            scale: 0,
             palette,
-            inks: Vec::new(),
-            sprites: BTreeMap::new(),
-            hatches: BTreeMap::new(),
-            fill: None,
-            font: None,
-            alpha: 100,
-            digit_advance: None,
-            marks: Vec::new(),
-            dense: Dense::default(),
+            bitmap: Bitmap::default(),
+            sprites,
+            colours: Vec::new(),
+            origin: (0, 0),
         };
         painter.set(scale, palette);
         Some(painter)
@@ -119,273 +100,323 @@ impl Painter {
 
     /// Another resolution or theme.
     pub fn set(&mut self, scale: f64, palette: Palette) {
-        if self.scale == scale && self.palette == palette && !self.inks.is_empty() {
+        let fixed = (scale * f64::from(1 << 20)) as i64;
+        if self.scale == fixed && self.palette == palette {
             return;
         }
-        self.scale = scale;
-        self.palette = palette;
-        self.inks = Token::ALL
-            .iter()
-            .map(|&token| JsValue::from_str(palette.css(token)))
-            .collect();
-        self.sprites.clear();
-        self.hatches.clear();
-        self.digit_advance = None;
-        self.dense = Dense::default();
+        (self.scale, self.palette) = (fixed, palette);
+        self.sprites.set(scale, palette);
+        self.colours = self.sprites.colours();
     }
 
-    /// Fills the whole canvas, in CSS px, with a ground.
-    pub fn clear(&mut self, width_px: f64, height_px: f64, ground: Token) {
-        self.context.set_global_alpha(1.0);
-        set_fill(&self.context, &self.inks[ground as usize]);
-        let (width, height) = (width_px * self.scale, height_px * self.scale);
-        self.context
-            .fill_rect(0.0, 0.0, width.ceil(), height.ceil());
-    }
-
-    /// Draws a scene over whatever the canvas holds, its top left corner at (`x_px`, `y_px`).
-    pub fn paint(&mut self, scene: &Scene, x_px: f64, y_px: f64) {
-        // A canvas forgets its state when its size changes.
-        (self.fill, self.font, self.alpha) = (None, None, 100);
-        self.context.set_global_alpha(1.0);
-        self.context.set_text_baseline("alphabetic");
-        let origin = ((x_px * self.scale).round(), (y_px * self.scale).round());
-        self.origin(origin);
-        for primitive in &scene.primitives {
-            if !self.collect_marks(scene, primitive) {
-                self.flush_marks(origin);
-                self.primitive(scene, primitive, origin);
-            }
+    /// Begins a picture: the whole canvas in a ground.
+    pub fn begin(&mut self, ground: Token) {
+        let colour = self.colours[ground as usize];
+        if let Some(canvas) = self.context.canvas() {
+            self.bitmap
+                .reset(canvas.width() as i32, canvas.height() as i32, colour);
         }
-        self.flush_marks(origin);
-        self.origin((0.0, 0.0));
     }
 
-    fn primitive(&mut self, scene: &Scene, primitive: &Primitive, origin: (f64, f64)) {
-        match primitive {
+    /// Adds a scene, its top left corner at (`x_px`, `y_px`).
+    pub fn paint(&mut self, scene: &Scene, x_px: f64, y_px: f64) {
+        self.origin = (
+            self.length(Px::from_f64(x_px)),
+            self.length(Px::from_f64(y_px)),
+        );
+        for primitive in &scene.primitives {
+            self.primitive(scene, primitive);
+        }
+        self.bitmap.unclip();
+    }
+
+    /// Shows the picture.
+    pub fn show(&self) {
+        let pixels = self.bitmap.pixels();
+        let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
+        // The browser reads the pixels where they are; the view does not outlive this call, as memory may move.
+        let view = Uint8ClampedArray::new_with_byte_offset_and_length(
+            &memory.buffer(),
+            pixels.as_ptr() as u32,
+            pixels.len() as u32 * 4,
+        );
+        let (width, _) = self.bitmap.size();
+        // Fails only on an image without px.
+        if let Ok(image) = ImageData::new_with_js_u8_clamped_array(&view, width as u32) {
+            let _ = self.context.put_image_data(&image, 0.0, 0.0);
+        }
+    }
+
+    fn primitive(&mut self, scene: &Scene, primitive: &Primitive) {
+        match *primitive {
             Primitive::Rect {
                 area,
                 fill,
                 stroke,
                 radius,
                 opacity,
-            } => {
-                self.alpha(*opacity);
-                self.rect(*area, *fill, *stroke, *radius);
-            }
+            } => self.rect(area, fill, stroke, radius, opacity),
             Primitive::Path {
-                steps,
+                ref steps,
                 fill,
                 stroke,
                 opacity,
+            } => self.path(
+                &scene.steps[steps.start as usize..steps.end as usize],
+                fill,
+                stroke,
+                opacity,
+            ),
+            Primitive::Glyph {
+                glyph,
+                x,
+                y,
+                size,
+                ink,
+                ground,
+                halo,
             } => {
-                self.alpha(*opacity);
-                self.path(
-                    &scene.steps[steps.start as usize..steps.end as usize],
-                    *fill,
-                    *stroke,
-                );
+                let (x, y) = (self.x(x), self.y(y));
+                let sprite = self.sprites.glyph(glyph, size, ink, ground, halo);
+                self.bitmap
+                    .blend(&sprite.bitmap, x + sprite.dx, y + sprite.dy);
             }
             Primitive::Hatch {
                 area,
                 hatch,
                 anchor,
-            } => self.hatch(*area, *hatch, *anchor, origin),
-            Primitive::Text(line) => {
-                self.alpha(100);
-                self.text(line);
+            } => {
+                let (x0, y0, x1, y1) = self.edges(area);
+                let anchor = self.x(anchor);
+                let tile = &self.sprites.hatch(hatch).bitmap;
+                self.bitmap
+                    .tile(tile, (x0, y0), (x1 - x0, y1 - y0), x0 - anchor);
+            }
+            Primitive::Text(ref line) => {
+                let (x, y) = (self.x(line.x), self.y(line.y));
+                let sprite = self.sprites.text(line);
+                self.bitmap
+                    .blend(&sprite.bitmap, x + sprite.dx, y + sprite.dy);
+            }
+            Primitive::Plate {
+                area,
+                count,
+                ground,
+                foot,
+            } => self.plate(area, count, ground, foot),
+            Primitive::Strip {
+                bottom,
+                ref columns,
+                inks,
+                opacity,
+            } => {
+                let colours = inks.map(|ink| faint(self.colours[ink as usize], opacity));
+                let width = self.length(Px::whole(STRIP_COLUMN_PX)).max(1);
+                for column in &scene.columns[columns.start as usize..columns.end as usize] {
+                    let (x, mut above) = (self.x(column.x), Px::ZERO);
+                    for (height, colour) in column.heights.into_iter().zip(colours) {
+                        let foot = self.y(bottom - above);
+                        above = above + Px::whole(i32::from(height));
+                        let top = self.y(bottom - above);
+                        self.bitmap.fill(x, top, width, foot - top, colour);
+                    }
+                }
             }
             Primitive::Clip(area) => {
-                self.context.save();
-                self.context.begin_path();
-                let (x0, y0, x1, y1) = self.edges(*area);
-                self.context.rect(x0, y0, x1 - x0, y1 - y0);
-                self.context.clip();
+                let (x0, y0, x1, y1) = self.edges(area);
+                self.bitmap.clip((x0, y0), (x1, y1));
             }
-            Primitive::Unclip => {
-                self.context.restore();
-                (self.fill, self.font, self.alpha) = (None, None, u8::MAX);
-            }
-            // Taken by `marks`.
-            Primitive::Glyph { .. } | Primitive::Plate { .. } | Primitive::Strip { .. } => {}
+            Primitive::Unclip => self.bitmap.unclip(),
         }
     }
 
-    fn rect(&mut self, area: Area, fill: Option<Token>, stroke: Option<Stroke>, radius: u8) {
+    fn fill(&mut self, area: Area, ink: Token, opacity: u8) {
         let (x0, y0, x1, y1) = self.edges(area);
+        let colour = faint(self.colours[ink as usize], opacity);
+        self.bitmap.fill(x0, y0, x1 - x0, y1 - y0, colour);
+    }
+
+    fn rect(
+        &mut self,
+        area: Area,
+        fill: Option<Token>,
+        stroke: Option<Stroke>,
+        radius: u8,
+        opacity: u8,
+    ) {
+        if radius > 0 {
+            return self.path(&round(area, radius), fill, stroke, opacity);
+        }
         if let Some(ink) = fill {
-            self.ink(ink);
-            if radius == 0 {
-                self.context.fill_rect(x0, y0, x1 - x0, y1 - y0);
-            } else {
-                self.round(x0, y0, x1, y1, radius);
-                self.context.fill();
-            }
+            self.fill(area, ink, opacity);
         }
         if let Some(stroke) = stroke {
-            let half = self.pen(stroke) / 2.0;
+            let (x0, y0, x1, y1) = self.edges(area);
+            let width = self.pen(stroke);
+            let half = width / 2;
             // On the edge, moved inwards by half so that the line fills whole device px.
-            let (x0, y0, x1, y1) = (x0 + half, y0 + half, x1 - half, y1 - half);
-            if radius == 0 {
-                self.context.stroke_rect(x0, y0, x1 - x0, y1 - y0);
-            } else {
-                self.round(x0, y0, x1, y1, radius);
-                self.context.stroke();
-            }
+            let (left, top) = (x0 + half, y0 + half);
+            let (right, bottom) = (x1 - width + half, y1 - width + half);
+            let corners = [
+                (left, top),
+                (right, top),
+                (right, bottom),
+                (left, bottom),
+                (left, top),
+                (left + 1, top),
+            ];
+            self.stroke(&corners, stroke, opacity);
         }
     }
 
-    fn round(&self, x0: f64, y0: f64, x1: f64, y1: f64, radius: u8) {
-        let radius = (f64::from(radius) * self.scale)
-            .min((x1 - x0) / 2.0)
-            .min((y1 - y0) / 2.0)
-            .max(0.0);
-        let path = &self.context;
-        path.begin_path();
-        path.move_to(x0 + radius, y0);
-        // `arcTo` fails on a negative radius only.
-        let _ = path.arc_to(x1, y0, x1, y1, radius);
-        let _ = path.arc_to(x1, y1, x0, y1, radius);
-        let _ = path.arc_to(x0, y1, x0, y0, radius);
-        let _ = path.arc_to(x0, y0, x1, y0, radius);
-        path.close_path();
-    }
-
-    fn path(&mut self, steps: &[Step], fill: Option<Token>, stroke: Option<Stroke>) {
-        let shift = stroke.map_or(0.0, |stroke| self.pen(stroke) % 2.0 / 2.0);
-        let at = |px: Px| (px.to_f64() * self.scale).round() + shift;
-        let free = |px: Px| px.to_f64() * self.scale + shift;
-        self.context.begin_path();
-        for step in steps {
-            match *step {
-                Step::Move(x, y) => self.context.move_to(at(x), at(y)),
-                Step::Line(x, y) => self.context.line_to(at(x), at(y)),
-                Step::Curve(a, b, c, d, x, y) => {
-                    self.context
-                        .bezier_curve_to(free(a), free(b), free(c), free(d), at(x), at(y))
+    fn path(&mut self, steps: &[Step], fill: Option<Token>, stroke: Option<Stroke>, opacity: u8) {
+        match self.level(steps) {
+            Some(lines) => {
+                if let Some(ink) = fill {
+                    self.fill_under(&lines, faint(self.colours[ink as usize], opacity));
                 }
-                Step::Close => self.context.close_path(),
+                if let Some(stroke) = stroke {
+                    lines
+                        .iter()
+                        .for_each(|line| self.stroke(line, stroke, opacity));
+                }
             }
-        }
-        if let Some(ink) = fill {
-            self.ink(ink);
-            self.context.fill();
-        }
-        if stroke.is_some() {
-            self.context.stroke();
+            None => {
+                let origin = self.origin;
+                let (picture, x, y) = self.sprites.path(steps, fill, stroke, opacity, origin);
+                self.bitmap.blend(picture, x, y);
+            }
         }
     }
 
-    fn hatch(&mut self, area: Area, hatch: Hatch, anchor: Px, origin: (f64, f64)) {
-        if !self.hatches.contains_key(&hatch) {
-            let Some(pattern) = self.pattern(hatch) else {
+    /// The lines of a path that has only level and upright ones, and if it is closed only as a step line is that
+    /// stands on a level floor.
+    fn level(&self, steps: &[Step]) -> Option<Vec<Points>> {
+        let mut lines: Vec<Points> = Vec::new();
+        for (place, step) in steps.iter().enumerate() {
+            match *step {
+                Step::Move(x, y) => lines.push(vec![(self.x(x), self.y(y))]),
+                Step::Line(x, y) => {
+                    let (line, to) = (lines.last_mut()?, (self.x(x), self.y(y)));
+                    let from = *line.last()?;
+                    if from.0 != to.0 && from.1 != to.1 {
+                        return None;
+                    }
+                    line.push(to);
+                }
+                Step::Close if place + 1 == steps.len() => {}
+                Step::Close | Step::Curve(..) => return None,
+            }
+        }
+        Some(lines)
+    }
+
+    /// Fills between a step line and the level of its end.
+    fn fill_under(&mut self, lines: &[Points], colour: u32) {
+        for line in lines {
+            let Some(&(_, floor)) = line.last() else {
                 return;
             };
-            self.hatches.insert(hatch, pattern);
-        }
-        let (x0, y0, x1, y1) = self.edges(area);
-        let anchor = self.at(anchor);
-        self.alpha(hatch.style(self.palette.theme).opacity);
-        self.origin((origin.0 + anchor, origin.1 + y0));
-        self.context
-            .set_fill_style_canvas_pattern(&self.hatches[&hatch]);
-        self.fill = None;
-        self.context.fill_rect(x0 - anchor, 0.0, x1 - x0, y1 - y0);
-        self.origin(origin);
-    }
-
-    fn text(&mut self, line: &TextLine) {
-        self.font(line.size, line.weight);
-        self.context.set_text_align(match line.align {
-            Align::Start => "left",
-            Align::Middle => "center",
-            Align::End => "right",
-        });
-        let (x, y) = (self.at(line.x), self.at(line.y));
-        let most = line.max_width.map(|px| px.to_f64() * self.scale);
-        if let Some(halo) = line.halo {
-            set_stroke(&self.context, &self.inks[halo as usize]);
-            self.context.set_line_width(3.0 * self.scale);
-            self.context.set_line_join("round");
-            // Text fails to draw only without a context.
-            let _ = match most {
-                Some(most) => self
-                    .context
-                    .stroke_text_with_max_width(&line.text, x, y, most),
-                None => self.context.stroke_text(&line.text, x, y),
-            };
-            self.context.set_line_join("miter");
-        }
-        self.ink(line.ink);
-        let _ = match most {
-            Some(most) => self
-                .context
-                .fill_text_with_max_width(&line.text, x, y, most),
-            None => self.context.fill_text(&line.text, x, y),
-        };
-    }
-
-    fn ink(&mut self, ink: Token) {
-        if self.fill != Some(ink) {
-            set_fill(&self.context, &self.inks[ink as usize]);
-            self.fill = Some(ink);
-        }
-    }
-
-    fn alpha(&mut self, percent: u8) {
-        if self.alpha != percent {
-            self.context.set_global_alpha(f64::from(percent) / 100.0);
-            self.alpha = percent;
-        }
-    }
-
-    fn font(&mut self, size: u8, weight: u16) {
-        if self.font != Some((size, weight)) {
-            self.context.set_font(&font(size, weight, self.scale));
-            self.font = Some((size, weight));
-        }
-    }
-
-    /// Sets the line's style; returns its width in device px.
-    fn pen(&self, stroke: Stroke) -> f64 {
-        let width = (stroke.width.to_f64() * self.scale).round().max(1.0);
-        set_stroke(&self.context, &self.inks[stroke.ink as usize]);
-        self.context.set_line_width(width);
-        let dashes = Array::new();
-        if let Some((on, off)) = stroke.dash {
-            for length in [on, off] {
-                dashes.push(&JsValue::from_f64(f64::from(length) * self.scale));
+            for pair in line.windows(2) {
+                let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+                if y0 == y1 && y0 < floor {
+                    self.bitmap
+                        .fill(x0.min(x1), y0, (x1 - x0).abs(), floor - y0, colour);
+                }
             }
         }
-        // Only negative lengths are refused.
-        let _ = self.context.set_line_dash(&dashes);
-        width
     }
 
-    fn origin(&self, (x, y): (f64, f64)) {
-        let _ = self.context.set_transform(1.0, 0.0, 0.0, 1.0, x, y);
+    fn stroke(&mut self, points: &[(i32, i32)], stroke: Stroke, opacity: u8) {
+        let width = self.pen(stroke);
+        let dash = stroke.dash.map_or((0, 0), |(on, off)| {
+            let length = |px: u8| self.length(Px::whole(i32::from(px))).max(1);
+            (length(on), length(off))
+        });
+        let colour = faint(self.colours[stroke.ink as usize], opacity);
+        self.bitmap.stroke(points, width, dash, colour);
     }
 
-    /// A coordinate in device px, on a whole one.
-    fn at(&self, px: Px) -> f64 {
-        (px.to_f64() * self.scale).round()
+    fn plate(&mut self, area: Area, count: u32, ground: Token, foot: [Px; 3]) {
+        let w = Px::from_f64(GLYPH_HALO_PX);
+        for x in [area.x - w, area.right()] {
+            self.fill(Area { x, w, ..area }, ground, 100);
+        }
+        self.fill(area, Token::Ground4, 100);
+        let height = Px::whole(2);
+        let mut x = area.x;
+        for (w, ink) in foot.into_iter().zip(FOOT_INKS) {
+            if w > Px::ZERO {
+                let y = area.bottom() - height;
+                self.fill(Area { x, y, w, h: height }, ink, 100);
+                x = x + w;
+            }
+        }
+        let mut digits = [0; 10];
+        let (mut rest, mut used) = (count, 0);
+        while used == 0 || rest > 0 {
+            digits[used] = (rest % 10) as usize;
+            (rest, used) = (rest / 10, used + 1);
+        }
+        let baseline = self.y(area.bottom()) - self.length(Px(224));
+        let advance = self.sprites.digit_advance();
+        let middle = self.x(area.x + area.w.half());
+        for (place, &digit) in digits[..used].iter().rev().enumerate() {
+            // In halves of a digit, counted from the middle.
+            let halves = 2 * place as i32 + 1 - used as i32;
+            let sprite = self.sprites.digit(digit);
+            let x = middle + (advance * f64::from(halves) / 2.0).floor() as i32;
+            self.bitmap
+                .blend(&sprite.bitmap, x + sprite.dx, baseline + sprite.dy);
+        }
     }
 
-    /// A length in device px, at least one.
-    fn whole(&self, px: Px) -> f64 {
-        self.at(px).max(1.0)
+    /// A line's width in device px.
+    fn pen(&self, stroke: Stroke) -> i32 {
+        self.length(stroke.width).max(1)
     }
 
-    fn edges(&self, area: Area) -> (f64, f64, f64, f64) {
-        let (x0, y0) = (self.at(area.x), self.at(area.y));
-        let (x1, y1) = (self.at(area.right()), self.at(area.bottom()));
-        (x0, y0, x1.max(x0 + 1.0), y1.max(y0 + 1.0))
+    /// A length in whole device px.
+    fn length(&self, px: Px) -> i32 {
+        ((i64::from(px.0) * self.scale + (1 << 25)) >> 26) as i32
+    }
+
+    /// An x of the scene in device px of the canvas.
+    fn x(&self, px: Px) -> i32 {
+        self.length(px) + self.origin.0
+    }
+
+    /// A y of the scene in device px of the canvas.
+    fn y(&self, px: Px) -> i32 {
+        self.length(px) + self.origin.1
+    }
+
+    fn edges(&self, area: Area) -> (i32, i32, i32, i32) {
+        let (x0, y0) = (self.x(area.x), self.y(area.y));
+        let (x1, y1) = (self.x(area.right()), self.y(area.bottom()));
+        (x0, y0, x1.max(x0 + 1), y1.max(y0 + 1))
     }
 }
 
-fn font(size: u8, weight: u16, scale: f64) -> String {
-    let px = decimal(f64::from(size) * scale, 2);
-    format!("{weight} {px}px {SANS}")
+/// A rectangle with round corners as a path.
+fn round(area: Area, radius: u8) -> Vec<Step> {
+    /// Where a circle's quarter has its control points: (4/3)(√2 - 1) of the radius, from the corner, in 64ths.
+    const FROM_CORNER: i32 = 29;
+    let radius = i32::from(radius).min(area.w.0.min(area.h.0) / 128);
+    let (arc, near) = (Px::whole(radius), Px(radius * FROM_CORNER));
+    let (x0, y0, x1, y1) = (area.x, area.y, area.right(), area.bottom());
+    vec![
+        Step::Move(x0 + arc, y0),
+        Step::Line(x1 - arc, y0),
+        Step::Curve(x1 - near, y0, x1, y0 + near, x1, y0 + arc),
+        Step::Line(x1, y1 - arc),
+        Step::Curve(x1, y1 - near, x1 - near, y1, x1 - arc, y1),
+        Step::Line(x0 + arc, y1),
+        Step::Curve(x0 + near, y1, x0, y1 - near, x0, y1 - arc),
+        Step::Line(x0, y0 + arc),
+        Step::Curve(x0, y0 + near, x0 + near, y0, x0 + arc, y0),
+        Step::Close,
+    ]
 }
 
 /// A canvas of so many device px that is not in the document.
@@ -397,19 +428,22 @@ pub fn canvas(document: &Document, width: u32, height: u32) -> Option<HtmlCanvas
     Some(canvas)
 }
 
-fn context_of(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
-    canvas.get_context("2d").ok()??.dyn_into().ok()
-}
-
-#[expect(
-    deprecated,
-    reason = "the only setter that takes a cached string, without copying it from wasm each time"
-)]
-fn set_fill(context: &CanvasRenderingContext2d, ink: &JsValue) {
-    context.set_fill_style(ink);
-}
-
-#[expect(deprecated, reason = "as set_fill")]
-fn set_stroke(context: &CanvasRenderingContext2d, ink: &JsValue) {
-    context.set_stroke_style(ink);
+/// Its context, made with one option.
+fn context_of(
+    canvas: &HtmlCanvasElement,
+    option: &str,
+    value: bool,
+) -> Option<CanvasRenderingContext2d> {
+    let options = Object::new();
+    Reflect::set(
+        &options,
+        &JsValue::from_str(option),
+        &JsValue::from_bool(value),
+    )
+    .ok()?;
+    canvas
+        .get_context_with_context_options("2d", &options)
+        .ok()??
+        .dyn_into()
+        .ok()
 }

@@ -1,137 +1,537 @@
-//! Glyphs and digits, drawn once and then only copied.
+//! What only the browser can draw: glyphs, digits, texts, slanted and bent lines, the tiles of hatches. Each is drawn
+//! once on a canvas nobody sees, read back, and from then on only copied.
 
+use js_sys::Array;
+use wasm_bindgen::JsValue;
 use watchscope_timeline::glyph::{GLYPH_BOX, GLYPH_HALO_PX, Paint};
+use watchscope_timeline::scene::{Align, Hatch, Pattern, Px, Step, Stroke, TextLine};
 use watchscope_timeline::{Glyph, Token};
-use web_sys::{HtmlCanvasElement, Path2d};
+use web_sys::{CanvasRenderingContext2d, Document, HtmlCanvasElement, Path2d};
 
-use super::{Painter, canvas, context_of, font, set_fill, set_stroke};
+use super::{Palette, canvas, context_of};
 use crate::bitmap::Bitmap;
+use crate::decimal::decimal;
 
+/// The sans face of the page; the same list as in styles.css.
+const SANS: &str = "-apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, system-ui, sans-serif";
 /// Room around a glyph's box for its halo, in px.
 const MARGIN_PX: f64 = 2.0;
+/// Width of the outline around a text, in px.
+const TEXT_HALO_PX: f64 = 3.0;
 /// Size and weight of the count in a plate.
 const COUNT_FONT: (u8, u16) = (10, 600);
+/// All sprites are dropped when they have more pixels than this: 16 MiB.
+const MOST_PIXELS: usize = 4 << 20;
 
-/// What a sprite shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum SpriteKey {
-    /// A glyph, centred.
-    Glyph {
+/// A picture of a mark, and where its left top corner lies from where the mark is.
+#[derive(Debug, Default)]
+pub(super) struct Sprite {
+    pub(super) bitmap: Bitmap,
+    pub(super) dx: i32,
+    pub(super) dy: i32,
+}
+
+/// The sprites, and what draws them.
+#[derive(Debug)]
+pub(super) struct Sprites {
+    canvas: HtmlCanvasElement,
+    context: CanvasRenderingContext2d,
+    scale: f64,
+    palette: Palette,
+    inks: Vec<JsValue>,
+    /// What each shows, as bytes, and its picture.
+    known: Vec<(Box<[u8]>, Sprite)>,
+    /// Hashes of what they show, rising, and their places.
+    order: Vec<(u64, u32)>,
+    pixels: usize,
+    /// Glyphs come in runs: the place of the last one.
+    last_glyph: usize,
+    digits: [Option<usize>; 10],
+    digit_advance: f64,
+}
+
+impl Sprites {
+    pub(super) fn new(document: &Document, scale: f64, palette: Palette) -> Option<Self> {
+        let canvas = canvas(document, 64, 64)?;
+        // What is read back again and again is best kept in memory.
+        let context = context_of(&canvas, "willReadFrequently", true)?;
+        let mut sprites = Self {
+            canvas,
+            context,
+            scale,
+            palette,
+            inks: Vec::new(),
+            known: Vec::new(),
+            order: Vec::new(),
+            pixels: 0,
+            last_glyph: 0,
+            digits: [None; 10],
+            digit_advance: 0.0,
+        };
+        sprites.set(scale, palette);
+        Some(sprites)
+    }
+
+    /// Another resolution or theme: all are drawn anew when they are asked for.
+    pub(super) fn set(&mut self, scale: f64, palette: Palette) {
+        (self.scale, self.palette) = (scale, palette);
+        let inks = Token::ALL.iter();
+        self.inks = inks
+            .map(|&token| JsValue::from_str(palette.css(token)))
+            .collect();
+        self.forget();
+        self.context
+            .set_font(&self.font(COUNT_FONT.0, COUNT_FONT.1));
+        let width = self.context.measure_text("0").map(|text| text.width());
+        self.digit_advance = width.unwrap_or(f64::from(COUNT_FONT.0) * scale * 0.6);
+    }
+
+    /// The tokens' colours as pixels: the browser draws them, so that the system's colours have their values too.
+    pub(super) fn colours(&mut self) -> Vec<u32> {
+        let count = self.inks.len() as i32;
+        self.begin(count, 1);
+        for place in 0..count {
+            self.fill_with(Token::ALL[place as usize]);
+            self.context.fill_rect(f64::from(place), 0.0, 1.0, 1.0);
+        }
+        let mut colours = self.read(count, 1).pixels().to_vec();
+        colours.resize(count as usize, 0);
+        colours
+    }
+
+    /// How far a digit of a count reaches, in device px. Digits are all as wide.
+    pub(super) fn digit_advance(&self) -> f64 {
+        self.digit_advance
+    }
+
+    /// A digit of a count, from the middle of its foot.
+    pub(super) fn digit(&mut self, digit: usize) -> &Sprite {
+        let place = match self.digits[digit] {
+            Some(place) => place,
+            None => {
+                let sprite = self.draw_digit(digit as u8);
+                let place = self.keep(&[b'd', digit as u8], sprite);
+                self.digits[digit] = Some(place);
+                place
+            }
+        };
+        &self.known[place].1
+    }
+
+    /// A glyph, from its centre.
+    pub(super) fn glyph(
+        &mut self,
         glyph: Glyph,
         size: u8,
         ink: Token,
         ground: Token,
         halo: bool,
-    },
-    /// A digit of a plate's count.
-    Digit(u8),
-}
-
-/// A picture of a mark, for the canvas and for memory.
-#[derive(Debug)]
-pub(super) struct Sprite {
-    pub(super) canvas: HtmlCanvasElement,
-    pub(super) bitmap: Bitmap,
-}
-
-impl Painter {
-    /// The sprite of a key, drawn if it is new. `None` if the browser has no canvas for it.
-    pub(super) fn sprite(&mut self, key: SpriteKey) -> Option<&Sprite> {
-        if !self.sprites.contains_key(&key) {
-            let canvas = match key {
-                SpriteKey::Glyph { .. } => self.draw_glyph(key),
-                SpriteKey::Digit(digit) => self.draw_digit(digit),
-            }?;
-            let (width, height) = (canvas.width(), canvas.height());
-            let pixels = context_of(&canvas)?
-                .get_image_data(0.0, 0.0, f64::from(width), f64::from(height))
-                .ok()?;
-            let bitmap = Bitmap::from_rgba(width as usize, &pixels.data());
-            self.sprites.insert(key, Sprite { canvas, bitmap });
-        }
-        self.sprites.get(&key)
-    }
-
-    /// How far a digit of a count reaches, in device px. Digits are all as wide.
-    pub(super) fn digit_advance(&mut self) -> f64 {
-        if self.digit_advance.is_none() {
-            self.context
-                .set_font(&font(COUNT_FONT.0, COUNT_FONT.1, self.scale));
-            self.font = Some(COUNT_FONT);
-            let width = self.context.measure_text("0").map(|text| text.width());
-            self.digit_advance = Some(width.unwrap_or(f64::from(COUNT_FONT.0) * self.scale * 0.6));
-        }
-        self.digit_advance.unwrap_or_default()
-    }
-
-    /// How far a digit's sprite stands above its baseline, in device px.
-    pub(super) fn digit_ascent(&self) -> f64 {
-        (f64::from(COUNT_FONT.0) * self.scale).ceil()
-    }
-
-    fn draw_digit(&self, digit: u8) -> Option<HtmlCanvasElement> {
-        let side = (f64::from(COUNT_FONT.0) * self.scale * 1.3).ceil() as u32;
-        let canvas = canvas(&self.document, side, side)?;
-        let context = context_of(&canvas)?;
-        context.set_font(&font(COUNT_FONT.0, COUNT_FONT.1, self.scale));
-        context.set_text_align("center");
-        set_fill(&context, &self.inks[Token::Text1 as usize]);
-        let text = char::from(b'0' + digit).to_string();
-        context
-            .fill_text(&text, f64::from(side) / 2.0, self.digit_ascent())
-            .ok()?;
-        Some(canvas)
-    }
-
-    fn draw_glyph(&self, key: SpriteKey) -> Option<HtmlCanvasElement> {
-        let SpriteKey::Glyph {
-            glyph,
+    ) -> &Sprite {
+        let key = [
+            b'g',
+            glyph as u8,
             size,
-            ink,
-            ground,
+            ink as u8,
+            ground as u8,
+            u8::from(halo),
+        ];
+        let is_last = self
+            .known
+            .get(self.last_glyph)
+            .is_some_and(|(last, _)| **last == key);
+        if !is_last {
+            self.last_glyph = match self.find(&key) {
+                Some(place) => place,
+                None => {
+                    let sprite = self.draw_glyph(glyph, size, ink, ground, halo);
+                    self.keep(&key, sprite)
+                }
+            };
+        }
+        &self.known[self.last_glyph].1
+    }
+
+    /// A line of text, from its x and baseline.
+    pub(super) fn text(&mut self, line: &TextLine) -> &Sprite {
+        let most = line.max_width.map_or(-1, |px| px.0);
+        let halo = line.halo.map_or(u8::MAX, |halo| halo as u8);
+        let mut key = vec![
+            b't',
+            line.size,
+            line.ink as u8,
             halo,
-        } = key
-        else {
-            return None;
+            line.align as u8,
+            (line.weight / 10) as u8,
+        ];
+        key.extend(most.to_le_bytes());
+        key.extend(line.text.as_bytes());
+        let place = match self.find(&key) {
+            Some(place) => place,
+            None => {
+                let sprite = self.draw_text(line);
+                self.keep(&key, sprite)
+            }
         };
-        let side_px = f64::from(size) + 2.0 * MARGIN_PX;
-        let side = (side_px * self.scale).ceil();
-        let canvas = canvas(&self.document, side as u32, side as u32)?;
-        let context = context_of(&canvas)?;
+        &self.known[place].1
+    }
+
+    /// The tile of a hatch. It repeats without a seam: its side is a whole number of device px, next to the pitch.
+    pub(super) fn hatch(&mut self, hatch: Hatch) -> &Sprite {
+        let key = [b'h', hatch as u8];
+        let place = match self.find(&key) {
+            Some(place) => place,
+            None => {
+                let sprite = self.draw_hatch(hatch);
+                self.keep(&key, sprite)
+            }
+        };
+        &self.known[place].1
+    }
+
+    /// A path, from the canvas' left top corner; `origin` is the scene's.
+    pub(super) fn path(
+        &mut self,
+        steps: &[Step],
+        fill: Option<Token>,
+        stroke: Option<Stroke>,
+        opacity: u8,
+        origin: (i32, i32),
+    ) -> (&Bitmap, i32, i32) {
+        let width = stroke.map_or(0.0, |stroke| self.width(stroke));
+        let shift = width % 2.0 / 2.0;
+        let at = |px: Px| (px.to_f64() * self.scale).round() + shift;
+        let free = |px: Px| px.to_f64() * self.scale + shift;
+        // Where it begins, on whole px: what is drawn is the same wherever it stands.
+        let (x0, y0) = match steps.first() {
+            Some(Step::Move(x, y)) => (at(*x).floor(), at(*y).floor()),
+            _ => (0.0, 0.0),
+        };
+        let [mut left, mut top, mut right, mut bottom] = [f64::MAX, f64::MAX, f64::MIN, f64::MIN];
+        let mut put = |x: f64, y: f64| {
+            (left, top) = (left.min(x), top.min(y));
+            (right, bottom) = (right.max(x), bottom.max(y));
+            (x, y)
+        };
+        // Numbers of each step, from where it begins.
+        let points: Vec<[f64; 6]> = steps
+            .iter()
+            .map(|step| match *step {
+                Step::Move(x, y) | Step::Line(x, y) => {
+                    let (x, y) = put(at(x) - x0, at(y) - y0);
+                    [x, y, 0.0, 0.0, 0.0, 0.0]
+                }
+                Step::Curve(a, b, c, d, x, y) => {
+                    let (a, b) = put(free(a) - x0, free(b) - y0);
+                    let (c, d) = put(free(c) - x0, free(d) - y0);
+                    let (x, y) = put(at(x) - x0, at(y) - y0);
+                    [a, b, c, d, x, y]
+                }
+                Step::Close => [0.0; 6],
+            })
+            .collect();
+        let ink = |ink: Option<Token>| ink.map_or(u8::MAX, |ink| ink as u8);
+        let (on, off) = stroke.and_then(|stroke| stroke.dash).unwrap_or((0, 0));
+        let pen = ink(stroke.map(|stroke| stroke.ink));
+        let mut key = vec![b'p', ink(fill), pen, width as u8, on, off, opacity];
+        for (step, numbers) in steps.iter().zip(&points) {
+            key.push(match step {
+                Step::Move(..) => b'm',
+                Step::Line(..) => b'l',
+                Step::Curve(..) => b'c',
+                Step::Close => b'z',
+            });
+            for number in numbers {
+                key.extend(((number * 64.0) as i32).to_le_bytes());
+            }
+        }
+        let place = match self.find(&key) {
+            Some(place) => place,
+            None => {
+                // Mitres reach beyond the points.
+                let (dx, dy) = (
+                    (left - 2.0 * width).floor() - 1.0,
+                    (top - 2.0 * width).floor() - 1.0,
+                );
+                let size = (
+                    (right + 2.0 * width - dx).ceil() as i32 + 1,
+                    (bottom + 2.0 * width - dy).ceil() as i32 + 1,
+                );
+                self.begin(size.0, size.1);
+                let context = &self.context;
+                context.set_global_alpha(f64::from(opacity) / 100.0);
+                context.begin_path();
+                for (step, &[a, b, c, d, x, y]) in steps.iter().zip(&points) {
+                    match step {
+                        Step::Move(..) => context.move_to(a - dx, b - dy),
+                        Step::Line(..) => context.line_to(a - dx, b - dy),
+                        Step::Curve(..) => {
+                            context.bezier_curve_to(a - dx, b - dy, c - dx, d - dy, x - dx, y - dy)
+                        }
+                        Step::Close => context.close_path(),
+                    }
+                }
+                if let Some(ink) = fill {
+                    self.fill_with(ink);
+                    context.fill();
+                }
+                if let Some(stroke) = stroke {
+                    self.stroke_with(stroke.ink, width);
+                    let dashes = Array::new();
+                    if stroke.dash.is_some() {
+                        for length in [on, off] {
+                            dashes.push(&JsValue::from_f64(f64::from(length) * self.scale));
+                        }
+                    }
+                    // Only negative lengths are refused.
+                    let _ = context.set_line_dash(&dashes);
+                    context.stroke();
+                    let _ = context.set_line_dash(&Array::new());
+                }
+                let sprite = self.take(size.0, size.1, dx as i32, dy as i32);
+                self.keep(&key, sprite)
+            }
+        };
+        let sprite = &self.known[place].1;
+        let (x, y) = (x0 as i32 + origin.0, y0 as i32 + origin.1);
+        (&sprite.bitmap, x + sprite.dx, y + sprite.dy)
+    }
+
+    fn find(&self, key: &[u8]) -> Option<usize> {
+        let hash = hash(key);
+        let from = self.order.partition_point(|&(other, _)| other < hash);
+        let same = self.order[from..]
+            .iter()
+            .take_while(|&&(other, _)| other == hash);
+        same.map(|&(_, place)| place as usize)
+            .find(|&place| *self.known[place].0 == *key)
+    }
+
+    fn keep(&mut self, key: &[u8], sprite: Sprite) -> usize {
+        let (width, height) = sprite.bitmap.size();
+        self.pixels += (width * height) as usize;
+        if self.pixels > MOST_PIXELS {
+            self.forget();
+            self.pixels = (width * height) as usize;
+        }
+        let (hash, place) = (hash(key), self.known.len());
+        let at = self.order.partition_point(|&(other, _)| other < hash);
+        self.order.insert(at, (hash, place as u32));
+        self.known.push((key.into(), sprite));
+        place
+    }
+
+    fn forget(&mut self) {
+        self.known.clear();
+        self.order.clear();
+        self.digits = [None; 10];
+        self.pixels = 0;
+    }
+
+    fn draw_digit(&mut self, digit: u8) -> Sprite {
+        let side = (f64::from(COUNT_FONT.0) * self.scale * 1.3).ceil() as i32;
+        self.begin(side, side);
+        self.context
+            .set_font(&self.font(COUNT_FONT.0, COUNT_FONT.1));
+        self.fill_with(Token::Text1);
+        let left = (f64::from(side) - self.digit_advance) / 2.0;
+        let ascent = (f64::from(COUNT_FONT.0) * self.scale).ceil();
+        let text = char::from(b'0' + digit).to_string();
+        // Text fails to draw only without a context.
+        let _ = self.context.fill_text(&text, left, ascent);
+        self.take(side, side, -(side / 2), -(ascent as i32))
+    }
+
+    fn draw_text(&mut self, line: &TextLine) -> Sprite {
+        let font = self.font(line.size, line.weight);
+        self.context.set_font(&font);
+        let measured = self.context.measure_text(&line.text);
+        let most = line
+            .max_width
+            .map_or(f64::MAX, |px| px.to_f64() * self.scale);
+        let width = measured.map_or(0.0, |text| text.width()).min(most);
+        let size = f64::from(line.size) * self.scale;
+        let pad = (TEXT_HALO_PX * self.scale).ceil();
+        let (ascent, descent) = ((size * 1.1).ceil() + pad, (size * 0.4).ceil() + pad);
+        let (w, h) = ((width.ceil() + 2.0 * pad) as i32, (ascent + descent) as i32);
+        self.begin(w, h);
+        // A larger canvas has forgotten it.
+        self.context.set_font(&font);
+        if let Some(halo) = line.halo {
+            self.stroke_with(halo, TEXT_HALO_PX * self.scale);
+            self.context.set_line_join("round");
+            let _ = self
+                .context
+                .stroke_text_with_max_width(&line.text, pad, ascent, width + 1.0);
+            self.context.set_line_join("miter");
+        }
+        self.fill_with(line.ink);
+        let _ = self
+            .context
+            .fill_text_with_max_width(&line.text, pad, ascent, width + 1.0);
+        let before = match line.align {
+            Align::Start => 0.0,
+            Align::Middle => width / 2.0,
+            Align::End => width,
+        };
+        self.take(w, h, -((before + pad).round() as i32), -(ascent as i32))
+    }
+
+    fn draw_glyph(
+        &mut self,
+        glyph: Glyph,
+        size: u8,
+        ink: Token,
+        ground: Token,
+        halo: bool,
+    ) -> Sprite {
+        let side = ((f64::from(size) + 2.0 * MARGIN_PX) * self.scale).ceil();
+        self.begin(side as i32, side as i32);
         let unit = f64::from(size) / GLYPH_BOX * self.scale;
         let corner = side / 2.0 - GLYPH_BOX / 2.0 * unit;
+        let context = &self.context;
         let _ = context.set_transform(unit, 0.0, 0.0, unit, corner, corner);
         let parts = glyph.parts();
-        if let Some(first) = parts.first().filter(|_| halo) {
+        let path = |path: &str| Path2d::new_with_path_string(path).ok();
+        if let Some(first) = parts.first().filter(|_| halo)
+            && let Some(path) = path(first.path)
+        {
             let own = match first.paint {
                 Paint::Stroke(hundredths) => f64::from(hundredths) / 100.0,
                 Paint::Fill | Paint::Ground => 0.0,
             };
-            let path = Path2d::new_with_path_string(first.path).ok()?;
-            set_stroke(&context, &self.inks[ground as usize]);
+            self.stroke_with(ground, own + 2.0 * GLYPH_HALO_PX * self.scale / unit);
             context.set_line_join("round");
-            context.set_line_width(own + 2.0 * GLYPH_HALO_PX * self.scale / unit);
             context.stroke_with_path(&path);
+            context.set_line_join("miter");
         }
-        context.set_line_join("miter");
         for part in parts {
-            let path = Path2d::new_with_path_string(part.path).ok()?;
+            let Some(path) = path(part.path) else {
+                continue;
+            };
             match part.paint {
-                Paint::Fill => {
-                    set_fill(&context, &self.inks[ink as usize]);
-                    context.fill_with_path_2d(&path);
-                }
-                Paint::Ground => {
-                    set_fill(&context, &self.inks[ground as usize]);
+                Paint::Fill | Paint::Ground => {
+                    let is_ink = part.paint == Paint::Fill;
+                    self.fill_with(if is_ink { ink } else { ground });
                     context.fill_with_path_2d(&path);
                 }
                 Paint::Stroke(hundredths) => {
-                    set_stroke(&context, &self.inks[ink as usize]);
-                    context.set_line_width(f64::from(hundredths) / 100.0);
+                    self.stroke_with(ink, f64::from(hundredths) / 100.0);
                     context.stroke_with_path(&path);
                 }
             }
         }
-        Some(canvas)
+        let half = (side / 2.0).round() as i32;
+        self.take(side as i32, side as i32, -half, -half)
     }
+
+    fn draw_hatch(&mut self, hatch: Hatch) -> Sprite {
+        let style = hatch.style(self.palette.theme);
+        let slanted = matches!(
+            style.pattern,
+            Pattern::Rising | Pattern::Falling | Pattern::Cross
+        );
+        let pitch = style.pitch.to_f64() * self.scale;
+        let side = if slanted {
+            pitch * std::f64::consts::SQRT_2
+        } else {
+            pitch
+        };
+        let side = side.round().max(2.0);
+        let width = style.width.to_f64() * self.scale;
+        self.begin(side as i32, side as i32);
+        self.fill_with(style.ink);
+        self.stroke_with(style.ink, width);
+        let context = &self.context;
+        context.begin_path();
+        // Three of each, so that the corners of the tile get what the neighbours' lines bring.
+        for shift in [-side, 0.0, side] {
+            if matches!(style.pattern, Pattern::Rising | Pattern::Cross) {
+                context.move_to(shift - side, side * 2.0);
+                context.line_to(shift + side * 2.0, -side);
+            }
+            if matches!(style.pattern, Pattern::Falling | Pattern::Cross) {
+                context.move_to(shift - side, -side);
+                context.line_to(shift + side * 2.0, side * 2.0);
+            }
+        }
+        context.stroke();
+        let (at, dot) = (self.scale.round(), width.round().max(1.0));
+        match style.pattern {
+            Pattern::Level => context.fill_rect(0.0, at, side, dot),
+            Pattern::Dots => context.fill_rect(at, at, dot, dot),
+            Pattern::Rising | Pattern::Falling | Pattern::Cross => {}
+        }
+        let mut bitmap = self.read(side as i32, side as i32);
+        bitmap.faint(style.opacity);
+        Sprite {
+            bitmap,
+            dx: 0,
+            dy: 0,
+        }
+    }
+
+    /// Clears so much of the canvas and forgets how it was drawn on.
+    fn begin(&self, width: i32, height: i32) {
+        let (has_width, has_height) = (self.canvas.width(), self.canvas.height());
+        if has_width < width as u32 || has_height < height as u32 {
+            self.canvas.set_width(has_width.max(width as u32));
+            self.canvas.set_height(has_height.max(height as u32));
+        }
+        let _ = self.context.reset_transform();
+        self.context.set_global_alpha(1.0);
+        self.context
+            .clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
+    }
+
+    /// What was drawn, without its empty edges; its left top corner lies at (`dx`, `dy`) from where the mark is.
+    fn take(&self, width: i32, height: i32, dx: i32, dy: i32) -> Sprite {
+        let (bitmap, (left, top)) = self.read(width, height).trimmed();
+        Sprite {
+            bitmap,
+            dx: dx + left,
+            dy: dy + top,
+        }
+    }
+
+    fn read(&self, width: i32, height: i32) -> Bitmap {
+        let pixels = self
+            .context
+            .get_image_data(0.0, 0.0, f64::from(width), f64::from(height));
+        // Fails only on an image without px.
+        pixels.map_or_else(
+            |_| Bitmap::default(),
+            |pixels| Bitmap::from_rgba(width, &pixels.data()),
+        )
+    }
+
+    /// A line's width in whole device px.
+    fn width(&self, stroke: Stroke) -> f64 {
+        (stroke.width.to_f64() * self.scale).round().max(1.0)
+    }
+
+    fn font(&self, size: u8, weight: u16) -> String {
+        let px = decimal(f64::from(size) * self.scale, 2);
+        format!("{weight} {px}px {SANS}")
+    }
+
+    #[expect(
+        deprecated,
+        reason = "the only setter that takes a cached string, without copying it from wasm each time"
+    )]
+    fn fill_with(&self, ink: Token) {
+        self.context.set_fill_style(&self.inks[ink as usize]);
+    }
+
+    #[expect(deprecated, reason = "as fill_with")]
+    fn stroke_with(&self, ink: Token, width: f64) {
+        self.context.set_stroke_style(&self.inks[ink as usize]);
+        self.context.set_line_width(width);
+    }
+}
+
+/// FNV-1a.
+fn hash(key: &[u8]) -> u64 {
+    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -48,11 +48,11 @@ impl Drawer<'_> {
             )
         };
         let from = cell_of(self.left.0).saturating_mul(cell_us);
-        let start = places.partition_point(|&place| marks.at[place as usize] < from);
+        let start = places.partition_point(|&place| marks.at(place as usize).0 < from);
         let mut group: Vec<Placed> = Vec::new();
         let mut cell = i64::MIN;
         for &place in &places[start..] {
-            let at = marks.at[place as usize];
+            let at = marks.at(place as usize).0;
             if at > self.right.0 {
                 break;
             }
@@ -79,17 +79,18 @@ impl Drawer<'_> {
         cell: (Px, Px),
     ) {
         let mut runs: Vec<Run> = Vec::new();
-        for (place, placed) in group.iter().enumerate() {
-            let mut run = Run::new(group, place, place + 1, cell);
-            while let Some(&before) = runs.last() {
-                let is_near = placed.x < group[before.end - 1].x + APART || run.left < before.right;
-                if !is_near {
-                    break;
-                }
-                runs.pop();
-                run = Run::new(group, before.start, place + 1, cell);
+        let mut start = 0;
+        while start < group.len() {
+            let mut end = start + 1;
+            while end < group.len() && group[end].x < group[end - 1].x + APART {
+                end += 1;
+            }
+            let mut run = Run::new(group, start, end, cell);
+            while let Some(before) = runs.pop_if(|before| run.left < before.right) {
+                run = Run::new(group, before.start, end, cell);
             }
             runs.push(run);
+            start = end;
         }
         for run in runs {
             self.run(row, epoch, trace, &group[run.start..run.end], run);
@@ -112,7 +113,7 @@ impl Drawer<'_> {
         };
         if placed.len() == 1 {
             if first.x >= -SPILL {
-                let glyph = marks.kind[first.place].glyph();
+                let glyph = marks.kind(first.place).glyph();
                 let mark = GlyphMark::new(glyph, first.x, mid, row.glyph_size, self.ground(row));
                 self.glyph(Layer::Change, mark, row.id, Target::Record(id(first)));
             }
@@ -123,7 +124,7 @@ impl Drawer<'_> {
         }
         let mut counts = [0_i32; 3];
         for placed in placed {
-            if let Some(class) = marks.kind[placed.place].class() {
+            if let Some(class) = marks.kind(placed.place).class() {
                 counts[class] += 1;
             }
         }
@@ -194,7 +195,9 @@ impl Run {
 }
 
 fn plate_width(count: usize) -> Px {
-    (Px::whole(8) + text_width(&count.to_string(), 10, 600)).floor()
+    // Digits are all as wide.
+    let digits = count.checked_ilog10().unwrap_or(0) as usize + 1;
+    (Px::whole(8) + text_width(&"00000000000000000000"[..digits], 10, 600)).floor()
 }
 
 /// The plate's foot in proportion by kind; what is there at all has at least a px.

@@ -231,9 +231,9 @@ impl Drawer<'_> {
 fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Option<Time> {
     let place = object
         .marks
-        .partition_point(|&mark| trace.marks.at[mark as usize] < at.0)
+        .partition_point(|&mark| trace.marks.at(mark as usize) < at)
         .checked_sub(1)?;
-    Some(Time(trace.marks.at[object.marks[place] as usize]))
+    Some(trace.marks.at(object.marks[place] as usize))
 }
 
 /// What and how long.

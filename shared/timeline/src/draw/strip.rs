@@ -33,10 +33,10 @@ impl Drawer<'_> {
         let mut column = i64::MIN;
         let mut counts = [0_u32; 3];
         for place in range {
-            let Some(class) = marks.kind[place].class() else {
+            let Some(class) = marks.kind(place).class() else {
                 continue;
             };
-            let here = marks.at[place].div_euclid(column_us);
+            let here = marks.at(place).0.div_euclid(column_us);
             if here != column {
                 self.push_column(column, column_us, counts, limit);
                 (column, counts) = (here, [0; 3]);

@@ -14,10 +14,28 @@ use crate::tokens::Token;
 /// Jumps nearer than this are drawn without a number.
 const STEPS_APART: Px = Px::whole(6);
 
-/// The points of one epoch's trace that show: the value at the left edge, then each change.
+/// What shows of one epoch's trace: where it begins, then what it did in each px column.
 struct Line {
-    points: Vec<(Time, u64)>,
+    /// The value at the left edge, or the first one.
+    first: (Time, u64),
+    columns: Vec<Column>,
     end: Time,
+}
+
+/// All of one px column: one stroke from its least to its greatest value.
+struct Column {
+    x: Px,
+    least: u64,
+    most: u64,
+    last: u64,
+}
+
+impl Line {
+    fn last(&self) -> u64 {
+        self.columns
+            .last()
+            .map_or(self.first.1, |column| column.last)
+    }
 }
 
 /// What the values are scaled to.
@@ -48,16 +66,18 @@ impl Drawer<'_> {
         let traces = self.watch_traces(watch);
         let lines: Vec<Line> = traces
             .iter()
-            .map(|&(epoch, trace)| self.line(epoch, trace))
+            .filter_map(|&(epoch, trace)| self.line(epoch, trace))
             .collect();
-        let values = || {
-            lines
-                .iter()
-                .flat_map(|line| line.points.iter().map(|point| point.1))
-        };
-        let (Some(low), Some(high)) = (values().min(), values().max()) else {
+        let Some(first) = lines.first() else {
             return;
         };
+        let (mut low, mut high) = (first.first.1, first.first.1);
+        for line in &lines {
+            (low, high) = (low.min(line.first.1), high.max(line.first.1));
+            for column in &line.columns {
+                (low, high) = (low.min(column.least), high.max(column.most));
+            }
+        }
         let (y, bottom) = (self.y(row), self.y(row) + row.height);
         let scale = Scale {
             low,
@@ -68,9 +88,8 @@ impl Drawer<'_> {
         for line in &lines {
             self.version_line(line, scale, bottom - Px::whole(1));
         }
-        let last = lines.iter().rev().find_map(|line| line.points.last());
         let mut taken = self.end_x;
-        if let Some(&(_, value)) = last
+        if let Some(value) = lines.last().map(Line::last)
             && high > low
         {
             let look = TextLook::plain(Token::Text2).aligned(Align::End);
@@ -81,7 +100,7 @@ impl Drawer<'_> {
                 self.text(Layer::Change, x, text_y, number(value), look);
             }
         }
-        if let Some(&(at, value)) = lines.iter().find_map(|line| line.points.first()) {
+        if let Some((at, value)) = lines.first().map(|line| line.first) {
             let x = self.x(at).max(Px::ZERO) + Px::whole(6);
             let to = x + text_width(&number(value), 11, 400);
             if to + Px::whole(12) < taken
@@ -104,19 +123,22 @@ impl Drawer<'_> {
         (x0, x1): (Px, Px),
         wanted: Option<Px>,
     ) -> Option<Px> {
-        let ys = lines.iter().flat_map(|line| {
+        let (mut top, mut bottom) = (scale.bottom, scale.top);
+        for line in lines.iter().filter(|line| self.x(line.first.0) <= x1) {
             // From the last value before the text on.
-            let from = line
-                .points
-                .partition_point(|&(at, _)| self.x(at) <= x0)
-                .saturating_sub(1);
-            let shows = move |&&(at, _): &&(Time, u64)| self.x(at) <= x1;
-            line.points[from..].iter().take_while(shows)
-        });
-        let (top, bottom) = ys.fold((scale.bottom, scale.top), |(top, bottom), &(_, value)| {
-            let y = scale.y(value);
-            (top.min(y), bottom.max(y))
-        });
+            let from = line.columns.partition_point(|column| column.x <= x0);
+            let before = match from.checked_sub(1) {
+                Some(before) => line.columns[before].last,
+                None => line.first.1,
+            };
+            let columns = line.columns[from..].iter();
+            let under = columns.take_while(|column| column.x <= x1);
+            let values = under.flat_map(|column| [column.least, column.most]);
+            for value in values.chain([before]) {
+                let y = scale.y(value);
+                (top, bottom) = (top.min(y), bottom.max(y));
+            }
+        }
         let is_free = |&y: &Px| y - CAP > bottom || y + HALF < top;
         let is_inside = |&y: &Px| y - CAP >= scale.top - INSET && y <= scale.bottom + HALF + HALF;
         let (under, over) = (bottom + CAP + Px::whole(5), top - Px::whole(4));
@@ -124,12 +146,12 @@ impl Drawer<'_> {
         wanted.filter(is_free).or(in_row)
     }
 
-    fn line(&self, epoch: EpochView<'_>, trace: &WatchTrace) -> Line {
+    fn line(&self, epoch: EpochView<'_>, trace: &WatchTrace) -> Option<Line> {
         let marks = &trace.marks;
-        let left = self.picture.view.left();
+        let view = self.picture.view;
+        let left = view.left();
         let from = marks.place_at(left);
         let to = marks.place_at(Time(self.right.0.saturating_add(1)));
-        let mut points = Vec::new();
         // What was so at the left edge: by the last mark before it, or by what a later chapter opened with.
         let before = (0..from)
             .rev()
@@ -140,40 +162,53 @@ impl Drawer<'_> {
         let opened = openings
             .last()
             .and_then(|point| Some((point.moment.seq, point.seen?)));
-        if let Some((_, value)) = before.max(opened) {
-            points.push((left, value));
+        let mut moves =
+            (from..to).filter_map(|place| Some((marks.at(place), marks.moved_to(place)?)));
+        let first = match before.max(opened) {
+            Some((_, value)) => (left, value),
+            None => moves.next()?,
+        };
+        let mut columns: Vec<Column> = Vec::new();
+        // Where the column ends, in time: cheaper to compare than each mark's x.
+        let mut until = Time(i64::MIN);
+        for (at, value) in moves {
+            if at < until
+                && let Some(column) = columns.last_mut()
+            {
+                column.least = column.least.min(value);
+                column.most = column.most.max(value);
+                column.last = value;
+                continue;
+            }
+            let x = self.x(at);
+            until = view.time_from_x((x.floor() + Px::whole(1)).to_f64());
+            columns.push(Column {
+                x,
+                least: value,
+                most: value,
+                last: value,
+            });
         }
-        points.extend(
-            (from..to).filter_map(|place| Some((Time(marks.at[place]), marks.moved_to(place)?))),
-        );
-        Line {
-            points,
+        Some(Line {
+            first,
+            columns,
             end: epoch.end,
-        }
+        })
     }
 
     fn version_line(&mut self, line: &Line, scale: Scale, floor: Px) {
-        let Some(&(start, value)) = line.points.first() else {
-            return;
-        };
+        let (start, value) = line.first;
         let x0 = self.x(start).max(-SPILL);
         let mut at = scale.y(value);
         let mut steps = vec![Step::Move(x0, at)];
-        let mut points = line.points[1..].iter().peekable();
-        while let Some(&(time, value)) = points.next() {
-            let x = self.x(time);
-            // All of one px column is one stroke from its least to its greatest value.
-            let column = x.floor();
-            let (mut least, mut most, mut last) = (value, value, value);
-            while let Some(&&(time, value)) = points.peek()
-                && self.x(time).floor() == column
-            {
-                (least, most, last) = (least.min(value), most.max(value), value);
-                points.next();
+        for column in &line.columns {
+            let x = column.x;
+            let ys = [column.least, column.most, column.last].map(|value| scale.y(value));
+            if ys == [at; 3] {
+                continue;
             }
             steps.push(Step::Line(x, at));
-            for value in [least, most, last] {
-                let y = scale.y(value);
+            for y in ys {
                 if y != at {
                     steps.push(Step::Line(x, y));
                     at = y;

@@ -459,11 +459,11 @@ impl Drawer<'_> {
         let mut drawn = -SPILL - LEAST;
         for place in marks.place_at(self.left)..marks.place_at(Time(self.right.0.saturating_add(1)))
         {
-            let glyph = marks.kind[place].glyph();
+            let glyph = marks.kind(place).glyph();
             if !matches!(glyph, Glyph::Bookmark | Glyph::InitialEnd) {
                 continue;
             }
-            let x = self.x(Time(marks.at[place])).floor();
+            let x = self.x(marks.at(place)).floor();
             let is_end = glyph == Glyph::InitialEnd;
             if x < drawn + LEAST && !is_end {
                 continue;

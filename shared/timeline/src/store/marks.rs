@@ -1,5 +1,7 @@
 //! Marks of a watch in columns: what came, when, and at which resourceVersion.
 
+use std::collections::BTreeMap;
+
 use watchscope_model::event::Change;
 use watchscope_model::fold::STEPS_KEPT;
 use watchscope_model::vocabulary::{ChangeType, Origin};
@@ -76,38 +78,92 @@ impl MarkKind {
     }
 }
 
-/// The object column of a mark that is of no object.
-pub(crate) const NO_OBJECT: u32 = u32::MAX;
-/// The version column of a mark whose resourceVersion is no number.
+/// A mark whose resourceVersion is no number.
 pub(crate) const NO_VERSION: u64 = u64::MAX;
 
-/// Marks in the order of their seqs, in columns: 25 bytes a mark.
+/// Times of a trace lie within so many microseconds around its first mark: four years.
+const AT_REACH: i64 = 1 << 47;
+/// Versions of a trace lie within so many around its first; others are kept apart.
+const VERSION_REACH: u64 = 1 << 31;
+/// A version that is kept apart, or none.
+const FAR: u32 = u32::MAX;
+
+/// Marks in the order of their seqs, in columns: 15 bytes a mark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Marks {
-    pub(crate) at: Vec<i64>,
+    /// Microseconds after `at_base`: the lower 32 bits and the 16 above them.
+    at_low: Vec<u32>,
+    at_high: Vec<u16>,
     seq: Vec<u32>,
-    pub(crate) kind: Vec<MarkKind>,
-    pub(crate) object: Vec<u32>,
-    pub(crate) version: Vec<u64>,
+    kind: Vec<MarkKind>,
+    /// How far above `version_base`.
+    version: Vec<u32>,
+    /// Versions that are too far away, by seq.
+    far: BTreeMap<u32, u64>,
+    /// What times and versions are told from, since there was a mark.
+    base: Option<(i64, u64)>,
 }
 
 impl Marks {
     pub(crate) fn len(&self) -> usize {
-        self.at.len()
+        self.seq.len()
     }
 
     /// Appends a mark; its seq is above all others.
-    pub(crate) fn push(&mut self, seq: Seq, at: Time, kind: MarkKind, object: u32, version: u64) {
-        self.at.push(at.0);
+    pub(crate) fn push(&mut self, seq: Seq, at: Time, kind: MarkKind, version: u64) {
+        let (at_base, version_base) = *self.base.get_or_insert((
+            at.0.saturating_sub(AT_REACH),
+            version.saturating_sub(VERSION_REACH),
+        ));
+        let offset = at.0.saturating_sub(at_base).clamp(0, 2 * AT_REACH - 1);
+        let version_offset = version.wrapping_sub(version_base);
         // An epoch of over four thousand million records ends a page's memory long before its numbers do.
-        self.seq.push(u32::try_from(seq.0).unwrap_or(u32::MAX));
-        self.kind.push(kind);
-        self.object.push(object);
-        self.version.push(version);
+        let seq = u32::try_from(seq.0).unwrap_or(u32::MAX);
+        let version_offset = match u32::try_from(version_offset) {
+            Ok(offset) if offset != FAR && version != NO_VERSION => offset,
+            _ => {
+                if version != NO_VERSION {
+                    self.far.insert(seq, version);
+                }
+                FAR
+            }
+        };
+        push(&mut self.at_low, offset as u32);
+        push(&mut self.at_high, (offset >> 32) as u16);
+        push(&mut self.seq, seq);
+        push(&mut self.kind, kind);
+        push(&mut self.version, version_offset);
     }
 
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> Time {
+        let offset = i64::from(self.at_low[..][place]) | i64::from(self.at_high[..][place]) << 32;
+        Time(self.base.map_or(0, |base| base.0) + offset)
+    }
+
+    #[inline]
     pub(crate) fn seq(&self, place: usize) -> Seq {
-        Seq(u64::from(self.seq[place]))
+        Seq(u64::from(self.seq[..][place]))
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self, place: usize) -> MarkKind {
+        self.kind[..][place]
+    }
+
+    /// Its resourceVersion as a number, or [`NO_VERSION`].
+    #[inline]
+    pub(crate) fn version(&self, place: usize) -> u64 {
+        match self.version[..][place] {
+            FAR => {
+                let far = self.far.get(&self.seq[place]);
+                far.copied().unwrap_or(NO_VERSION)
+            }
+            offset => {
+                let base = self.base.map_or(0, |base| base.1);
+                base.wrapping_add(u64::from(offset))
+            }
+        }
     }
 
     /// The place of the first mark with at least this seq.
@@ -117,20 +173,31 @@ impl Marks {
 
     /// The place of the first mark at or after a time.
     pub(crate) fn place_at(&self, at: Time) -> usize {
-        self.at.partition_point(|&other| other < at.0)
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            if self.at(middle) < at {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
     }
 
     /// The resourceVersion a mark moved its watch to, if it did and it is a number.
     pub(crate) fn moved_to(&self, place: usize) -> Option<u64> {
-        let version = *self.version.get(place)?;
-        (version != NO_VERSION && self.kind[place].moves_version()).then_some(version)
+        if place >= self.len() || !self.kind(place).moves_version() {
+            return None;
+        }
+        Some(self.version(place)).filter(|&version| version != NO_VERSION)
     }
 
     /// When the resourceVersion moved last before a mark, and where to.
     pub(crate) fn moved_before(&self, place: usize) -> Option<(Time, u64)> {
         let before = (0..place.min(self.len())).rev();
         before
-            .filter_map(|place| Some((Time(self.at[place]), self.moved_to(place)?)))
+            .filter_map(|place| Some((self.at(place), self.moved_to(place)?)))
             .next()
     }
 
@@ -154,31 +221,135 @@ impl Marks {
 
     /// Whether no mark lies between two times.
     pub(crate) fn is_empty_between(&self, left: Time, right: Time) -> bool {
-        self.at
-            .get(self.place_at(left))
-            .is_none_or(|&at| at > right.0)
+        let place = self.place_at(left);
+        place == self.len() || self.at(place) > right
     }
 
     /// Puts a run of marks where its seqs belong; returns the place.
-    pub(crate) fn insert(&mut self, other: Self) -> usize {
+    pub(crate) fn insert(&mut self, other: &Self) -> usize {
         let Some(&first) = other.seq.first() else {
             return self.len();
         };
         let place = self.place_of(Seq(u64::from(first)));
-        self.at.splice(place..place, other.at);
-        self.seq.splice(place..place, other.seq);
-        self.kind.splice(place..place, other.kind);
-        self.object.splice(place..place, other.object);
-        self.version.splice(place..place, other.version);
+        // What they are told from may differ.
+        let mut run = Self {
+            base: self.base,
+            ..Self::default()
+        };
+        for mark in 0..other.len() {
+            run.push(
+                other.seq(mark),
+                other.at(mark),
+                other.kind(mark),
+                other.version(mark),
+            );
+        }
+        self.base = run.base;
+        self.at_low.splice(place..place, run.at_low);
+        self.at_high.splice(place..place, run.at_high);
+        self.seq.splice(place..place, run.seq);
+        self.kind.splice(place..place, run.kind);
+        self.version.splice(place..place, run.version);
+        self.far.append(&mut run.far);
         place
     }
 
     /// Forgets the first `count` marks.
     pub(crate) fn forget(&mut self, count: usize) {
-        self.at.drain(..count);
+        if let Some(last) = count.checked_sub(1) {
+            self.far = self.far.split_off(&self.seq[last].saturating_add(1));
+        }
+        self.at_low.drain(..count);
+        self.at_high.drain(..count);
         self.seq.drain(..count);
         self.kind.drain(..count);
-        self.object.drain(..count);
         self.version.drain(..count);
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.at_low.capacity() * 4
+            + self.at_high.capacity() * 2
+            + self.seq.capacity() * 4
+            + self.kind.capacity()
+            + self.version.capacity() * 4
+            + self.far.len() * 24
+    }
+}
+
+/// Appends to a column.
+pub(crate) fn push<T>(column: &mut Vec<T>, value: T) {
+    make_space(column, 1);
+    column.push(value);
+}
+
+/// Makes space for so many more. Grows by an eighth: doubling would leave up to half of it unused.
+pub(crate) fn make_space<T>(column: &mut Vec<T>, more: usize) {
+    if column.capacity() - column.len() < more {
+        column.reserve_exact(more.max(column.len() / 8 + 4));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Mark = (u64, i64, u64);
+
+    fn marks(list: &[Mark]) -> Marks {
+        let mut marks = Marks::default();
+        for &(seq, at, version) in list {
+            marks.push(Seq(seq), Time(at), MarkKind::Modified, version);
+        }
+        marks
+    }
+
+    fn read(marks: &Marks) -> Vec<Mark> {
+        let one = |place| {
+            let (seq, at) = (marks.seq(place), marks.at(place));
+            (seq.0, at.0, marks.version(place))
+        };
+        (0..marks.len()).map(one).collect()
+    }
+
+    /// Marks with rising seqs from `first` on.
+    fn list(first: u64) -> impl Strategy<Value = Vec<Mark>> {
+        let version = prop_oneof![
+            1_000..2_000_u64,
+            Just(NO_VERSION),
+            Just(0),
+            any::<u64>(),
+            5_000_000_000..5_000_000_100_u64
+        ];
+        let mark = (1_790_000_000_000_000..1_790_900_000_000_000_i64, version);
+        prop::collection::vec(mark, 0..40).prop_map(move |marks| {
+            let numbered = (first..).zip(marks);
+            numbered
+                .map(|(seq, (at, version))| (seq, at, version))
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn marks_read_back_as_they_were_pushed_whatever_their_versions(list in list(1)) {
+            prop_assert_eq!(read(&marks(&list)), list);
+        }
+
+        #[test]
+        fn a_run_goes_where_its_seqs_belong_and_the_oldest_can_be_forgotten(
+            before in list(1), run in list(100), after in list(200), share in 0..100_usize,
+        ) {
+            let mut all = marks(&[before.clone(), after.clone()].concat());
+            prop_assert_eq!(all.insert(&marks(&run)), if run.is_empty() { all.len() } else { before.len() });
+            let mut wanted = [before, run, after].concat();
+            prop_assert_eq!(read(&all), wanted.clone());
+            let count = wanted.len() * share / 100;
+            all.forget(count);
+            wanted.drain(..count);
+            prop_assert_eq!(read(&all), wanted);
+        }
     }
 }

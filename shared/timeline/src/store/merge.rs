@@ -64,7 +64,7 @@ impl WatchTrace {
     fn merge(&mut self, other: Self) {
         self.started = self.started.max(other.started);
         let inserted = other.marks.len() as u32;
-        let place = self.marks.insert(other.marks) as u32;
+        let place = self.marks.insert(&other.marks) as u32;
         self.phases.merge(other.phases);
         self.streams.merge(other.streams);
         self.gaps.merge(other.gaps);
@@ -144,7 +144,7 @@ impl WatchTrace {
                 + object.lives.bytes()
                 + object.verdicts.bytes()
         });
-        self.marks.at.capacity() * 25
+        self.marks.bytes()
             + self.phases.bytes()
             + self.streams.bytes()
             + self.gaps.bytes()

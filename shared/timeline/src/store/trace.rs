@@ -10,7 +10,7 @@ use watchscope_model::fold::{Moment, OpenStream, State, VersionStep, Watch};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
-use super::marks::{MarkKind, Marks, NO_OBJECT, NO_VERSION};
+use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
     AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,
@@ -360,7 +360,7 @@ impl WatchTrace {
                 } else {
                     MarkKind::Bookmark
                 };
-                self.push_mark(now, kind, NO_OBJECT, &bookmark.resource_version);
+                self.push_mark(now, kind, &bookmark.resource_version);
             }
             Event::ListComplete(list) => {
                 self.lists.push(ListMark {
@@ -371,7 +371,7 @@ impl WatchTrace {
                     removed: list.removed,
                     relist: before.listed,
                 });
-                self.push_mark(now, MarkKind::List, NO_OBJECT, &list.resource_version);
+                self.push_mark(now, MarkKind::List, &list.resource_version);
             }
             Event::StreamError(error) => self.errors.push(ErrorMark {
                 moment: now,
@@ -491,10 +491,10 @@ impl WatchTrace {
     ) {
         let kind = MarkKind::of(change, before.status_only);
         let place = self.marks.len() as u32;
-        self.push_mark(now, kind, object.0, &change.resource_version);
+        self.push_mark(now, kind, &change.resource_version);
         let held = watch.held(&change.object).map(|held| held.since);
         let trace = self.object_mut(object);
-        trace.marks.push(place);
+        push(&mut trace.marks, place);
         if before.life != held.map(|since| since.seq) {
             if let Some(since) = before.life
                 && let Some(life) = trace.lives.close(since, now)
@@ -510,9 +510,9 @@ impl WatchTrace {
         }
     }
 
-    fn push_mark(&mut self, now: Moment, kind: MarkKind, object: u32, version: &ResourceVersion) {
+    fn push_mark(&mut self, now: Moment, kind: MarkKind, version: &ResourceVersion) {
         let version = version.number().unwrap_or(NO_VERSION);
-        self.marks.push(now.seq, now.at, kind, object, version);
+        self.marks.push(now.seq, now.at, kind, version);
     }
 
     fn close_objects(&mut self, now: Moment) {

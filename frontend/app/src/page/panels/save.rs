@@ -4,7 +4,7 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::picture::{Caption, saved};
-use watchscope_timeline::{Theme, format};
+use watchscope_timeline::{Theme, Token, format};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
 use super::super::engine::{Engine, Handle};
@@ -57,7 +57,10 @@ impl Engine {
             theme: Theme::Light,
             forced: false,
         };
-        Painter::new(&canvas, SCALE, palette)?.paint(&scene, 0.0, 0.0);
+        let mut painter = Painter::new(&canvas, SCALE, palette)?;
+        painter.begin(Token::Ground0);
+        painter.paint(&scene, 0.0, 0.0);
+        painter.show();
         let name = format!(
             "watchscope {} {} UTC.png",
             format::date(self.view.left()),
