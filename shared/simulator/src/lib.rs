@@ -34,6 +34,7 @@ mod queue;
 mod random;
 mod time;
 mod truth;
+mod version;
 mod workload;
 mod world;
 
@@ -43,11 +44,14 @@ pub use client::{
     WatchDeployment,
 };
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
-pub use etcd::{Change, ChangeKind};
+pub use etcd::{Change, ChangeKind, Defect};
 pub use fault::{Fault, Target, Throttle};
 pub use kinds::{CustomColumn, Printer, ResourceId, ResourceType};
-pub use message::{Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response};
+pub use message::{
+    Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response, ServerId,
+};
 pub use object::Object;
 pub use time::Time;
 pub use truth::Truth;
+pub use version::{UnknownServerVersion, Version};
 pub use world::{Pause, World};

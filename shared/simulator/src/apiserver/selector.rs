@@ -49,13 +49,6 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether a field selector other than name and namespace is there: the cache has no index for most of those.
-    pub(crate) fn selects_fields(&self) -> bool {
-        self.fields
-            .iter()
-            .any(|f| f.path.first().is_some_and(|p| p != "metadata"))
-    }
-
     /// Whether this is the selector every kubelet uses, for which the cache has an index (1.9 rule 4).
     pub(crate) fn selects_node(&self) -> bool {
         self.fields
