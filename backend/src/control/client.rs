@@ -184,6 +184,7 @@ mod tests {
     use crate::control::{BindError, ControlSocket};
     use crate::session::Sessions;
     use crate::web::hosts::AllowedHosts;
+    use crate::web::hosts::Scheme;
 
     struct World {
         folders: Folders,
@@ -240,12 +241,12 @@ mod tests {
         .unwrap();
         assert!(
             sessions
-                .exchange(&secret(&first, "http://127.0.0.1:8080"))
+                .exchange(&secret(&first, "http://127.0.0.1:8080"), Scheme::Http)
                 .is_ok()
         );
         assert!(
             sessions
-                .exchange(&secret(&second, "http://localhost:9000"))
+                .exchange(&secret(&second, "http://localhost:9000"), Scheme::Http)
                 .is_ok()
         );
     }
@@ -256,7 +257,7 @@ mod tests {
         let (sessions, _serving) = instance(&world, 8080);
         let link = ask(&world, TokenRequest::default()).await.unwrap();
         let token = sessions
-            .exchange(&secret(&link, "http://127.0.0.1:8080"))
+            .exchange(&secret(&link, "http://127.0.0.1:8080"), Scheme::Http)
             .unwrap();
         let link = ask(
             &world,
@@ -267,10 +268,10 @@ mod tests {
         )
         .await
         .unwrap();
-        assert!(sessions.grant_session([token.expose()]).is_none());
+        assert!(sessions.grant_session([token.expose()], None).is_none());
         assert!(
             sessions
-                .exchange(&secret(&link, "http://127.0.0.1:8080"))
+                .exchange(&secret(&link, "http://127.0.0.1:8080"), Scheme::Http)
                 .is_ok()
         );
     }
@@ -281,7 +282,7 @@ mod tests {
         let (sessions, _serving) = instance(&world, 8080);
         let link = ask(&world, TokenRequest::default()).await.unwrap();
         let token = sessions
-            .exchange(&secret(&link, "http://127.0.0.1:8080"))
+            .exchange(&secret(&link, "http://127.0.0.1:8080"), Scheme::Http)
             .unwrap();
         let base = Some("http://scope.example.com".parse().unwrap());
         let error = ask(
@@ -296,7 +297,7 @@ mod tests {
         .unwrap_err();
         assert_eq!(error.exit_code(), 1);
         assert!(error.to_string().contains("--allow-host"), "{error}");
-        assert!(sessions.grant_session([token.expose()]).is_some());
+        assert!(sessions.grant_session([token.expose()], None).is_some());
     }
 
     #[tokio::test]
@@ -325,7 +326,7 @@ mod tests {
         .unwrap();
         assert!(
             second
-                .exchange(&secret(&picked, "http://127.0.0.1:8081"))
+                .exchange(&secret(&picked, "http://127.0.0.1:8081"), Scheme::Http)
                 .is_ok()
         );
         let error = ask(

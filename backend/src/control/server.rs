@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::folder::{FolderError, Folders};
 use super::{DEADLINE, MAX_LINE_BYTES};
 use crate::session::{Base, LINK_LIFETIME, Sessions};
-use crate::web::hosts::AllowedHosts;
+use crate::web::hosts::{AllowedHosts, Scheme};
 
 /// The token socket of this instance; its file goes when this is dropped.
 #[derive(Debug)]
@@ -144,10 +144,10 @@ impl Request {
 
     fn answer(self, sessions: &Sessions, base: &Base, hosts: &AllowedHosts) -> String {
         let base = self.base.unwrap_or_else(|| base.clone());
-        if !hosts.allows(base.host()) {
+        let may_be_tls = hosts.is_added(base.host());
+        if !hosts.allows(base.host()) || (base.scheme() == Scheme::Https && !may_be_tls) {
             return format!(
-                "error this watchscope does not answer to {}; start it with --allow-host\n",
-                base.host()
+                "error this watchscope does not answer to {base}; start it with --allow-host\n"
             );
         }
         if self.revokes {

@@ -3,10 +3,12 @@
 //! A pure judgement over method, target and headers. No forwarded header (`X-Forwarded-*`, `Forwarded`) is ever read.
 
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
-use http::uri::Scheme;
+use http::uri::Scheme as UriScheme;
 use http::{HeaderMap, HeaderName, Method, Uri};
 
-use super::hosts::{AllowedHosts, HostPort};
+use watchscope_model::wire::PAGE_HEADER;
+
+use super::hosts::{AllowedHosts, HostPort, Scheme};
 use super::refusals::Refusal;
 use crate::session::{CredentialError, Grant, Sessions, TokenFile};
 
@@ -41,7 +43,7 @@ pub enum Pass {
 /// The refusal to answer with.
 pub fn judge_names(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let host = named_host(hosts, uri, headers)?;
-    own_origin(headers, &host).map(drop)
+    own_origin(hosts, headers, &host).map(drop)
 }
 
 impl Policy {
@@ -55,23 +57,28 @@ impl Policy {
         if door == Door::SessionStatus {
             return Ok(Pass::Open);
         }
-        let from_own_page = own_origin(headers, &host)?;
+        let page = own_origin(&self.hosts, headers, &host)?;
+        let from_own_page = page.is_some();
         let reads = matches!(*method, Method::GET | Method::HEAD);
         match door {
             Door::SessionStatus | Door::Page if reads || from_own_page => Ok(Pass::Open),
             Door::SessionStatus | Door::Page => Err(Refusal::OriginMissing),
-            Door::Socket => self.credentials(headers, from_own_page, Without::Nothing),
             Door::Api if reads => {
-                self.credentials(headers, from_own_page, Without::SameOriginFetch)
+                let without = if self.hosts.is_added(&host) {
+                    Without::OwnFetch
+                } else {
+                    Without::SameOriginFetch
+                };
+                self.credentials(headers, page, without)
             }
-            Door::Api => self.credentials(headers, from_own_page, Without::Nothing),
+            Door::Socket | Door::Api => self.credentials(headers, page, Without::Nothing),
         }
     }
 
     fn credentials(
         &self,
         headers: &HeaderMap,
-        from_own_page: bool,
+        page: Option<Scheme>,
         without: Without,
     ) -> Result<Pass, Refusal> {
         if let Some(bearer) = bearer(headers) {
@@ -81,18 +88,17 @@ impl Policy {
         if cookies.is_empty() {
             return Err(Refusal::NoSession);
         }
-        if !from_own_page {
+        if page.is_none() {
             match without {
                 Without::Nothing => return Err(Refusal::OriginMissing),
-                Without::SameOriginFetch if !is_same_origin_fetch(headers) => {
-                    return Err(Refusal::FetchSite);
-                }
-                Without::SameOriginFetch => {}
+                Without::SameOriginFetch if is_same_origin_fetch(headers) => {}
+                Without::OwnFetch if is_same_origin_fetch(headers) || is_own_fetch(headers) => {}
+                Without::SameOriginFetch | Without::OwnFetch => return Err(Refusal::FetchSite),
             }
         }
         let grant = self
             .sessions
-            .grant_session(cookies)
+            .grant_session(cookies, page)
             .ok_or(Refusal::NoSession)?;
         Ok(Pass::Granted(grant))
     }
@@ -115,7 +121,9 @@ impl Policy {
     /// Whether the request's cookie is that of a living session.
     #[must_use]
     pub fn has_session(&self, headers: &HeaderMap) -> bool {
-        self.sessions.grant_session(self.cookies(headers)).is_some()
+        self.sessions
+            .grant_session(self.cookies(headers), None)
+            .is_some()
     }
 
     /// The values of our cookie.
@@ -143,6 +151,8 @@ pub(super) fn all_cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &s
 enum Without {
     Nothing,
     SameOriginFetch,
+    /// A same-origin fetch, or one that carries the page's own header where the browser says nothing of the site.
+    OwnFetch,
 }
 
 /// Where a request wants in. Routes below `/api` and `/ws` that do not exist are guarded like those that do.
@@ -184,7 +194,7 @@ fn named_host(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<Ho
     }
     // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
     let text = match uri.authority() {
-        Some(authority) if uri.scheme() == Some(&Scheme::HTTP) => authority.as_str(),
+        Some(authority) if uri.scheme() == Some(&UriScheme::HTTP) => authority.as_str(),
         Some(_) => return Err(Refusal::HostMalformed),
         None => header.to_str().map_err(|_| Refusal::HostMalformed)?,
     };
@@ -196,25 +206,44 @@ fn named_host(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<Ho
     }
 }
 
-/// Whether the request carries the Origin of our own page; a foreign one is refused on every route.
-fn own_origin(headers: &HeaderMap, host: &HostPort) -> Result<bool, Refusal> {
+/// The scheme of our own page, if the request carries its Origin; a foreign one is refused on every route. TLS is in front
+/// of us only where a name was given for it.
+fn own_origin(
+    hosts: &AllowedHosts,
+    headers: &HeaderMap,
+    host: &HostPort,
+) -> Result<Option<Scheme>, Refusal> {
     let mut origins = headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else {
-        return Ok(false);
+        return Ok(None);
     };
-    let own =
-        origins.next().is_none() && origin.to_str().is_ok_and(|origin| host.is_origin(origin));
-    if own {
-        Ok(true)
-    } else {
-        Err(Refusal::OriginForeign)
-    }
+    let scheme = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| host.scheme_of(origin))
+        .filter(|&scheme| scheme == Scheme::Http || hosts.is_added(host))
+        .filter(|_| origins.next().is_none());
+    scheme.map(Some).ok_or(Refusal::OriginForeign)
+}
+
+/// The scheme of the page that a request comes from, whose Origin was judged before.
+pub(super) fn page_scheme(headers: &HeaderMap) -> Scheme {
+    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin
+        .and_then(Scheme::split)
+        .map_or(Scheme::Http, |(scheme, _)| scheme)
 }
 
 /// A page cannot set this header; a fetch from another port of this host says `same-site`, a link `none`.
 fn is_same_origin_fetch(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(SEC_FETCH_SITE).iter();
     values.next().is_some_and(|value| value == "same-origin") && values.next().is_none()
+}
+
+/// A page of another origin cannot set this header without asking first, which is never allowed; nor can a link, an image
+/// or a script. Browsers name the site of a fetch only to hosts they trust, which a name over plain http is not.
+fn is_own_fetch(headers: &HeaderMap) -> bool {
+    headers.contains_key(PAGE_HEADER) && !headers.contains_key(SEC_FETCH_SITE)
 }
 
 /// What follows `Bearer`, the scheme's name in any case (RFC 9110 section 11.1).

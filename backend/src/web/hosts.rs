@@ -6,16 +6,50 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The port of `http` when none is written.
-const HTTP_PORT: u16 = 80;
 /// The names of this machine's loopback.
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
+
+/// How a browser reaches the page. We speak http; https is somebody's in front of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Plain.
+    Http,
+    /// Through TLS that a proxy terminates.
+    Https,
+}
+
+impl Scheme {
+    /// Splits `SCHEME://REST`; the scheme in lower case, as browsers write it.
+    #[must_use]
+    pub fn split(text: &str) -> Option<(Self, &str)> {
+        let plain = text.strip_prefix("http://").map(|rest| (Self::Http, rest));
+        plain.or_else(|| Some((Self::Https, text.strip_prefix("https://")?)))
+    }
+
+    /// The port when none is written.
+    fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        })
+    }
+}
 
 /// A host and port as Host, Origin and links write them; the name in lower case, an IPv6 address in its brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     name: String,
-    port: u16,
+    /// None is the scheme's own.
+    port: Option<u16>,
 }
 
 impl HostPort {
@@ -24,7 +58,7 @@ impl HostPort {
     pub fn new(name: &str, port: u16) -> Self {
         Self {
             name: name.to_ascii_lowercase(),
-            port,
+            port: Some(port),
         }
     }
 
@@ -52,31 +86,39 @@ impl HostPort {
             }
         };
         let port = match port.strip_prefix(':') {
-            None if port.is_empty() => HTTP_PORT,
+            None if port.is_empty() => None,
             Some(digits)
                 if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
             {
-                digits.parse().map_err(|_| MalformedHost)?
+                Some(digits.parse().map_err(|_| MalformedHost)?)
             }
             _ => return Err(MalformedHost),
         };
-        Ok(Self::new(name, port))
+        Ok(Self {
+            name: name.to_ascii_lowercase(),
+            port,
+        })
     }
 
-    /// Whether `origin` is the origin of a page served by this host over http: the scheme, this name and this port.
+    /// The scheme of `origin`, if it is that of a page served by this host: this name and this port.
     #[must_use]
-    pub fn is_origin(&self, origin: &str) -> bool {
-        origin
-            .strip_prefix("http://")
-            .is_some_and(|host| Self::parse(host).is_ok_and(|host| host == *self))
+    pub fn scheme_of(&self, origin: &str) -> Option<Scheme> {
+        let (scheme, rest) = Scheme::split(origin)?;
+        let host = Self::parse(rest).ok()?;
+        let is_this = host.name == self.name && host.port_by(scheme) == self.port_by(scheme);
+        is_this.then_some(scheme)
+    }
+
+    fn port_by(&self, scheme: Scheme) -> u16 {
+        self.port.unwrap_or(scheme.port())
     }
 }
 
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port {
-            HTTP_PORT => f.write_str(&self.name),
-            port => write!(f, "{}:{port}", self.name),
+            None => f.write_str(&self.name),
+            Some(port) => write!(f, "{}:{port}", self.name),
         }
     }
 }
@@ -128,6 +170,13 @@ impl AllowedHosts {
     #[must_use]
     pub fn allows(&self, host: &HostPort) -> bool {
         self.all.contains(&host.name)
+    }
+
+    /// Whether `--allow-host` gave that name: only there may TLS be in front of us, or a browser call us by a name that it
+    /// does not trust without TLS.
+    #[must_use]
+    pub fn is_added(&self, host: &HostPort) -> bool {
+        self.added.contains(&host.name)
     }
 
     /// The first name added by `--allow-host`.
@@ -225,12 +274,17 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_belongs_to_a_host_when_scheme_name_and_port_are_equal() {
+    fn an_origin_belongs_to_a_host_when_name_and_port_are_equal() {
         let host = HostPort::parse("localhost:8080").unwrap();
-        assert!(host.is_origin("http://localhost:8080"));
+        assert_eq!(host.scheme_of("http://localhost:8080"), Some(Scheme::Http));
+        assert_eq!(
+            host.scheme_of("https://localhost:8080"),
+            Some(Scheme::Https)
+        );
         for foreign in [
-            "https://localhost:8080",
             "http://localhost:8081",
+            "https://localhost:8081",
+            "https://localhost",
             "http://localhost",
             "http://127.0.0.1:8080",
             "null",
@@ -243,18 +297,21 @@ mod tests {
             "http://user@localhost:8080",
             "HTTP://localhost:8080",
         ] {
-            assert!(!host.is_origin(foreign), "{foreign}");
+            assert_eq!(host.scheme_of(foreign), None, "{foreign}");
         }
-        assert!(
-            HostPort::parse("localhost")
-                .unwrap()
-                .is_origin("http://localhost")
-        );
-        assert!(
-            HostPort::parse("localhost:80")
-                .unwrap()
-                .is_origin("http://localhost")
-        );
+        for (host, origin, scheme) in [
+            ("a", "http://a", Some(Scheme::Http)),
+            ("a:80", "http://a", Some(Scheme::Http)),
+            ("a", "http://a:80", Some(Scheme::Http)),
+            ("a", "https://a", Some(Scheme::Https)),
+            ("a:443", "https://a", Some(Scheme::Https)),
+            ("a:80", "https://a", None),
+            ("a:443", "http://a", None),
+            ("a", "https://a:8443", None),
+        ] {
+            let host = HostPort::parse(host).unwrap();
+            assert_eq!(host.scheme_of(origin), scheme, "{host} {origin}");
+        }
     }
 
     #[test]
@@ -271,6 +328,8 @@ mod tests {
             assert!(hosts.allows(&HostPort::parse(name).unwrap()), "{name}");
         }
         assert_eq!(hosts.first_added(), Some("scope.example.com"));
+        let is_added = |name: &str| hosts.is_added(&HostPort::parse(name).unwrap());
+        assert!(is_added("scope.example.com:9") && !is_added("localhost"));
         for bad in [
             "",
             "*",
