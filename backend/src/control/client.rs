@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::control::{BindError, ControlSocket};
     use crate::session::Sessions;
-    use crate::web::hosts::AllowedHosts;
+    use crate::web::hosts::{AllowedHosts, Scheme};
 
     struct World {
         folders: Folders,
@@ -206,10 +206,8 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         let mine = sessions.clone();
         let base = format!("http://127.0.0.1:{port}").parse().unwrap();
-        let serving =
-            tokio::spawn(
-                async move { socket.serve(&mine, &base, &AllowedHosts::loopback()).await },
-            );
+        let hosts = AllowedHosts::new(["scope.test"]).unwrap();
+        let serving = tokio::spawn(async move { socket.serve(&mine, &base, &hosts).await });
         (sessions, serving)
     }
 
@@ -228,26 +226,18 @@ mod tests {
         let world = world();
         let (sessions, _serving) = instance(&world, 8080);
         let first = ask(&world, TokenRequest::default()).await.unwrap();
-        let base: Base = "http://localhost:9000".parse().unwrap();
-        let second = ask(
-            &world,
-            TokenRequest {
-                base: Some(base),
+        let secret_of_first = secret(&first, "http://127.0.0.1:8080");
+        assert!(sessions.exchange(&secret_of_first, Scheme::Http).is_ok());
+        for base in ["http://localhost:9000", "https://scope.test"] {
+            let request = TokenRequest {
+                base: Some(base.parse().unwrap()),
                 ..TokenRequest::default()
-            },
-        )
-        .await
-        .unwrap();
-        assert!(
-            sessions
-                .exchange(&secret(&first, "http://127.0.0.1:8080"))
-                .is_ok()
-        );
-        assert!(
-            sessions
-                .exchange(&secret(&second, "http://localhost:9000"))
-                .is_ok()
-        );
+            };
+            let link = ask(&world, request).await.unwrap();
+            let base: Base = base.parse().unwrap();
+            let secret = secret(&link, &base.to_string());
+            assert!(sessions.exchange(&secret, base.scheme()).is_ok());
+        }
     }
 
     #[tokio::test]
@@ -256,7 +246,7 @@ mod tests {
         let (sessions, _serving) = instance(&world, 8080);
         let link = ask(&world, TokenRequest::default()).await.unwrap();
         let token = sessions
-            .exchange(&secret(&link, "http://127.0.0.1:8080"))
+            .exchange(&secret(&link, "http://127.0.0.1:8080"), Scheme::Http)
             .unwrap();
         let link = ask(
             &world,
@@ -267,10 +257,10 @@ mod tests {
         )
         .await
         .unwrap();
-        assert!(sessions.grant_session([token.expose()]).is_none());
+        assert!(sessions.grant_session([token.expose()], None).is_none());
         assert!(
             sessions
-                .exchange(&secret(&link, "http://127.0.0.1:8080"))
+                .exchange(&secret(&link, "http://127.0.0.1:8080"), Scheme::Http)
                 .is_ok()
         );
     }
@@ -281,22 +271,19 @@ mod tests {
         let (sessions, _serving) = instance(&world, 8080);
         let link = ask(&world, TokenRequest::default()).await.unwrap();
         let token = sessions
-            .exchange(&secret(&link, "http://127.0.0.1:8080"))
+            .exchange(&secret(&link, "http://127.0.0.1:8080"), Scheme::Http)
             .unwrap();
-        let base = Some("http://scope.example.com".parse().unwrap());
-        let error = ask(
-            &world,
-            TokenRequest {
+        for base in ["http://scope.example.com", "https://localhost:8080"] {
+            let request = TokenRequest {
                 revokes: true,
-                base,
+                base: Some(base.parse().unwrap()),
                 port: None,
-            },
-        )
-        .await
-        .unwrap_err();
-        assert_eq!(error.exit_code(), 1);
-        assert!(error.to_string().contains("--allow-host"), "{error}");
-        assert!(sessions.grant_session([token.expose()]).is_some());
+            };
+            let error = ask(&world, request).await.unwrap_err();
+            assert_eq!(error.exit_code(), 1);
+            assert!(error.to_string().contains("--allow-host"), "{error}");
+            assert!(sessions.grant_session([token.expose()], None).is_some());
+        }
     }
 
     #[tokio::test]
@@ -325,7 +312,7 @@ mod tests {
         .unwrap();
         assert!(
             second
-                .exchange(&secret(&picked, "http://127.0.0.1:8081"))
+                .exchange(&secret(&picked, "http://127.0.0.1:8081"), Scheme::Http)
                 .is_ok()
         );
         let error = ask(

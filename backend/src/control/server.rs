@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::folder::{FolderError, Folders};
 use super::{DEADLINE, MAX_LINE_BYTES};
 use crate::session::{Base, LINK_LIFETIME, Sessions};
-use crate::web::hosts::AllowedHosts;
+use crate::web::hosts::{AllowedHosts, Scheme};
 
 /// The token socket of this instance; its file goes when this is dropped.
 #[derive(Debug)]
@@ -144,10 +144,13 @@ impl Request {
 
     fn answer(self, sessions: &Sessions, base: &Base, hosts: &AllowedHosts) -> String {
         let base = self.base.unwrap_or_else(|| base.clone());
-        if !hosts.allows(base.host()) {
+        let is_answered = match base.scheme() {
+            Scheme::Http => hosts.allows(base.host()),
+            Scheme::Https => hosts.is_added(base.host()),
+        };
+        if !is_answered {
             return format!(
-                "error this watchscope does not answer to {}; start it with --allow-host\n",
-                base.host()
+                "error this watchscope does not answer to {base}; https and names other than loopback's need --allow-host NAME\n"
             );
         }
         if self.revokes {

@@ -4,19 +4,29 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::secret::Secret;
-use crate::web::hosts::HostPort;
+use crate::web::hosts::{HostPort, Scheme};
 
-/// Where the page is reached: `http://HOST:PORT`, nothing behind it.
+/// Where the page is reached: `http://HOST:PORT`, or https behind a proxy; nothing behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
+    scheme: Scheme,
     host: HostPort,
 }
 
 impl Base {
-    /// The base of that host and port.
+    /// The base of that host and port, over http.
     #[must_use]
     pub fn new(host: HostPort) -> Self {
-        Self { host }
+        Self {
+            scheme: Scheme::Http,
+            host,
+        }
+    }
+
+    /// Whether it is reached over http or https.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// The host and port it names.
@@ -33,9 +43,10 @@ impl FromStr for Base {
         let bad = || BadBase {
             text: text.to_owned(),
         };
-        let rest = text.strip_prefix("http://").ok_or_else(bad)?;
+        let (scheme, rest) = Scheme::split(text).ok_or_else(bad)?;
         let host = rest.strip_suffix('/').unwrap_or(rest);
         Ok(Self {
+            scheme,
             host: HostPort::parse(host).map_err(|_| bad())?,
         })
     }
@@ -43,13 +54,13 @@ impl FromStr for Base {
 
 impl fmt::Display for Base {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.host)
+        write!(f, "{}://{}", self.scheme, self.host)
     }
 }
 
-/// `--url` was not of the form `http://HOST:PORT`.
+/// `--url` was not of the form `http://HOST:PORT` or `https://HOST`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--url {text:?}: use http://HOST:PORT, such as http://localhost:9000")]
+#[error("--url {text:?}: use http://HOST:PORT, such as http://localhost:9000, or https://HOST")]
 pub struct BadBase {
     /// What was given.
     pub text: String,
@@ -107,9 +118,13 @@ mod tests {
             "http://LOCALHOST".parse::<Base>().unwrap().to_string(),
             "http://localhost"
         );
+        assert_eq!(
+            "https://scope.test/".parse::<Base>().unwrap().to_string(),
+            "https://scope.test"
+        );
         for bad in [
             "localhost:9000",
-            "https://localhost:9000",
+            "ws://localhost:9000",
             "http://localhost:9000/x",
             "http://a@b:1",
             "http://",

@@ -22,6 +22,8 @@ mod secret;
 pub use link::{BadBase, Base, Link};
 pub use secret::{Secret, TokenFile, TokenFileError};
 
+use crate::web::hosts::Scheme;
+
 /// How long a printed link may wait to be opened.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// How long the link of the browser that we open ourselves may wait.
@@ -124,11 +126,11 @@ impl Sessions {
         }
     }
 
-    /// Trades a link's secret for a session token; the secret is spent.
+    /// Trades a link's secret for a session token; the secret is spent. `scheme` is that of the page which asks.
     ///
     /// # Errors
     /// See [`CredentialError`].
-    pub fn exchange(&self, guess: &str) -> Result<Secret, CredentialError> {
+    pub fn exchange(&self, guess: &str, scheme: Scheme) -> Result<Secret, CredentialError> {
         let now = Instant::now();
         let mut book = self.book();
         if book.exchange_failures.is_full(now) {
@@ -151,24 +153,35 @@ impl Sessions {
             book.sessions.pop_front();
         }
         let token = Secret::random();
-        book.sessions.push_back(token.clone());
+        book.sessions.push_back(Session {
+            token: token.clone(),
+            scheme,
+        });
         Ok(token)
     }
 
     /// The grant of a session, if one of the cookie's values is a living one. There may be several values: another
-    /// program on another port of this host can set a cookie of our name, and must not lock the person out.
-    pub fn grant_session<'a>(&self, values: impl IntoIterator<Item = &'a str>) -> Option<Grant> {
+    /// program on another port of this host can set a cookie of our name, and must not lock the person out. A page over
+    /// plain http, which anybody on the way can write, gets nothing from a session that was entered behind TLS: not every
+    /// browser keeps SameSite cookies from a page of the other scheme.
+    pub fn grant_session<'a>(
+        &self,
+        values: impl IntoIterator<Item = &'a str>,
+        page: Option<Scheme>,
+    ) -> Option<Grant> {
+        let is_plain = page == Some(Scheme::Http);
         let mut book = self.book();
         let mut found = None;
         for value in values {
-            for (index, token) in book.sessions.iter().enumerate() {
-                if token.equals(value) {
+            for (index, session) in book.sessions.iter().enumerate() {
+                let is_same = session.token.equals(value);
+                if is_same && !(is_plain && session.scheme == Scheme::Https) {
                     found = Some(index);
                 }
             }
         }
-        let token = book.sessions.remove(found?)?;
-        book.sessions.push_back(token);
+        let session = book.sessions.remove(found?)?;
+        book.sessions.push_back(session);
         Some(self.grant())
     }
 
@@ -254,9 +267,16 @@ struct Shared {
 struct Book {
     secrets: VecDeque<OneTime>,
     /// Least recently used first.
-    sessions: VecDeque<Secret>,
+    sessions: VecDeque<Session>,
     exchange_failures: Failures,
     bearer_failures: Failures,
+}
+
+#[derive(Debug)]
+struct Session {
+    token: Secret,
+    /// Of the page that entered it.
+    scheme: Scheme,
 }
 
 #[derive(Debug)]
@@ -304,13 +324,13 @@ mod tests {
     async fn a_link_is_good_for_one_exchange() {
         let sessions = Sessions::new();
         let secret = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
-        let token = sessions.exchange(&secret).unwrap();
+        let token = sessions.exchange(&secret, Scheme::Http).unwrap();
         assert_eq!(
-            sessions.exchange(&secret).unwrap_err(),
+            sessions.exchange(&secret, Scheme::Http).unwrap_err(),
             CredentialError::Wrong
         );
-        assert!(sessions.grant_session([token.expose()]).is_some());
-        assert!(sessions.grant_session([secret.as_str()]).is_none());
+        assert!(sessions.grant_session([token.expose()], None).is_some());
+        assert!(sessions.grant_session([secret.as_str()], None).is_none());
     }
 
     #[tokio::test(start_paused = true)]
@@ -320,11 +340,11 @@ mod tests {
         let browser = secret_of(&sessions.new_link(base(), BROWSER_LINK_LIFETIME));
         tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!(
-            sessions.exchange(&browser).unwrap_err(),
+            sessions.exchange(&browser, Scheme::Http).unwrap_err(),
             CredentialError::Wrong
         );
         tokio::time::advance(Duration::from_secs(9 * 60 - 1)).await;
-        assert!(sessions.exchange(&slow).is_ok());
+        assert!(sessions.exchange(&slow, Scheme::Http).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -333,18 +353,18 @@ mod tests {
         let secret = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
         for _ in 0..10 {
             assert_eq!(
-                sessions.exchange("guess").unwrap_err(),
+                sessions.exchange("guess", Scheme::Http).unwrap_err(),
                 CredentialError::Wrong
             );
         }
         for guess in ["guess", &secret] {
             assert_eq!(
-                sessions.exchange(guess).unwrap_err(),
+                sessions.exchange(guess, Scheme::Http).unwrap_err(),
                 CredentialError::TooManyFailures
             );
         }
         tokio::time::advance(FAILURE_WINDOW).await;
-        assert!(sessions.exchange(&secret).is_ok());
+        assert!(sessions.exchange(&secret, Scheme::Http).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -364,10 +384,10 @@ mod tests {
                 .unwrap_err(),
             CredentialError::TooManyFailures
         );
-        let session = sessions.exchange(&secret).unwrap();
+        let session = sessions.exchange(&secret, Scheme::Http).unwrap();
         assert!(
             sessions
-                .grant_session(["planted by another port", session.expose()])
+                .grant_session(["planted by another port", session.expose()], None)
                 .is_some()
         );
     }
@@ -377,19 +397,19 @@ mod tests {
         let sessions = Sessions::new();
         let unused = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
         let used = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
-        let token = sessions.exchange(&used).unwrap();
-        let grant = sessions.grant_session([token.expose()]).unwrap();
+        let token = sessions.exchange(&used, Scheme::Http).unwrap();
+        let grant = sessions.grant_session([token.expose()], None).unwrap();
         assert!(grant.clone().revoked().now_or_never().is_none());
         sessions.revoke();
         assert!(grant.revoked().now_or_never().is_some());
-        assert!(sessions.grant_session([token.expose()]).is_none());
+        assert!(sessions.grant_session([token.expose()], None).is_none());
         assert_eq!(
-            sessions.exchange(&unused).unwrap_err(),
+            sessions.exchange(&unused, Scheme::Http).unwrap_err(),
             CredentialError::Wrong
         );
         let fresh = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
-        let token = sessions.exchange(&fresh).unwrap();
-        let grant = sessions.grant_session([token.expose()]).unwrap();
+        let token = sessions.exchange(&fresh, Scheme::Http).unwrap();
+        let grant = sessions.grant_session([token.expose()], None).unwrap();
         assert!(grant.revoked().now_or_never().is_none());
     }
 
@@ -398,23 +418,23 @@ mod tests {
         let sessions = Sessions::new();
         let enter = || {
             let link = sessions.new_link(base(), LINK_LIFETIME);
-            sessions.exchange(&secret_of(&link)).unwrap()
+            sessions.exchange(&secret_of(&link), Scheme::Http).unwrap()
         };
         let (first, second) = (enter(), enter());
         for _ in 2..MAX_SESSIONS {
             enter();
         }
-        assert!(sessions.grant_session([first.expose()]).is_some());
+        assert!(sessions.grant_session([first.expose()], None).is_some());
         enter();
-        assert!(sessions.grant_session([first.expose()]).is_some());
-        assert!(sessions.grant_session([second.expose()]).is_none());
+        assert!(sessions.grant_session([first.expose()], None).is_some());
+        assert!(sessions.grant_session([second.expose()], None).is_none());
 
         let oldest = secret_of(&sessions.new_link(base(), LINK_LIFETIME));
         for _ in 0..MAX_SECRETS {
             let _ = sessions.new_link(base(), LINK_LIFETIME);
         }
         assert_eq!(
-            sessions.exchange(&oldest).unwrap_err(),
+            sessions.exchange(&oldest, Scheme::Http).unwrap_err(),
             CredentialError::Wrong
         );
     }

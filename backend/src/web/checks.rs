@@ -3,10 +3,11 @@
 //! A pure judgement over method, target and headers. No forwarded header (`X-Forwarded-*`, `Forwarded`) is ever read.
 
 use http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
-use http::uri::Scheme;
+use http::uri::Scheme as UriScheme;
 use http::{HeaderMap, HeaderName, Method, Uri};
+use watchscope_model::wire::PAGE_HEADER;
 
-use super::hosts::{AllowedHosts, HostPort};
+use super::hosts::{AllowedHosts, HostPort, Scheme};
 use super::refusals::Refusal;
 use crate::session::{CredentialError, Grant, Sessions, TokenFile};
 
@@ -41,7 +42,7 @@ pub enum Pass {
 /// The refusal to answer with.
 pub fn judge_names(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let host = named_host(hosts, uri, headers)?;
-    own_origin(headers, &host).map(drop)
+    own_origin(hosts, headers, &host).map(drop)
 }
 
 impl Policy {
@@ -55,24 +56,27 @@ impl Policy {
         if door == Door::SessionStatus {
             return Ok(Pass::Open);
         }
-        let from_own_page = own_origin(headers, &host)?;
+        let page = own_origin(&self.hosts, headers, &host)?;
         let reads = matches!(*method, Method::GET | Method::HEAD);
         match door {
-            Door::SessionStatus | Door::Page if reads || from_own_page => Ok(Pass::Open),
+            Door::SessionStatus | Door::Page if reads || page.is_some() => Ok(Pass::Open),
             Door::SessionStatus | Door::Page => Err(Refusal::OriginMissing),
-            Door::Socket => self.credentials(headers, from_own_page, Without::Nothing),
-            Door::Api if reads => {
-                self.credentials(headers, from_own_page, Without::SameOriginFetch)
+            Door::Api if reads && self.is_own_fetch(headers, &host) => {
+                self.credentials(headers, page, Ok(()))
             }
-            Door::Api => self.credentials(headers, from_own_page, Without::Nothing),
+            Door::Api if reads => self.credentials(headers, page, Err(Refusal::FetchSite)),
+            Door::Socket | Door::Api => {
+                self.credentials(headers, page, Err(Refusal::OriginMissing))
+            }
         }
     }
 
+    /// `without_origin` is what a cookie meets that comes without one.
     fn credentials(
         &self,
         headers: &HeaderMap,
-        from_own_page: bool,
-        without: Without,
+        page: Option<Scheme>,
+        without_origin: Result<(), Refusal>,
     ) -> Result<Pass, Refusal> {
         if let Some(bearer) = bearer(headers) {
             return self.bearer(headers, bearer);
@@ -81,18 +85,12 @@ impl Policy {
         if cookies.is_empty() {
             return Err(Refusal::NoSession);
         }
-        if !from_own_page {
-            match without {
-                Without::Nothing => return Err(Refusal::OriginMissing),
-                Without::SameOriginFetch if !is_same_origin_fetch(headers) => {
-                    return Err(Refusal::FetchSite);
-                }
-                Without::SameOriginFetch => {}
-            }
+        if page.is_none() {
+            without_origin?;
         }
         let grant = self
             .sessions
-            .grant_session(cookies)
+            .grant_session(cookies, page)
             .ok_or(Refusal::NoSession)?;
         Ok(Pass::Granted(grant))
     }
@@ -112,10 +110,24 @@ impl Policy {
         Ok(Pass::Granted(grant))
     }
 
+    /// Whether our own page fetches. A page cannot set `Sec-Fetch-Site`; a fetch from another port of this host says
+    /// `same-site`, a link `none`. Browsers send it to loopback and over TLS only: where a name was added for plain http,
+    /// and nothing is said of the site, the page's own header stands in. A page of another origin cannot set that without
+    /// asking first, which is never allowed; nor can a link, an image or a script.
+    fn is_own_fetch(&self, headers: &HeaderMap, host: &HostPort) -> bool {
+        let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
+        match sites.next() {
+            Some(site) => site == "same-origin" && sites.next().is_none(),
+            None => self.hosts.is_added(host) && headers.contains_key(PAGE_HEADER),
+        }
+    }
+
     /// Whether the request's cookie is that of a living session.
     #[must_use]
     pub fn has_session(&self, headers: &HeaderMap) -> bool {
-        self.sessions.grant_session(self.cookies(headers)).is_some()
+        self.sessions
+            .grant_session(self.cookies(headers), None)
+            .is_some()
     }
 
     /// The values of our cookie.
@@ -136,13 +148,6 @@ pub(super) fn all_cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &s
         .filter_map(|header| header.to_str().ok())
         .flat_map(|header| header.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-}
-
-/// What stands in for a missing Origin next to a cookie.
-#[derive(Clone, Copy)]
-enum Without {
-    Nothing,
-    SameOriginFetch,
 }
 
 /// Where a request wants in. Routes below `/api` and `/ws` that do not exist are guarded like those that do.
@@ -184,7 +189,7 @@ fn named_host(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<Ho
     }
     // RFC 9112 section 3.2.2: with a target in absolute form the Host header is ignored.
     let text = match uri.authority() {
-        Some(authority) if uri.scheme() == Some(&Scheme::HTTP) => authority.as_str(),
+        Some(authority) if uri.scheme() == Some(&UriScheme::HTTP) => authority.as_str(),
         Some(_) => return Err(Refusal::HostMalformed),
         None => header.to_str().map_err(|_| Refusal::HostMalformed)?,
     };
@@ -196,25 +201,32 @@ fn named_host(hosts: &AllowedHosts, uri: &Uri, headers: &HeaderMap) -> Result<Ho
     }
 }
 
-/// Whether the request carries the Origin of our own page; a foreign one is refused on every route.
-fn own_origin(headers: &HeaderMap, host: &HostPort) -> Result<bool, Refusal> {
+/// The scheme of our own page, if the request carries its Origin; a foreign one is refused on every route. TLS is in front
+/// of us only where a name was given for it.
+fn own_origin(
+    hosts: &AllowedHosts,
+    headers: &HeaderMap,
+    host: &HostPort,
+) -> Result<Option<Scheme>, Refusal> {
     let mut origins = headers.get_all(ORIGIN).iter();
     let Some(origin) = origins.next() else {
-        return Ok(false);
+        return Ok(None);
     };
-    let own =
-        origins.next().is_none() && origin.to_str().is_ok_and(|origin| host.is_origin(origin));
-    if own {
-        Ok(true)
-    } else {
-        Err(Refusal::OriginForeign)
-    }
+    let scheme = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| host.scheme_of(origin))
+        .filter(|&scheme| scheme == Scheme::Http || hosts.is_added(host))
+        .filter(|_| origins.next().is_none());
+    scheme.map(Some).ok_or(Refusal::OriginForeign)
 }
 
-/// A page cannot set this header; a fetch from another port of this host says `same-site`, a link `none`.
-fn is_same_origin_fetch(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(SEC_FETCH_SITE).iter();
-    values.next().is_some_and(|value| value == "same-origin") && values.next().is_none()
+/// The scheme of the page that a request comes from, whose Origin was judged before.
+pub(super) fn page_scheme(headers: &HeaderMap) -> Scheme {
+    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin
+        .and_then(Scheme::split)
+        .map_or(Scheme::Http, |(scheme, _)| scheme)
 }
 
 /// What follows `Bearer`, the scheme's name in any case (RFC 9110 section 11.1).

@@ -2,20 +2,53 @@
 //!
 //! Against DNS rebinding only a list of names helps: there Host and Origin agree, both naming the attacker.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The port of `http` when none is written.
-const HTTP_PORT: u16 = 80;
 /// The names of this machine's loopback.
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
+
+/// How a browser reaches the page. We speak http; https is somebody's in front of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Plain.
+    Http,
+    /// Through TLS that a proxy terminates.
+    Https,
+}
+
+impl Scheme {
+    /// Splits `SCHEME://REST`; the scheme in lower case, as browsers write it.
+    #[must_use]
+    pub fn split(text: &str) -> Option<(Self, &str)> {
+        let plain = text.strip_prefix("http://").map(|rest| (Self::Http, rest));
+        plain.or_else(|| Some((Self::Https, text.strip_prefix("https://")?)))
+    }
+
+    /// The port when none is written.
+    fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        })
+    }
+}
 
 /// A host and port as Host, Origin and links write them; the name in lower case, an IPv6 address in its brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     name: String,
-    port: u16,
+    /// None is the scheme's own.
+    port: Option<u16>,
 }
 
 impl HostPort {
@@ -24,7 +57,7 @@ impl HostPort {
     pub fn new(name: &str, port: u16) -> Self {
         Self {
             name: name.to_ascii_lowercase(),
-            port,
+            port: Some(port),
         }
     }
 
@@ -52,31 +85,39 @@ impl HostPort {
             }
         };
         let port = match port.strip_prefix(':') {
-            None if port.is_empty() => HTTP_PORT,
+            None if port.is_empty() => None,
             Some(digits)
                 if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
             {
-                digits.parse().map_err(|_| MalformedHost)?
+                Some(digits.parse().map_err(|_| MalformedHost)?)
             }
             _ => return Err(MalformedHost),
         };
-        Ok(Self::new(name, port))
+        Ok(Self {
+            name: name.to_ascii_lowercase(),
+            port,
+        })
     }
 
-    /// Whether `origin` is the origin of a page served by this host over http: the scheme, this name and this port.
+    /// The scheme of `origin`, if it is that of a page served by this host: this name and this port.
     #[must_use]
-    pub fn is_origin(&self, origin: &str) -> bool {
-        origin
-            .strip_prefix("http://")
-            .is_some_and(|host| Self::parse(host).is_ok_and(|host| host == *self))
+    pub fn scheme_of(&self, origin: &str) -> Option<Scheme> {
+        let (scheme, rest) = Scheme::split(origin)?;
+        let host = Self::parse(rest).ok()?;
+        let is_this = host.name == self.name && host.port_by(scheme) == self.port_by(scheme);
+        is_this.then_some(scheme)
+    }
+
+    fn port_by(&self, scheme: Scheme) -> u16 {
+        self.port.unwrap_or(scheme.port())
     }
 }
 
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port {
-            HTTP_PORT => f.write_str(&self.name),
-            port => write!(f, "{}:{port}", self.name),
+            None => f.write_str(&self.name),
+            Some(port) => write!(f, "{}:{port}", self.name),
         }
     }
 }
@@ -90,7 +131,6 @@ pub struct MalformedHost;
 #[derive(Clone, Debug)]
 pub struct AllowedHosts {
     added: Vec<String>,
-    all: BTreeSet<String>,
 }
 
 impl AllowedHosts {
@@ -106,28 +146,27 @@ impl AllowedHosts {
         let added = added
             .into_iter()
             .map(|name| allowed_name(name.as_ref()))
-            .collect::<Result<Vec<_>, _>>()?;
-        let all = LOOPBACK_NAMES
-            .into_iter()
-            .map(str::to_owned)
-            .chain(added.iter().cloned())
-            .collect();
-        Ok(Self { added, all })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { added })
     }
 
     /// Loopback alone.
     #[must_use]
     pub fn loopback() -> Self {
-        Self {
-            added: Vec::new(),
-            all: LOOPBACK_NAMES.into_iter().map(str::to_owned).collect(),
-        }
+        Self { added: Vec::new() }
     }
 
     /// Whether we answer to that name; its port does not matter, since a port-forward picks its own.
     #[must_use]
     pub fn allows(&self, host: &HostPort) -> bool {
-        self.all.contains(&host.name)
+        is_loopback(&host.name) || self.added.contains(&host.name)
+    }
+
+    /// Whether that name is one of `--allow-host` and not loopback's: only there may TLS be in front of us, or a browser
+    /// call us by a name that it does not trust without TLS.
+    #[must_use]
+    pub fn is_added(&self, host: &HostPort) -> bool {
+        !is_loopback(&host.name) && self.added.contains(&host.name)
     }
 
     /// The first name added by `--allow-host`.
@@ -135,6 +174,10 @@ impl AllowedHosts {
     pub fn first_added(&self) -> Option<&str> {
         self.added.first().map(String::as_str)
     }
+}
+
+fn is_loopback(name: &str) -> bool {
+    LOOPBACK_NAMES.contains(&name)
 }
 
 fn allowed_name(text: &str) -> Result<String, BadAllowHost> {
@@ -225,12 +268,17 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_belongs_to_a_host_when_scheme_name_and_port_are_equal() {
+    fn an_origin_belongs_to_a_host_when_name_and_port_are_equal() {
         let host = HostPort::parse("localhost:8080").unwrap();
-        assert!(host.is_origin("http://localhost:8080"));
+        assert_eq!(host.scheme_of("http://localhost:8080"), Some(Scheme::Http));
+        assert_eq!(
+            host.scheme_of("https://localhost:8080"),
+            Some(Scheme::Https)
+        );
         for foreign in [
-            "https://localhost:8080",
             "http://localhost:8081",
+            "https://localhost:8081",
+            "https://localhost",
             "http://localhost",
             "http://127.0.0.1:8080",
             "null",
@@ -243,24 +291,33 @@ mod tests {
             "http://user@localhost:8080",
             "HTTP://localhost:8080",
         ] {
-            assert!(!host.is_origin(foreign), "{foreign}");
+            assert_eq!(host.scheme_of(foreign), None, "{foreign}");
         }
-        assert!(
-            HostPort::parse("localhost")
-                .unwrap()
-                .is_origin("http://localhost")
-        );
-        assert!(
-            HostPort::parse("localhost:80")
-                .unwrap()
-                .is_origin("http://localhost")
-        );
+        for (host, origin, scheme) in [
+            ("a", "http://a", Some(Scheme::Http)),
+            ("a:80", "http://a", Some(Scheme::Http)),
+            ("a", "http://a:80", Some(Scheme::Http)),
+            ("a", "https://a", Some(Scheme::Https)),
+            ("a:443", "https://a", Some(Scheme::Https)),
+            ("a:80", "https://a", None),
+            ("a:443", "http://a", None),
+            ("a", "https://a:8443", None),
+        ] {
+            let host = HostPort::parse(host).unwrap();
+            assert_eq!(host.scheme_of(origin), scheme, "{host} {origin}");
+        }
     }
 
     #[test]
     fn added_hosts_are_plain_names_or_addresses() {
-        let hosts =
-            AllowedHosts::new(["Scope.Example.com", "10.0.0.7", "fd00::7", "[fd00::8]"]).unwrap();
+        let hosts = AllowedHosts::new([
+            "Scope.Example.com",
+            "10.0.0.7",
+            "fd00::7",
+            "[fd00::8]",
+            "::1",
+        ])
+        .unwrap();
         for name in [
             "scope.example.com",
             "10.0.0.7:8080",
@@ -271,6 +328,9 @@ mod tests {
             assert!(hosts.allows(&HostPort::parse(name).unwrap()), "{name}");
         }
         assert_eq!(hosts.first_added(), Some("scope.example.com"));
+        let is_added = |name: &str| hosts.is_added(&HostPort::parse(name).unwrap());
+        assert!(is_added("scope.example.com:9"));
+        assert!(!is_added("localhost") && !is_added("[::1]"));
         for bad in [
             "",
             "*",

@@ -104,7 +104,9 @@ impl Refusal {
             Self::HostNotAllowed => {
                 "watchscope does not answer to this host name; use localhost, or start it with --allow-host NAME"
             }
-            Self::OriginForeign => "this page of another origin may not use watchscope",
+            Self::OriginForeign => {
+                "this page of another origin may not use watchscope; a proxy must pass Host on, and --allow-host name it"
+            }
             Self::OriginMissing => "this request needs the Origin of watchscope's own page",
             Self::FetchSite => {
                 "with a cookie this is for watchscope's own page; scripts send the content of --token-file as Bearer"

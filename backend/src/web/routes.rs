@@ -18,7 +18,8 @@ use http::{StatusCode, Uri};
 use tokio::sync::Semaphore;
 use watchscope_model::wire::PROTOCOL_VERSION;
 
-use super::checks::{Pass, Policy, all_cookies, bearer};
+use super::checks::{Pass, Policy, all_cookies, bearer, page_scheme};
+use super::hosts::Scheme;
 use super::hub_border::{Hub, JsonLines, ObjectError};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
@@ -159,13 +160,18 @@ async fn session_exchange<H: Hub>(
     headers: HeaderMap,
 ) -> Response {
     let sessions = &web.config.policy.sessions;
+    let scheme = page_scheme(&headers);
     match bearer(&headers)
         .ok_or(Refusal::NoSession)
-        .and_then(|secret| Ok(sessions.exchange(secret)?))
+        .and_then(|secret| Ok(sessions.exchange(secret, scheme)?))
     {
         Ok(token) => {
+            let secure = match scheme {
+                Scheme::Http => "",
+                Scheme::Https => "; Secure",
+            };
             let cookie = format!(
-                "{}={}; Path=/; HttpOnly; SameSite=Strict",
+                "{}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
                 sessions.cookie_name(),
                 token.expose()
             );

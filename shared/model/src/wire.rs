@@ -16,6 +16,9 @@ use crate::time::Time;
 /// The version of the wire protocol; a viewer and a server of different versions do not talk.
 pub const PROTOCOL_VERSION: u32 = 1;
 
+/// The page sends this header, with any value, when it fetches from `/api`; see the origin rules in ARCHITECTURE.md.
+pub const PAGE_HEADER: &str = "x-watchscope-page";
+
 /// No message is larger.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 

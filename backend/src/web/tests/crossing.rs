@@ -368,6 +368,124 @@ async fn a_page_on_another_port_cannot_read_with_our_cookie() {
     );
 }
 
+/// A world that also answers to `scope.test`.
+async fn named_world() -> World {
+    let hosts = AllowedHosts::new(["scope.test"]).unwrap();
+    World::named(hosts, usual_limits()).await
+}
+
+/// The cookie that an exchange from a page of that host and origin sets, whole.
+async fn entered(world: &World, host: &str, origin: &str) -> String {
+    let bearer = format!("Bearer {}", world.secret());
+    let headers = [("Origin", origin), ("Authorization", &bearer)];
+    let answer = world.ask_as(host, "POST", "/session", &headers).await;
+    assert_eq!(answer.status, 204, "{host} {origin}");
+    answer.header("set-cookie").unwrap().to_owned()
+}
+
+async fn upgraded(world: &World, host: &str, origin: &str, cookie: &str) -> u16 {
+    let cookie = cookie.split(';').next().unwrap();
+    let mut headers = UPGRADE.to_vec();
+    headers.extend([("Origin", origin), ("Cookie", cookie)]);
+    world.ask_as(host, "GET", "/ws", &headers).await.status
+}
+
+/// Rows 3 and 10, behind a proxy that terminates TLS and passes Host on.
+#[tokio::test]
+async fn behind_tls_the_origin_is_https_under_an_allowed_name_and_no_plain_page_uses_that_session()
+{
+    let world = named_world().await;
+    let port = world.address.port();
+    let secure = entered(&world, "scope.test", "https://scope.test").await;
+    assert!(secure.ends_with("; Secure"), "{secure}");
+    for (host, origin, status) in [
+        ("scope.test", "https://scope.test", 101),
+        ("scope.test:443", "https://scope.test", 101),
+        ("scope.test:8443", "https://scope.test:8443", 101),
+        ("scope.test", "https://scope.test:8443", 403),
+        ("scope.test:8443", "https://scope.test", 403),
+        ("scope.test", "https://scope.test.evil.test", 403),
+        ("scope.test", "https://evil.test", 403),
+        // Whoever is on the way can write this page.
+        ("scope.test", "http://scope.test", 401),
+    ] {
+        assert_eq!(
+            upgraded(&world, host, origin, &secure).await,
+            status,
+            "{host} {origin}"
+        );
+    }
+    // A proxy that puts another Host says nothing about which page this is.
+    let inner = format!("127.0.0.1:{port}");
+    assert_eq!(
+        upgraded(&world, &inner, "https://scope.test", &secure).await,
+        403
+    );
+    let own = world.host();
+    let origin = format!("https://{own}");
+    assert_eq!(
+        upgraded(&world, &own, &origin, &secure).await,
+        403,
+        "loopback has no TLS"
+    );
+
+    let plain = entered(&world, "scope.test:8080", "http://scope.test:8080").await;
+    assert!(!plain.contains("Secure"), "{plain}");
+    assert_eq!(
+        upgraded(&world, "scope.test:8080", "http://scope.test:8080", &plain).await,
+        101
+    );
+    assert_eq!(
+        upgraded(&world, "scope.test", "https://scope.test", &plain).await,
+        101,
+        "TLS may be put in front later"
+    );
+}
+
+/// Browsers tell the site of a fetch only to loopback and behind TLS.
+#[tokio::test]
+async fn where_a_browser_tells_no_site_the_page_tells_that_it_is_the_page() {
+    let world = named_world().await;
+    let cookie = world.cookie();
+    let (named, own) = ("scope.test:8080".to_owned(), world.host());
+    let page = ("X-Watchscope-Page", "1");
+    let site = |value: &'static str| ("Sec-Fetch-Site", value);
+    for (host, more, status) in [
+        (&named, vec![], 403),
+        (&named, vec![page], 200),
+        (&named, vec![site("same-origin")], 200),
+        (&named, vec![site("same-site"), page], 403),
+        (&named, vec![site("cross-site"), page], 403),
+        (&named, vec![site("none"), page], 403),
+        (&own, vec![page], 403),
+        (&own, vec![site("same-origin")], 200),
+    ] {
+        for path in ["/api/objects/e.7", "/api/state"] {
+            let mut headers = vec![("Cookie", cookie.as_str())];
+            headers.extend(&more);
+            let answer = world.ask_as(host, "GET", path, &headers).await;
+            assert_eq!(answer.status, status, "{host} {path} {more:?}");
+        }
+    }
+    // Another origin must ask before it sends the header, and is not let; a rebound name is not even looked at.
+    let asking = [
+        ("Origin", "http://scope.test:3000"),
+        ("Access-Control-Request-Method", "GET"),
+        ("Access-Control-Request-Headers", "x-watchscope-page"),
+    ];
+    let answer = world.ask_as(&named, "OPTIONS", "/api/state", &asking).await;
+    assert_eq!(answer.status, 403);
+    assert!(!answer.head.contains("access-control"), "{}", answer.head);
+    let headers = [("Cookie", cookie.as_str()), page];
+    assert_eq!(
+        world
+            .ask_as("attacker.test:8080", "GET", "/api/state", &headers)
+            .await
+            .status,
+        403
+    );
+}
+
 /// Rows 12 and 13: every answer forbids framing, sniffing, inline script and caching of data; hostile text is data.
 #[tokio::test]
 async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {

@@ -19,7 +19,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
-use super::hosts::AllowedHosts;
+use super::hosts::{AllowedHosts, Scheme};
 use super::hub_border::{BadPosition, Close, Hub, JsonLines, ObjectError, Outgoing, Viewer};
 use super::{Limits, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
@@ -147,6 +147,10 @@ impl World {
     }
 
     async fn with(limits: Limits) -> Self {
+        Self::named(AllowedHosts::loopback(), limits).await
+    }
+
+    async fn named(hosts: AllowedHosts, limits: Limits) -> Self {
         let mut token_file = tempfile::NamedTempFile::new().unwrap();
         token_file.write_all(TOKEN.as_bytes()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -160,7 +164,7 @@ impl World {
             said: broadcast::Sender::new(16),
         };
         let policy = Policy {
-            hosts: AllowedHosts::loopback(),
+            hosts,
             sessions: sessions.clone(),
             token_file: Some(TokenFile::open(token_file.path()).unwrap()),
         };
@@ -209,7 +213,10 @@ impl World {
 
     /// The Cookie header of a fresh session.
     fn cookie(&self) -> String {
-        let token = self.sessions.exchange(&self.secret()).unwrap();
+        let token = self
+            .sessions
+            .exchange(&self.secret(), Scheme::Http)
+            .unwrap();
         format!("{}={}", self.sessions.cookie_name(), token.expose())
     }
 

@@ -7,6 +7,7 @@ use js_sys::{ArrayBuffer, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
+use watchscope_model::wire::PAGE_HEADER;
 use web_sys::{BinaryType, Event, Headers, MessageEvent, RequestInit, Response, WebSocket, Window};
 
 use super::engine::Handle;
@@ -170,13 +171,15 @@ pub(super) fn exchange(secret: String) {
 pub(super) async fn fetch(url: &str, method: &str, bearer: Option<&str>) -> Option<Response> {
     let init = RequestInit::new();
     init.set_method(method);
+    let headers = Headers::new().ok()?;
+    // What reads from `/api` needs it where the browser does not say whose page fetches.
+    headers.set(PAGE_HEADER, "1").ok()?;
     if let Some(secret) = bearer {
-        let headers = Headers::new().ok()?;
         headers
             .set("Authorization", &format!("Bearer {secret}"))
             .ok()?;
-        init.set_headers(&headers);
     }
+    init.set_headers(&headers);
     let window = web_sys::window()?;
     JsFuture::from(window.fetch_with_str_and_init(url, &init))
         .await
