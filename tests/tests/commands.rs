@@ -512,15 +512,18 @@ async fn a_taken_port_is_a_failure_if_it_was_asked_for_and_the_default_moves_on(
 #[tokio::test]
 async fn listening_where_others_reach_it_is_wrong_usage_and_says_how_to_proceed() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
-    let finished = binary
-        .with(&["demo", "--listen", "0.0.0.0:0"])
-        .run(LONG)
-        .await?;
-    assert_ends(
-        &finished,
-        2,
-        &["0.0.0.0:0", "--allow-host NAME", "127.0.0.1"],
-    );
+    // Also where no kubeconfig would be found: wrong usage is told before what fails.
+    for command in ["demo", "serve"] {
+        let finished = binary
+            .with(&[command, "--listen", "0.0.0.0:0"])
+            .run(LONG)
+            .await?;
+        assert_ends(
+            &finished,
+            2,
+            &["0.0.0.0:0", "--allow-host NAME", "127.0.0.1"],
+        );
+    }
     let finished = binary
         .with(&["simulate", "--listen", "0.0.0.0:0"])
         .run(LONG)
@@ -530,6 +533,8 @@ async fn listening_where_others_reach_it_is_wrong_usage_and_says_how_to_proceed(
         &["watch"][..],
         &["watch", "pods", "--for", "soon"],
         &["demo", "no-such-story"],
+        &["serve", "--listen", "example.com:80"],
+        &["serve", "--allow-host", "http://scope.test"],
         &["serve", "-A", "-n", "shop"],
     ] {
         let finished = binary.with(wrong).run(LONG).await?;

@@ -4,17 +4,29 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+use crate::web::listen::address;
+
+/// Said once at the end of each help, instead of behind each option.
+const PLACES: &str = "Every option is also a variable (--allow-host: WATCHSCOPE_ALLOW_HOST) and a line of the \
+    configuration file (allow-host = \"NAME\"). A flag goes before the variable, the variable before the file.";
 
 /// An oscilloscope for Kubernetes watches: see every list, stream, event, gap and relist, live.
 #[derive(Debug, Parser)]
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Without a command, watchscope serves: it watches the current context and prints a link to its page.\n\
-                  No cluster at hand? Try: watchscope demo\n\n\
-                  Every option is also a variable, WATCHSCOPE_..., and a line of the configuration file, by its long name:\n\
-                  namespace = \"shop\". A flag goes before the variable, the variable before the file."
+    after_help = format!(
+        "Without a command, watchscope serves: it watches the current context and prints a link to its page.\n\n\
+         Examples:\n\
+         \x20 watchscope demo                  no cluster at hand? see a simulated one\n\
+         \x20 watchscope                       the usual resources, namespace in use\n\
+         \x20 watchscope pods deploy -n shop   these two, in that namespace\n\
+         \x20 watchscope watch pods -o jsonl   no page: the log as JSON lines\n\n\
+         {PLACES}\n\
+         Exit codes: 0 done, 1 failed, 2 wrong usage."
+    )
 )]
 pub(super) struct Cli {
     /// What to do.
@@ -24,7 +36,13 @@ pub(super) struct Cli {
     #[command(flatten)]
     pub(super) serve: ServeArgs,
     /// Configuration file [default: $XDG_CONFIG_HOME/watchscope/config.toml]
-    #[arg(long, env = "WATCHSCOPE_CONFIG", value_name = "FILE", global = true)]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_CONFIG",
+        value_name = "FILE",
+        global = true,
+        help_heading = None::<&'static str>
+    )]
     pub(super) config: Option<PathBuf>,
 }
 
@@ -32,15 +50,63 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Watch a cluster and serve the page that shows it (the default)
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope serve pods deploy -n shop               two resources\n\
+         \x20 watchscope serve -A certificates.cert-manager.io   a custom one\n\
+         \x20 watchscope serve --all-resources                   all but Secrets\n\n\
+         Standard output carries one line, the link to the page.\n\n\
+         {PLACES}"
+    ))]
     Serve(ServeArgs),
-    /// The same on a simulated cluster; needs nothing installed, never opens a kubeconfig
+    /// Show a simulated cluster: nothing to install, no kubeconfig is opened
+    #[command(after_help = format!(
+        "{}\n\nA cluster is played in real time, its faults too, and watched over real connections. Standard output \
+         carries one line, the link to the page; what happens is told on standard error.\n\n{PLACES}",
+        stories()
+    ))]
     Demo(DemoArgs),
-    /// Write the log to standard output
+    /// Write the log to standard output, for people or as JSON lines
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope watch pods,nodes -A\n\
+         \x20 watchscope watch events -n shop -o jsonl --for 30s | jq .type\n\n\
+         {PLACES}"
+    ))]
     Watch(WatchArgs),
     /// Serve only the simulated apiserver, for kubectl and any other client
+    #[command(after_help = format!(
+        "{}\n\nExample:\n\
+         \x20 watchscope simulate --kubeconfig-out sim.yaml &\n\
+         \x20 kubectl --kubeconfig sim.yaml get pods -w\n\n\
+         Standard output carries one line, the address, once it is served.\n\n{PLACES}",
+        stories()
+    ))]
     Simulate(SimulateArgs),
-    /// Print a fresh link to a running watchscope's page
+    /// Print a fresh link to the page of a running watchscope
+    #[command(after_help = "A link is good for one use within ten minutes.\n\n\
+         Examples:\n\
+         \x20 kubectl -n watchscope exec deploy/watchscope -- watchscope token\n\
+         \x20 watchscope token --url http://localhost:9000   another local port\n\
+         \x20 watchscope token --revoke                      everybody else is out")]
     Token(TokenArgs),
+}
+
+/// The command line, whose help says [`PLACES`] instead of naming a variable behind each option.
+pub(super) fn command_line() -> clap::Command {
+    let hide = |option: Arg| option.hide_env(true);
+    Cli::command()
+        .mut_args(hide)
+        .mut_subcommands(|command| command.mut_args(hide))
+}
+
+/// The stories there are, for a help.
+fn stories() -> String {
+    let stories = watchscope_scenarios::stories();
+    let lines = stories
+        .iter()
+        .map(|story| format!("\n  {}  {}", story.name, story.title));
+    format!("Stories:{}", lines.collect::<String>())
 }
 
 /// `--metadata-only` without names: of all resources.
@@ -48,19 +114,21 @@ pub(super) const EVERYTHING: &str = "*";
 
 /// Which cluster.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cluster")]
 pub(super) struct ClusterArgs {
-    /// Path of the kubeconfig file
+    /// Path of the kubeconfig file [default: $KUBECONFIG, ~/.kube/config, in-cluster]
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG", value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig to use
+    /// Context of the kubeconfig to use [default: its current one]
     #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "NAME")]
     pub(super) context: Option<String>,
 }
 
 /// What to watch.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "What to watch, and how")]
 pub(super) struct WhatArgs {
-    /// Namespace to watch; default: the context's
+    /// Namespace to watch [default: the context's]
     #[arg(short, long, env = "WATCHSCOPE_NAMESPACE", value_name = "NAME")]
     pub(super) namespace: Option<String>,
     /// Watch all namespaces
@@ -96,20 +164,29 @@ pub(super) struct WhatArgs {
     /// Ask for watch-list (initial events) instead of list, then watch; needs Kubernetes 1.32 or 1.34 and later
     #[arg(long, env = "WATCHSCOPE_WATCH_LIST")]
     pub(super) watch_list: bool,
-    /// How long a watch asks to be kept open; default: random, 300 to 600 s
+    /// How long a watch asks to be kept open [default: random, 300s to 600s]
     #[arg(long, env = "WATCHSCOPE_WATCH_TIMEOUT", value_name = "DURATION", value_parser = duration)]
     pub(super) watch_timeout: Option<Duration>,
-    /// Withhold more than Secrets, env values and last-applied annotations
+    /// Withhold these too; Secrets, env values and last-applied annotations always are
     #[arg(
         long,
         env = "WATCHSCOPE_REDACT",
-        value_name = "WHAT",
-        value_delimiter = ','
+        value_name = "configmaps",
+        value_delimiter = ',',
+        hide_possible_values = true
     )]
     pub(super) redact: Vec<Redact>,
-    /// Memory for the log and the objects: 2/7 ring, 5/7 bodies
-    #[arg(long, env = "WATCHSCOPE_MEMORY", value_name = "SIZE", value_parser = bytes, default_value = "224MiB")]
-    pub(super) memory: u64,
+    /// Memory.
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
+}
+
+/// What the log may take.
+#[derive(Clone, Debug, Args)]
+pub(super) struct MemoryArgs {
+    /// Memory for the log: two sevenths for its records, five for the objects in them
+    #[arg(long = "memory", env = "WATCHSCOPE_MEMORY", value_name = "SIZE", value_parser = bytes, default_value = "224MiB")]
+    pub(super) bytes: u64,
 }
 
 /// What may be withheld beside the usual.
@@ -121,11 +198,12 @@ pub(super) enum Redact {
 
 /// How the page is served.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Page")]
 pub(super) struct ListenArgs {
-    /// Address of the page; a taken default port moves on to the next free one [default: 127.0.0.1:8080]
-    #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "ADDRESS:PORT")]
+    /// Address of the page; port 0 takes any [default: 127.0.0.1:8080, or the next free port]
+    #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) listen: Option<SocketAddr>,
-    /// Another host name the page may be opened under
+    /// Another host name the page may be opened under; needed to listen off loopback
     #[arg(
         long,
         env = "WATCHSCOPE_ALLOW_HOST",
@@ -133,14 +211,14 @@ pub(super) struct ListenArgs {
         value_delimiter = ','
     )]
     pub(super) allow_host: Vec<String>,
-    /// Do not open the browser
+    /// Do not open the browser (it is opened only from a terminal)
     #[arg(long, env = "WATCHSCOPE_NO_OPEN")]
     pub(super) no_open: bool,
-    /// File whose content scripts send as bearer token
+    /// File whose content scripts send as bearer token to /api
     #[arg(long, env = "WATCHSCOPE_TOKEN_FILE", value_name = "FILE")]
     pub(super) token_file: Option<PathBuf>,
     /// Serve /livez, /readyz and /metrics on this address
-    #[arg(long, env = "WATCHSCOPE_HEALTH_LISTEN", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "WATCHSCOPE_HEALTH_LISTEN", value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) health_listen: Option<SocketAddr>,
     /// Serve the page from this folder instead of from the binary
     #[arg(long, env = "WATCHSCOPE_UI_DIR", value_name = "FOLDER", hide = true)]
@@ -150,8 +228,8 @@ pub(super) struct ListenArgs {
 /// Arguments of `serve`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps; default: pods,
-    /// deployments, replicasets, jobs, services, configmaps, nodes, events
+    /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps [default: pods,
+    /// deployments, replicasets, jobs, services, configmaps, nodes, events]
     #[arg(
         value_name = "RESOURCE",
         env = "WATCHSCOPE_RESOURCES",
@@ -159,7 +237,12 @@ pub(super) struct ServeArgs {
     )]
     pub(super) resources: Vec<String>,
     /// Watch every resource the cluster serves, except Secrets
-    #[arg(long, env = "WATCHSCOPE_ALL_RESOURCES", conflicts_with = "resources")]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_ALL_RESOURCES",
+        conflicts_with = "resources",
+        help_heading = "What to watch, and how"
+    )]
     pub(super) all_resources: bool,
     /// Which cluster.
     #[command(flatten)]
@@ -175,12 +258,15 @@ pub(super) struct ServeArgs {
 /// Arguments of `demo`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Story to play; default: the demo's
+    /// Story to play, of those below [default: the first]
     #[arg(value_name = "STORY")]
     pub(super) story: Option<String>,
-    /// Seed of the simulated cluster
+    /// Seed of all chance in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Memory.
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
     /// How the page is served.
     #[command(flatten)]
     pub(super) listen: ListenArgs,
@@ -189,13 +275,21 @@ pub(super) struct DemoArgs {
 /// Arguments of `watch`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct WatchArgs {
-    /// Resources to watch
+    /// Resources to watch: pods, deploy, certificates.cert-manager.io, deployments.v1.apps
     #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
     pub(super) resources: Vec<String>,
-    /// How to write the log
-    #[arg(short, long, env = "WATCHSCOPE_OUTPUT", value_enum, default_value_t = Output::Text)]
+    /// How to write the log: a line of words, or a JSON object, for each record
+    #[arg(
+        short,
+        long,
+        env = "WATCHSCOPE_OUTPUT",
+        value_name = "text|jsonl",
+        value_enum,
+        default_value_t = Output::Text,
+        hide_possible_values = true
+    )]
     pub(super) output: Output,
-    /// Stop after this long, counted from the start of the process
+    /// Stop after this long, such as 30s, 5m or 1h30m, counted from the start of the process
     #[arg(long = "for", env = "WATCHSCOPE_FOR", value_name = "DURATION", value_parser = duration)]
     pub(super) for_duration: Option<Duration>,
     /// Which cluster.
@@ -218,21 +312,22 @@ pub(super) enum Output {
 /// Arguments of `simulate`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SimulateArgs {
-    /// Story to play; default: the demo's
+    /// Story to play, of those below [default: the first]
     #[arg(value_name = "STORY")]
     pub(super) story: Option<String>,
-    /// Address of the simulated apiserver
+    /// Address of the simulated apiserver; port 0 takes any
     #[arg(
         long,
         env = "WATCHSCOPE_LISTEN",
         value_name = "ADDRESS:PORT",
+        value_parser = address,
         default_value = "127.0.0.1:0"
     )]
     pub(super) listen: SocketAddr,
-    /// Write a kubeconfig for it
+    /// Write a kubeconfig for it to this file
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG_OUT", value_name = "FILE")]
     pub(super) kubeconfig_out: Option<PathBuf>,
-    /// Seed of the simulated cluster
+    /// Seed of all chance in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(super) seed: u64,
 }
@@ -243,10 +338,10 @@ pub(super) struct TokenArgs {
     /// End all sessions and sockets first
     #[arg(long)]
     pub(super) revoke: bool,
-    /// Port of the instance, if several run
+    /// Port of the instance, where several run
     #[arg(long, env = "WATCHSCOPE_LISTEN", value_name = "PORT", value_parser = port)]
     pub(super) listen: Option<u16>,
-    /// Base of the link, for another local port of a port-forward
+    /// How the link begins, where that is not the address it listens on
     #[arg(long, env = "WATCHSCOPE_URL", value_name = "URL")]
     pub(super) url: Option<String>,
 }
@@ -301,12 +396,103 @@ fn port(text: &str) -> Result<u16, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use insta::assert_snapshot;
+
     use super::*;
-    use clap::CommandFactory;
+
+    /// What `--help` writes for every command, `watchscope` alone included, on a terminal of 80 columns.
+    fn helps() -> BTreeMap<String, String> {
+        let all = command_line();
+        let names = all.get_subcommands().map(clap::Command::get_name);
+        let help = |name: &str| {
+            let words = ["watchscope", name, "--help"];
+            let words = words.into_iter().filter(|word| !word.is_empty());
+            let command = command_line().term_width(80);
+            let shown = command.try_get_matches_from(words).unwrap_err();
+            assert_eq!(shown.kind(), clap::error::ErrorKind::DisplayHelp);
+            (name.to_owned(), shown.render().to_string())
+        };
+        std::iter::once("").chain(names).map(help).collect()
+    }
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command_line().debug_assert();
+    }
+
+    #[test]
+    fn every_help_fits_80_columns_and_names_no_variable_behind_an_option() {
+        for (command, help) in helps() {
+            let widest = help.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(80), "{command}: {widest:?}\n{help}");
+            assert!(!help.contains("[env"), "{help}");
+        }
+    }
+
+    /// What [`PLACES`] says.
+    #[test]
+    fn every_option_is_a_variable_by_its_name_but_for_what_must_not_lie_about() {
+        let all = command_line();
+        let commands = std::iter::once(&all).chain(all.get_subcommands());
+        let mut without = Vec::new();
+        for option in commands.flat_map(clap::Command::get_arguments) {
+            let Some(name) = option.get_long() else {
+                continue;
+            };
+            let expected = format!("WATCHSCOPE_{}", name.to_uppercase().replace('-', "_"));
+            match option.get_env() {
+                Some(variable) => assert_eq!(variable, expected.as_str()),
+                None => without.push(name),
+            }
+        }
+        assert_eq!(without, ["revoke"]);
+    }
+
+    #[test]
+    fn the_demos_help_says_what_it_plays() {
+        assert_snapshot!(helps()["demo"], @r#"
+        Show a simulated cluster: nothing to install, no kubeconfig is opened
+
+        Usage: watchscope demo [OPTIONS] [STORY]
+
+        Arguments:
+          [STORY]  Story to play, of those below [default: the first]
+
+        Options:
+              --seed <SEED>    Seed of all chance in the simulated cluster [default: 1]
+              --memory <SIZE>  Memory for the log: two sevenths for its records, five
+                               for the objects in them [default: 224MiB]
+              --config <FILE>  Configuration file [default:
+                               $XDG_CONFIG_HOME/watchscope/config.toml]
+          -h, --help           Print help
+
+        Page:
+              --listen <ADDRESS:PORT>
+                  Address of the page; port 0 takes any [default: 127.0.0.1:8080, or the
+                  next free port]
+              --allow-host <NAME>
+                  Another host name the page may be opened under; needed to listen off
+                  loopback
+              --no-open
+                  Do not open the browser (it is opened only from a terminal)
+              --token-file <FILE>
+                  File whose content scripts send as bearer token to /api
+              --health-listen <ADDRESS:PORT>
+                  Serve /livez, /readyz and /metrics on this address
+
+        Stories:
+          shop  a rollout, a reset, an expiry and a quiet lane, again and again
+
+        A cluster is played in real time, its faults too, and watched over real
+        connections. Standard output carries one line, the link to the page; what
+        happens is told on standard error.
+
+        Every option is also a variable (--allow-host: WATCHSCOPE_ALLOW_HOST) and a line
+        of the configuration file (allow-host = "NAME"). A flag goes before the
+        variable, the variable before the file.
+        "#);
     }
 
     #[test]

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches as _};
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::args::{Cli, EVERYTHING};
+use super::args::{Cli, EVERYTHING, command_line};
 
 /// The file below the folder of a person's configuration.
 const PLACE: &str = "watchscope/config.toml";
@@ -70,7 +70,7 @@ impl From<FileError> for Refused {
 
 /// Reads the command line, the environment, and the file that is named there or lies in its usual place.
 pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
-    let command = Cli::command();
+    let command = command_line();
     let matches = command.clone().try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     let Some(file) = File::find(cli.config)? else {
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(cli.serve.listen.allow_host, ["a.test", "b.test"]);
         assert!(cli.serve.listen.no_open);
         assert_eq!(cli.serve.what.metadata_only, ["*"]);
-        assert_eq!(cli.serve.what.memory, 64 << 20);
+        assert_eq!(cli.serve.what.memory.bytes, 64 << 20);
         assert_eq!(cli.serve.what.watch_timeout.unwrap().as_secs(), 300);
         assert_eq!(cli.serve.resources, ["pods", "deploy"]);
         match run(text, &["demo"]).unwrap().command {
@@ -391,7 +391,7 @@ mod tests {
         .unwrap();
         assert_eq!(cli.serve.what.namespace.as_deref(), Some("shop"));
         assert!(!cli.serve.what.all_namespaces);
-        assert_eq!(cli.serve.what.memory, 32 << 20);
+        assert_eq!(cli.serve.what.memory.bytes, 32 << 20);
         let cli = run("namespace = \"shop\"", &["-A"]).unwrap();
         assert_eq!(
             (cli.serve.what.namespace, cli.serve.what.all_namespaces),
@@ -431,7 +431,7 @@ mod tests {
         assert_snapshot!(told("no-open = \"yes\""), @"FILE:1: no-open: it is true or false");
         assert_snapshot!(told("namespace = [\"a\"]"), @"FILE:1: namespace: it is one value, not a list");
         assert_snapshot!(told("namespace = 1.5"), @"FILE:1: namespace: it is a text in quotes, or a number");
-        assert_snapshot!(told("\nlisten = \"8080\""), @"FILE:2: invalid value '8080' for '--listen <ADDRESS:PORT>': invalid socket address syntax");
+        assert_snapshot!(told("\nlisten = \"8080\""), @"FILE:2: invalid value '8080' for '--listen <ADDRESS:PORT>': use ADDRESS:PORT, such as 127.0.0.1:8080, localhost:8080 or [::1]:0");
         assert_snapshot!(told("memory = \"3 apples\""), @r#"FILE:1: invalid value '3 apples' for '--memory <SIZE>': "apples" is no unit of memory; write 224MiB or 1GiB"#);
         assert_snapshot!(told("namespace = \"a\"\nall-namespaces = true"), @"FILE:2: all-namespaces and namespace exclude each other");
         assert_snapshot!(told("namespace = \"a\"\nnamespace = \"b\""), @"FILE:2: duplicate key");

@@ -16,6 +16,13 @@ use crate::web::hosts::AllowedHosts;
 use crate::web::listen::{Listen, link_base};
 use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health, hub_border};
 
+/// What was asked of the page, judged before anything is tried: wrong usage is told before what fails.
+pub(super) struct Plan {
+    listen: Listen,
+    hosts: AllowedHosts,
+    args: ListenArgs,
+}
+
 /// A page that listens and has not been announced yet.
 pub(super) struct Page {
     listener: TcpListener,
@@ -28,22 +35,37 @@ pub(super) struct Page {
     args: ListenArgs,
 }
 
-impl Page {
+impl Plan {
+    /// Judges the arguments.
+    ///
+    /// # Errors
+    /// With exit code 2.
+    pub(super) fn of(args: ListenArgs) -> Result<Self, Failure> {
+        let hosts = AllowedHosts::new(&args.allow_host).map_err(Failure::usage)?;
+        let listen = args.listen.map_or(Listen::Default, Listen::At);
+        listen.check(&hosts).map_err(Failure::usage)?;
+        Ok(Self {
+            listen,
+            hosts,
+            args,
+        })
+    }
+
     /// Takes the port, the token file and the token socket.
     ///
     /// # Errors
-    /// With the exit code that fits: 2 for what was asked wrongly, 1 for what failed.
-    pub(super) async fn open(args: &ListenArgs) -> Result<Self, Failure> {
-        let hosts = AllowedHosts::new(&args.allow_host).map_err(Failure::usage)?;
+    /// With exit code 1.
+    pub(super) async fn open(self) -> Result<Page, Failure> {
+        let Self {
+            listen,
+            hosts,
+            args,
+        } = self;
         let token_file = match &args.token_file {
             None => None,
             Some(path) => Some(TokenFile::open(path).map_err(Failure::failed)?),
         };
-        let listen = args.listen.map_or(Listen::Default, Listen::At);
-        let listener = listen
-            .bind(&hosts)
-            .await
-            .map_err(|error| Failure::new(error.exit_code(), error))?;
+        let listener = listen.bind(&hosts).await.map_err(Failure::failed)?;
         let address = listener.local_addr().map_err(Failure::failed)?;
         let health = match args.health_listen {
             None => None,
@@ -59,7 +81,7 @@ impl Page {
             })
             .ok();
         let base = link_base(address, &hosts);
-        Ok(Self {
+        Ok(Page {
             listener,
             health,
             sessions: Sessions::new(),
@@ -67,10 +89,12 @@ impl Page {
             base,
             control,
             hosts,
-            args: args.clone(),
+            args,
         })
     }
+}
 
+impl Page {
     /// Prints the link, opens the browser if there is a terminal, and serves until `end` turns true and its viewers have
     /// gone. From the moment `stop` turns true it is not ready any more; it says so, and that it lives, to the end.
     ///

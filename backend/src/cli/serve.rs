@@ -12,9 +12,9 @@ use watchscope_model::wire::Contexts;
 use watchscope_probe::ProbeConfig;
 use watchscope_scenarios::Line;
 
-use super::args::{ClusterArgs, DemoArgs, ListenArgs, Redact, ServeArgs, WhatArgs};
+use super::args::{ClusterArgs, DemoArgs, Redact, ServeArgs, WhatArgs};
 use super::exit::Failure;
-use super::page::Page;
+use super::page::Plan;
 use super::signals::stop_flag;
 use super::simulate::find_story;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
@@ -29,50 +29,32 @@ const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Watches a cluster and serves the page.
 pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
+    let plan = Plan::of(args.listen)?;
     let source = lookup(&args.cluster);
-    let settings = settings(&args.what, args.resources.clone(), args.all_resources);
-    match source.load() {
+    let settings = settings(&args.what, args.resources, args.all_resources);
+    let memory = args.what.memory.bytes;
+    let (log, choice, is_in_cluster) = match source.load() {
         Ok(config) => {
-            let (log, is_in_cluster) = (
-                open_log(&name_of(&config), args.what.memory)?,
-                config.is_in_cluster,
-            );
+            let log = open_log(&name_of(&config), memory)?;
+            let is_in_cluster = config.is_in_cluster;
             let watches = start(&source, config, settings.clone(), &log).await?;
-            run(
-                log,
-                Choice::Made(watches),
-                source,
-                settings,
-                &args.listen,
-                is_in_cluster,
-                None,
+            (log, Choice::Made(watches), is_in_cluster)
+        }
+        Err(error) => {
+            let contexts = choices(&error).ok_or_else(|| Failure::failed(error))?;
+            (
+                open_log("kubeconfig", memory)?,
+                Choice::Open(contexts),
+                false,
             )
-            .await
         }
-        Err(ConfigError::NotFound { looked }) => {
-            Err(Failure::failed(ConfigError::NotFound { looked }))
-        }
-        Err(error) => match choices(&error) {
-            Some(contexts) => {
-                let log = open_log("kubeconfig", args.what.memory)?;
-                run(
-                    log,
-                    Choice::Open(contexts),
-                    source,
-                    settings,
-                    &args.listen,
-                    false,
-                    None,
-                )
-                .await
-            }
-            None => Err(Failure::failed(error)),
-        },
-    }
+    };
+    run(log, choice, source, settings, plan, is_in_cluster, None).await
 }
 
 /// The same on a simulated cluster.
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
+    let plan = Plan::of(args.listen)?;
     let story = find_story(args.story.as_deref())?;
     let settings = Settings {
         wishes: Wishes {
@@ -99,7 +81,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let source = ConfigSource::Url(url);
     let mut config = source.load().map_err(Failure::failed)?;
     "simulated".clone_into(&mut config.cluster);
-    let log = open_log("demo", DEMO_MEMORY_BYTES)?;
+    let log = open_log("demo", args.memory.bytes)?;
     let watches = start(&source, config, settings.clone(), &log).await?;
     let lines = std::mem::replace(&mut demo.lines, mpsc::channel(1).1);
     run(
@@ -107,15 +89,12 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         Choice::Made(watches),
         source,
         settings,
-        &args.listen,
+        plan,
         false,
         Some(lines),
     )
     .await
 }
-
-/// The default of `--memory`; the demo has no such flag.
-const DEMO_MEMORY_BYTES: u64 = 224 << 20;
 
 /// Whether there is a cluster to watch yet.
 enum Choice {
@@ -128,12 +107,12 @@ async fn run(
     choice: Choice,
     source: ConfigSource,
     settings: Settings,
-    listen: &ListenArgs,
+    plan: Plan,
     is_in_cluster: bool,
     lines: Option<mpsc::Receiver<Line>>,
 ) -> Result<(), Failure> {
     let stop = stop_flag().map_err(Failure::failed)?;
-    let page = Page::open(listen).await?;
+    let page = plan.open().await?;
     let (hub, commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
     let watches = match choice {
         Choice::Made(watches) => Some(watches),

@@ -23,7 +23,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     let began = Instant::now();
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
-    let log = open_log(&name_of(&config), args.what.memory)?;
+    let log = open_log(&name_of(&config), args.what.memory.bytes)?;
     let settings = settings(&args.what, args.resources.clone(), false);
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let watches = start(&source, config, settings, &log).await?;

@@ -1,9 +1,7 @@
 //! Where to listen: loopback unless asked for otherwise, and then only for names that were allowed.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::str::FromStr;
 
 use tokio::net::TcpListener;
 
@@ -25,17 +23,28 @@ pub enum Listen {
 }
 
 impl Listen {
+    /// Whether that may be asked for: off loopback only where a name was allowed.
+    ///
+    /// # Errors
+    /// [`ListenError::OpenToOthers`].
+    pub fn check(self, hosts: &AllowedHosts) -> Result<(), ListenError> {
+        match self {
+            Self::At(address) if !address.ip().is_loopback() && hosts.first_added().is_none() => {
+                Err(ListenError::OpenToOthers { address })
+            }
+            Self::Default | Self::At(_) => Ok(()),
+        }
+    }
+
     /// Binds.
     ///
     /// # Errors
     /// See [`ListenError`].
     pub async fn bind(self, hosts: &AllowedHosts) -> Result<TcpListener, ListenError> {
+        self.check(hosts)?;
         match self {
             Self::Default => bind_default(DEFAULT_PORT).await,
             Self::At(address) => {
-                if !address.ip().is_loopback() && hosts.first_added().is_none() {
-                    return Err(ListenError::OpenToOthers { address });
-                }
                 TcpListener::bind(address)
                     .await
                     .map_err(|source| match source.kind() {
@@ -47,31 +56,22 @@ impl Listen {
     }
 }
 
-impl FromStr for Listen {
-    type Err = ListenError;
-
-    fn from_str(text: &str) -> Result<Self, ListenError> {
-        let spelled = match text.strip_prefix("localhost:") {
-            Some(port) => format!("{}:{port}", Ipv4Addr::LOCALHOST),
-            None => text.to_owned(),
-        };
-        spelled
-            .parse()
-            .map(Self::At)
-            .map_err(|_| ListenError::Malformed {
-                text: text.to_owned(),
-            })
-    }
+/// Reads an address and a port; `localhost` is 127.0.0.1, no other name is looked up.
+///
+/// # Errors
+/// [`MalformedAddress`] for anything else.
+pub fn address(text: &str) -> Result<SocketAddr, MalformedAddress> {
+    let spelled = match text.strip_prefix("localhost:") {
+        Some(port) => format!("{}:{port}", Ipv4Addr::LOCALHOST),
+        None => text.to_owned(),
+    };
+    spelled.parse().map_err(|_| MalformedAddress)
 }
 
-impl fmt::Display for Listen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => write!(f, "{}:{DEFAULT_PORT}", Ipv4Addr::LOCALHOST),
-            Self::At(address) => address.fmt(f),
-        }
-    }
-}
+/// Not an address with a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("use ADDRESS:PORT, such as 127.0.0.1:8080, localhost:8080 or [::1]:0")]
+pub struct MalformedAddress;
 
 async fn bind_default(first: u16) -> Result<TcpListener, ListenError> {
     let mut ports = (first..first.saturating_add(NEXT_PORTS)).chain([0]);
@@ -101,12 +101,6 @@ pub fn link_base(address: SocketAddr, hosts: &AllowedHosts) -> Base {
 /// Why we cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Not an address.
-    #[error("--listen {text:?}: use ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0")]
-    Malformed {
-        /// What was given.
-        text: String,
-    },
     /// Others could reach it, and no name is allowed for them.
     #[error(
         "--listen {address}: others could reach it there; name the host they will use with --allow-host NAME, or listen on 127.0.0.1"
@@ -138,7 +132,7 @@ impl ListenError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Malformed { .. } | Self::OpenToOthers { .. } => 2,
+            Self::OpenToOthers { .. } => 2,
             Self::Taken { .. } | Self::Bind { .. } => 1,
         }
     }
@@ -148,20 +142,15 @@ impl ListenError {
 mod tests {
     use super::*;
 
-    async fn refused(listen: &str, hosts: &AllowedHosts) -> ListenError {
-        listen
-            .parse::<Listen>()
-            .unwrap()
-            .bind(hosts)
-            .await
-            .unwrap_err()
+    fn at(text: &str) -> Listen {
+        Listen::At(address(text).unwrap())
     }
 
     /// Row 28 of the attack table.
     #[tokio::test]
     async fn off_loopback_without_an_allowed_host_is_wrong_usage_and_one_line_says_what_to_do() {
         for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080"] {
-            let error = refused(open, &AllowedHosts::loopback()).await;
+            let error = at(open).bind(&AllowedHosts::loopback()).await.unwrap_err();
             assert!(matches!(error, ListenError::OpenToOthers { .. }), "{error}");
             assert_eq!(error.exit_code(), 2);
             assert!(
@@ -170,12 +159,7 @@ mod tests {
             );
         }
         let named = AllowedHosts::new(["scope.example.com"]).unwrap();
-        let listener = "0.0.0.0:0"
-            .parse::<Listen>()
-            .unwrap()
-            .bind(&named)
-            .await
-            .unwrap();
+        let listener = at("0.0.0.0:0").bind(&named).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let base = link_base(listener.local_addr().unwrap(), &named);
         assert_eq!(base.to_string(), format!("http://scope.example.com:{port}"));
@@ -184,12 +168,7 @@ mod tests {
     #[tokio::test]
     async fn a_taken_default_port_moves_on_and_a_taken_explicit_one_fails() {
         let hosts = AllowedHosts::loopback();
-        let holder = "127.0.0.1:0"
-            .parse::<Listen>()
-            .unwrap()
-            .bind(&hosts)
-            .await
-            .unwrap();
+        let holder = at("127.0.0.1:0").bind(&hosts).await.unwrap();
         let taken = holder.local_addr().unwrap();
         let moved = bind_default(taken.port())
             .await
@@ -198,21 +177,16 @@ mod tests {
             .unwrap();
         assert_eq!(moved.ip(), taken.ip());
         assert_ne!(moved.port(), taken.port());
-        let error = refused(&taken.to_string(), &hosts).await;
+        let error = Listen::At(taken).bind(&hosts).await.unwrap_err();
         assert!(matches!(error, ListenError::Taken { .. }), "{error}");
         assert_eq!(error.exit_code(), 1);
     }
 
     #[test]
     fn an_address_is_an_ip_and_a_port_or_localhost() {
-        assert_eq!(
-            "localhost:0".parse::<Listen>().unwrap().to_string(),
-            "127.0.0.1:0"
-        );
-        assert_eq!(
-            "[::1]:81".parse::<Listen>().unwrap().to_string(),
-            "[::1]:81"
-        );
+        let read = |text: &str| address(text).map(|address| address.to_string());
+        assert_eq!(read("localhost:0").as_deref(), Ok("127.0.0.1:0"));
+        assert_eq!(read("[::1]:81").as_deref(), Ok("[::1]:81"));
         for bad in [
             "8080",
             ":8080",
@@ -222,7 +196,7 @@ mod tests {
             "127.0.0.1:65536",
             "",
         ] {
-            assert_eq!(bad.parse::<Listen>().unwrap_err().exit_code(), 2, "{bad}");
+            assert_eq!(read(bad), Err(MalformedAddress), "{bad}");
         }
         let base = link_base(
             "[::1]:8080".parse().unwrap(),
