@@ -53,7 +53,7 @@ pub(crate) fn run(
         );
     }
     page::build(project, installs, PageProfile::Release)?;
-    let binary = build::binary(project, true)?;
+    let binary = build::binary(project, true, None)?;
     let machine = machine(project)?;
     let mut failed = Vec::new();
     for benchmark in benchmarks {

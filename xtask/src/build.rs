@@ -7,13 +7,21 @@ use anyhow::{Context as _, Result};
 
 use crate::page::{self, PageProfile};
 use crate::project::Project;
-use crate::setup::Installs;
+use crate::setup::{Installs, targets};
 use crate::shell;
 
-/// Builds page and binary, and prints where the binary is.
-pub(crate) fn build(project: &Project, installs: Installs, release: bool) -> Result<()> {
+/// Builds page and binary, for this machine or another target, and prints where the binary is.
+pub(crate) fn build(
+    project: &Project,
+    installs: Installs,
+    release: bool,
+    target: Option<&str>,
+) -> Result<()> {
+    if let Some(target) = target {
+        targets::ensure(project, installs, target)?;
+    }
     page::build(project, installs, PageProfile::Release)?;
-    let binary = binary(project, release)?;
+    let binary = binary(project, release, target)?;
     let bytes = binary
         .metadata()
         .with_context(|| format!("looking at {}", binary.display()))?
@@ -36,21 +44,26 @@ pub(crate) fn demo(
         PageProfile::Release
     };
     page::build(project, installs, profile)?;
-    let binary = binary(project, false)?;
+    let binary = binary(project, false, None)?;
     become_command(Command::new(binary).arg("demo").args(arguments))
 }
 
 /// Builds the binary around the page that lies in dist/.
-pub(crate) fn binary(project: &Project, release: bool) -> Result<PathBuf> {
+pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> Result<PathBuf> {
     let mut command = project.cargo("build");
     command.args(["--package", "watchscope", "--bin", "watchscope"]);
     if release {
         command.arg("--release");
     }
+    let mut folder = project.target().to_path_buf();
+    if let Some(target) = target {
+        command.args(["--target", target]);
+        folder.push(target);
+    }
     shell::step("building watchscope", || shell::run(&mut command))?;
+    folder.push(if release { "release" } else { "debug" });
     let name = format!("watchscope{}", std::env::consts::EXE_SUFFIX);
-    let profile = if release { "release" } else { "debug" };
-    Ok(project.target().join(profile).join(name))
+    Ok(folder.join(name))
 }
 
 /// Replaces this process, so that signals and the exit code are the command's own.

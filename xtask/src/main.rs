@@ -57,6 +57,9 @@ enum Task {
         /// Optimise, into target/release/watchscope.
         #[arg(long)]
         release: bool,
+        /// Build the binary for this target, into target/TARGET/; x86_64-unknown-linux-musl makes it static.
+        #[arg(long)]
+        target: Option<String>,
     },
     /// Formatting, clippy for host and wasm32, boundaries, licences, documentation.
     Check,
@@ -99,7 +102,9 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
     let project = Project::open()?;
     match task {
         Task::Demo { dev, arguments } => build::demo(&project, installs, dev, &arguments)?,
-        Task::Build { release } => build::build(&project, installs, release)?,
+        Task::Build { release, target } => {
+            build::build(&project, installs, release, target.as_deref())?;
+        }
         Task::Check => check::check(&project, installs)?,
         Task::Test { long } => return test::test(&project, installs, long),
         Task::Bench { list: true, .. } => bench::list(&project)?,

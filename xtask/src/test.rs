@@ -35,7 +35,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
     }
     page::build(project, installs, PageProfile::Release)?;
-    let binary = build::binary(project, false)?;
+    let binary = build::binary(project, false, None)?;
 
     let mut command = project.cargo("test");
     command

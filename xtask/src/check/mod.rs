@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::project::Project;
-use crate::setup::{Installs, wasm};
+use crate::setup::{Installs, targets};
 use crate::shell;
 
 /// A broken rule of the project.
@@ -35,7 +35,7 @@ impl fmt::Display for Violation {
 
 /// Runs all rules.
 pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
-    wasm::ensure_target(project, installs)?;
+    targets::ensure(project, installs, targets::WASM)?;
     let mut broken = Vec::new();
     let mut rule = |name: &str, work: &mut dyn FnMut() -> Result<()>| {
         if let Err(error) = shell::step(name, work) {
@@ -86,7 +86,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
 /// A cargo command for wasm32 and what is only built for it.
 fn for_wasm(project: &Project, subcommand: &str) -> Command {
     let mut command = project.cargo(subcommand);
-    command.args(["--target", wasm::TARGET]);
+    command.args(["--target", targets::WASM]);
     for package in project.wasm_packages() {
         command.args(["--package", package]);
     }

@@ -24,7 +24,7 @@ use wasm_bindgen_cli_support::Bindgen;
 pub(crate) use self::names::hex;
 
 use crate::project::Project;
-use crate::setup::{Installs, wasm};
+use crate::setup::{Installs, targets};
 use crate::shell;
 
 const APP: &str = "watchscope-app";
@@ -42,7 +42,7 @@ pub(crate) enum PageProfile {
 
 /// Compiles the page and puts it into dist/.
 pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile) -> Result<()> {
-    wasm::ensure_target(project, installs)?;
+    targets::ensure(project, installs, targets::WASM)?;
     let cargo_profile = match profile {
         PageProfile::Dev => "dev",
         PageProfile::Release => "wasm-release",
@@ -56,7 +56,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             "--bin",
             APP,
             "--target",
-            wasm::TARGET,
+            targets::WASM,
             "--profile",
             cargo_profile,
             "--",
@@ -67,7 +67,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         PageProfile::Dev => "debug",
         PageProfile::Release => "wasm-release",
     };
-    let folder = project.target().join(wasm::TARGET).join(folder);
+    let folder = project.target().join(targets::WASM).join(folder);
     shell::step("putting the page into dist/", || {
         let mut files = assets(&project.root.join("assets"))?;
         let module = folder.join(format!("{APP}.wasm"));

@@ -1,11 +1,10 @@
 //! Chromium and its driver, for the tests that look at the page.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
-use crate::setup::Installs;
+use crate::setup::{Installs, apt};
 use crate::shell;
 
 /// Debian's packages; the font is there so that text has the same width everywhere.
@@ -26,27 +25,7 @@ pub(crate) fn ensure(installs: Installs) -> Result<Option<Browser>> {
     if let Some(browser) = find()? {
         return Ok(Some(browser));
     }
-    if installs == Installs::Allowed && may_use_apt() {
-        let install = || {
-            let mut command = Command::new("apt-get");
-            command
-                .args(["install", "--yes", "--no-install-recommends"])
-                .args(DEBIAN_PACKAGES)
-                .env("DEBIAN_FRONTEND", "noninteractive");
-            shell::run(&mut command)
-        };
-        let what = format!("installing {} with apt-get", DEBIAN_PACKAGES.join(", "));
-        let outcome = shell::step(&what, || {
-            // A machine without package lists fails at once; fetch them and try again.
-            install().or_else(|_| {
-                shell::run(Command::new("apt-get").arg("update"))?;
-                install()
-            })
-        });
-        if let Err(error) = outcome {
-            eprintln!("  no browser: {error:#}");
-        }
-    }
+    apt::install(installs, &DEBIAN_PACKAGES);
     find()
 }
 
@@ -79,10 +58,4 @@ fn program(variable: &str, names: &[&str]) -> Result<Option<PathBuf>> {
         path.display()
     );
     Ok(Some(path))
-}
-
-fn may_use_apt() -> bool {
-    let debian_like = Path::new("/etc/debian_version").exists();
-    let root = shell::read(Command::new("id").arg("-u")).is_ok_and(|uid| uid == "0");
-    debian_like && root && shell::on_path("apt-get").is_some()
 }

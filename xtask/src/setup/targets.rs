@@ -1,4 +1,4 @@
-//! The wasm32 standard library, which the page and the purity checks are compiled against.
+//! Standard libraries of other targets than this machine's: wasm32 for the page, musl for a static binary.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,15 +6,23 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::project::Project;
-use crate::setup::Installs;
+use crate::setup::{Installs, apt};
 use crate::shell;
 
 /// The page's target.
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// Adds the target when it is missing. rust-toolchain.toml cannot be relied on for that:
-/// rustup ignores its `targets` where automatic installs are switched off.
-pub(crate) fn ensure_target(project: &Project, installs: Installs) -> Result<()> {
+/// Adds the target when it is missing, and a C compiler for it where that is needed. rust-toolchain.toml cannot be
+/// relied on for that: rustup ignores its `targets` where automatic installs are switched off.
+pub(crate) fn ensure(project: &Project, installs: Installs, target: &str) -> Result<()> {
+    ensure_library(project, installs, target)?;
+    if target == own_musl() {
+        ensure_musl_gcc(installs, target)?;
+    }
+    Ok(())
+}
+
+fn ensure_library(project: &Project, installs: Installs, target: &str) -> Result<()> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let sysroot = shell::read(
         Command::new(rustc)
@@ -23,26 +31,44 @@ pub(crate) fn ensure_target(project: &Project, installs: Installs) -> Result<()>
     )?;
     if Path::new(&sysroot)
         .join("lib/rustlib")
-        .join(TARGET)
+        .join(target)
         .is_dir()
     {
         return Ok(());
     }
-    let add = format!("rustup target add {TARGET}");
+    let add = format!("rustup target add {target}");
     if installs == Installs::Forbidden {
-        bail!("the page needs the {TARGET} target: run `{add}`, or leave out --no-install");
+        bail!("this needs the {target} target: run `{add}`, or leave out --no-install");
     }
     if shell::on_path("rustup").is_none() {
         bail!(
-            "the page needs the {TARGET} target and there is no rustup to add it: \
+            "this needs the {target} target and there is no rustup to add it: \
              install the target's standard library for the compiler in {sysroot}"
         );
     }
-    shell::step(&format!("adding the {TARGET} target"), || {
+    shell::step(&format!("adding the {target} target"), || {
         shell::run(
             Command::new("rustup")
-                .args(["target", "add", TARGET])
+                .args(["target", "add", target])
                 .current_dir(&project.root),
         )
     })
+}
+
+/// This machine's own processor with musl: its C compiler is a wrapper around the usual one.
+fn own_musl() -> String {
+    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
+}
+
+/// The TLS library has parts in C, which must see musl's headers.
+fn ensure_musl_gcc(installs: Installs, target: &str) -> Result<()> {
+    let variable = format!("CC_{}", target.replace('-', "_"));
+    let is_there = || shell::on_path("musl-gcc").is_some() || std::env::var_os(&variable).is_some();
+    if !is_there() {
+        apt::install(installs, &["musl-tools"]);
+    }
+    if is_there() {
+        return Ok(());
+    }
+    bail!("{target} needs musl-gcc: install musl-tools, or name a C compiler for it in {variable}")
 }
