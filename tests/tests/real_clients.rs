@@ -1,4 +1,4 @@
-//! Clients that others wrote against the simulator: kubectl's commands and kube-rs' watcher.
+//! Clients that others wrote against the simulator: kubectl's commands, client-go's informer and kube-rs' watcher.
 //!
 //! The two watchers live through the same script of writes and faults; in the end what they believe is the truth.
 
@@ -21,7 +21,7 @@ use watchscope::demo::Demo;
 use watchscope_scenarios::Story;
 use watchscope_simulator::{Config, Cut, Fault, Request, Target, Throttle, WorkloadConfig};
 use watchscope_tests::kube::Kubectl;
-use watchscope_tests::{KubeTools, Process, eventually, or_skip};
+use watchscope_tests::{KubeTools, Missing, Process, eventually, or_skip};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -168,11 +168,12 @@ impl Cluster {
             }
             self.write(round + 3).await?;
             round += 4;
-            let truth = self.truth().await?;
             eventually(
                 &format!("it believes the truth after {faults:?}"),
                 LONG,
                 async || {
+                    // Not once before: the cluster writes too, such as the root CA's configmap of each namespace.
+                    let truth = self.truth().await?;
                     let belief = believed().context("it has said nothing yet")?;
                     ensure!(
                         belief == truth,
@@ -227,6 +228,34 @@ async fn kube_rs_watcher_believes_the_truth_after_every_fault() -> Result<()> {
         .await;
     watching.abort();
     outcome
+}
+
+/// The informer that `cargo xtask test` builds from tests/cluster.
+fn informer() -> Result<PathBuf, Missing> {
+    std::env::var_os("WATCHSCOPE_TEST_INFORMER")
+        .map(PathBuf::from)
+        .filter(|program| program.is_file())
+        .ok_or_else(|| Missing {
+            what: "an informer of client-go".to_owned(),
+            install: "Go 1.26 or newer and run `cargo xtask test`".to_owned(),
+        })
+}
+
+#[tokio::test]
+async fn client_gos_informer_believes_the_truth_after_every_fault() -> Result<()> {
+    let program = or_skip!(informer());
+    let cluster = Cluster::start().await?;
+    let mut command = std::process::Command::new(program);
+    command.arg(cluster.kubeconfig()).arg("default");
+    let informer = Process::start("informer", command, cluster.folder.path())?;
+    cluster
+        .script(|| {
+            let stdout = informer.stdout();
+            let whole = stdout.rsplit_once('\n')?.0;
+            serde_json::from_str(whole.lines().last()?).ok()
+        })
+        .await
+        .with_context(|| format!("the informer says:\n{}", informer.stderr()))
 }
 
 fn deployment(image: &str, replicas: u32) -> Value {
