@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::version::Version;
+
 /// The settings of a world. [`Config::default`] is a small living cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -9,8 +11,8 @@ pub struct Config {
     pub wall_start_us: i64,
     /// How long the cluster has lived when [`World::new`](crate::World::new) returns.
     pub warm_up: Duration,
-    /// The version the apiserver says it is; its behaviour is that of 1.36 (semantics 1.8).
-    pub git_version: String,
+    /// The apiservers over the one etcd, by their versions (semantics 1.8); at least one.
+    pub servers: Vec<Version>,
     /// Between clients and apiserver.
     pub network: NetworkConfig,
     /// The store.
@@ -26,7 +28,7 @@ impl Default for Config {
         Config {
             wall_start_us: 1_795_251_600_000_000,
             warm_up: Duration::from_secs(600),
-            git_version: "v1.36.3".to_owned(),
+            servers: vec![Version::DEFAULT],
             network: NetworkConfig::default(),
             etcd: EtcdConfig::default(),
             apiserver: ApiserverConfig::default(),
@@ -67,12 +69,18 @@ impl Default for NetworkConfig {
 /// The store's delays and history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EtcdConfig {
-    /// From a commit to the watch cache's receipt of its event.
+    /// From a watch stream's send loop to the apiserver's receipt.
     pub watch_latency: (Duration, Duration),
+    /// What a response takes of a stream's send loop, besides its bytes.
+    pub send_latency: Duration,
+    /// How fast a stream carries bytes.
+    pub stream_bytes_per_second: u64,
     /// From a write request to its answer.
     pub commit_latency: (Duration, Duration),
     /// `--watch-progress-notify-interval`: etcd's default is 10 min, kubeadm sets 5 s.
     pub progress_notify_interval: Duration,
+    /// Three of these without a leader, and watches are cancelled (1.7).
+    pub election_timeout: Duration,
     /// How often the apiserver compacts the revision it noted one interval before (1.7: 5 min).
     pub compaction_interval: Duration,
     /// Keep every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or not.
@@ -84,8 +92,11 @@ impl Default for EtcdConfig {
     fn default() -> EtcdConfig {
         EtcdConfig {
             watch_latency: (Duration::from_micros(300), Duration::from_micros(1500)),
+            send_latency: Duration::from_micros(10),
+            stream_bytes_per_second: 200_000_000,
             commit_latency: (Duration::from_micros(800), Duration::from_micros(3000)),
             progress_notify_interval: Duration::from_secs(5),
+            election_timeout: Duration::from_secs(1),
             compaction_interval: Duration::from_secs(300),
             keep_journal: false,
         }
@@ -105,6 +116,10 @@ pub struct ApiserverConfig {
     pub bookmark_interval: Duration,
     /// How long a read waits for the cache to be fresh (1.7: 3 s).
     pub fresh_wait: Duration,
+    /// What a watch cache's own list of etcd takes per object.
+    pub list_latency_per_object: Duration,
+    /// What sending the initial events of a watch takes per event (section 6: 14,000 take 67 ms to 1 s).
+    pub initial_event_latency: Duration,
 }
 
 impl Default for ApiserverConfig {
@@ -115,6 +130,8 @@ impl Default for ApiserverConfig {
             watch_lifetime: (Duration::from_secs(1800), Duration::from_secs(3600)),
             bookmark_interval: Duration::from_secs(60),
             fresh_wait: Duration::from_secs(3),
+            list_latency_per_object: Duration::from_micros(20),
+            initial_event_latency: Duration::from_micros(5),
         }
     }
 }

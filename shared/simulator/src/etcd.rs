@@ -1,103 +1,139 @@
-//! The store: one revision per write, every version of every key since the last compaction, and the log of changes.
+//! The store behind the apiservers: one revision per write, its history until compaction, and watches over streams.
+//!
+//! ```text
+//!  put, delete ─► store ─► watches ─► stream (128 slots) ─► Sent ─► the world carries it to an apiserver
+//! ```
+//!
+//! It is one store that its members share; what distinguishes members is in [`member`]. Its clocks are [`EtcdAlarm`]s
+//! that the world hands back when they are due.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
+mod change;
+mod defect;
+mod member;
+mod store;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+pub use self::change::{Change, ChangeKind};
+pub use self::defect::Defect;
+use self::member::Members;
+pub(crate) use self::store::Compacted;
+use self::store::{Missed, Store, Write};
+pub(crate) use self::stream::{Content, Purpose, Response, Sent, StreamKey, WatchedChange};
+use self::watch::{Around, Watches};
+pub(crate) use self::watch::{WatchRequest, WatcherId};
+use crate::config::EtcdConfig;
 use crate::kinds::ResourceId;
-use crate::object::{Object, set};
+use crate::message::ServerId;
+use crate::object::Object;
 use crate::time::Time;
 
-/// What a write did to its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChangeKind {
-    /// The key was not there.
-    Added,
-    /// The key was there.
-    Modified,
-    /// The key is gone.
-    Deleted,
+/// Something etcd wants to be woken for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EtcdAlarm {
+    /// A stream's send loop is free.
+    StreamFree(StreamKey),
+    /// Unsynced watchers are to be caught up.
+    Sync,
+    /// Victims are to be tried again.
+    Victims,
+    /// A stream's periodic progress is due.
+    Progress(StreamKey),
+    /// Three election timeouts without a leader, for one member or all, since a moment.
+    NoLeader {
+        member: Option<ServerId>,
+        since: Time,
+    },
 }
 
-impl ChangeKind {
-    /// The watch event type of it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ChangeKind::Added => "ADDED",
-            ChangeKind::Modified => "MODIFIED",
-            ChangeKind::Deleted => "DELETED",
-        }
-    }
-}
+/// Election timeouts without a leader after which watches are cancelled (1.7).
+const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
-/// One write: each touches one key, so one revision is one change (semantics 1.10).
-#[derive(Debug)]
-pub struct Change {
-    /// etcd's revision, which is the resourceVersion.
-    pub revision: u64,
-    /// When it was committed.
-    pub at: Time,
-    /// Of which resource.
-    pub resource: ResourceId,
-    /// The key under `/registry/`.
-    pub key: Arc<str>,
-    /// What the write did.
-    pub kind: ChangeKind,
-    /// The object after the write; for a deletion its last state with the revision of the deletion.
-    pub object: Arc<Object>,
-    /// The object before the write.
-    pub previous: Option<Arc<Object>>,
-}
-
-/// Why a read of the past failed: the revision was compacted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Compacted;
-
-/// The store.
-///
-/// Bounded by compaction: versions and changes below the compacted revision are dropped, but for each key's newest.
+/// etcd.
 #[derive(Debug)]
 pub(crate) struct Etcd {
-    revision: u64,
-    compacted: u64,
-    keys: BTreeMap<Arc<str>, Vec<Version>>,
-    history: VecDeque<Arc<Change>>,
+    config: EtcdConfig,
+    store: Store,
+    watches: Watches,
+    members: Members,
+    defects: BTreeSet<Defect>,
+    /// Since when there is no leader.
+    leaderless: Option<Time>,
+    snapshot: Option<Store>,
+    /// How often it was restored from a snapshot.
+    restores: u32,
     committed: Vec<Arc<Change>>,
     journal: Option<Vec<Arc<Change>>>,
 }
 
-#[derive(Debug)]
-struct Version {
-    revision: u64,
-    object: Option<Arc<Object>>,
-}
-
 impl Etcd {
-    pub(crate) fn new(keep_journal: bool) -> Etcd {
+    pub(crate) fn new(config: &EtcdConfig) -> Etcd {
         Etcd {
-            revision: 1,
-            compacted: 0,
-            keys: BTreeMap::new(),
-            history: VecDeque::new(),
+            config: config.clone(),
+            store: Store::new(),
+            watches: Watches::default(),
+            members: Members::default(),
+            defects: BTreeSet::new(),
+            leaderless: None,
+            snapshot: None,
+            restores: 0,
             committed: Vec::new(),
-            journal: keep_journal.then(Vec::new),
+            journal: config.keep_journal.then(Vec::new),
         }
     }
 
     /// The revision of the last write.
     pub(crate) fn revision(&self) -> u64 {
-        self.revision
+        self.store.revision()
     }
 
-    /// The revision up to which history is gone.
+    /// The revision below which history is gone.
     pub(crate) fn compacted(&self) -> u64 {
-        self.compacted
+        self.store.compacted()
+    }
+
+    pub(crate) fn restores(&self) -> u32 {
+        self.restores
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<Object>> {
-        self.keys.get(key)?.last()?.object.as_ref()
+        self.store.get(key, &Missed::new())
+    }
+
+    /// Keys under `prefix` from `start` on, as they were at `revision`, in key order.
+    pub(crate) fn range<'a>(
+        &'a self,
+        prefix: &'a str,
+        start: &str,
+        revision: u64,
+    ) -> Result<impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>, Compacted> {
+        static NOTHING: Missed = Missed::new();
+        self.store.range(prefix, start, revision, &NOTHING)
+    }
+
+    /// The same from the member of a server.
+    pub(crate) fn range_of_member<'a>(
+        &'a self,
+        server: ServerId,
+        prefix: &'a str,
+        start: &str,
+        revision: u64,
+    ) -> Result<impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>, Compacted> {
+        let missed = self.members.missed(server);
+        self.store.range(prefix, start, revision, missed)
+    }
+
+    /// A key's present state at the member of a server.
+    pub(crate) fn get_of_member(&self, server: ServerId, key: &str) -> Option<&Arc<Object>> {
+        self.store.get(key, self.members.missed(server))
     }
 
     /// Writes `value` at `key` and stamps it with its new revision.
@@ -108,10 +144,16 @@ impl Etcd {
         value: Value,
         at: Time,
     ) -> Arc<Object> {
-        self.commit(resource, key, value, at, false)
+        let change = self.commit(Write {
+            resource,
+            key,
+            value: Some(value),
+            at,
+        });
+        Arc::clone(&change.object)
     }
 
-    /// Deletes `key`; `last` is the object's last state.
+    /// Deletes `key`; watches are told its last stored state, the caller gets `last` at the same revision.
     pub(crate) fn delete(
         &mut self,
         resource: ResourceId,
@@ -119,210 +161,239 @@ impl Etcd {
         last: Value,
         at: Time,
     ) -> Arc<Object> {
-        self.commit(resource, key, last, at, true)
-    }
-
-    /// Keys under `prefix` from `start` on, as they were at `revision`, in key order.
-    pub(crate) fn range<'a>(
-        &'a self,
-        prefix: &'a str,
-        start: &str,
-        revision: u64,
-    ) -> Result<impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>, Compacted> {
-        if revision < self.compacted {
-            return Err(Compacted);
-        }
-        let from = if start > prefix { start } else { prefix };
-        Ok(self
-            .keys
-            .range::<str, _>((Bound::Included(from), Bound::Unbounded))
-            .take_while(move |(key, _)| key.starts_with(prefix))
-            .filter_map(move |(key, versions)| {
-                let version = versions.iter().rev().find(|v| v.revision <= revision)?;
-                Some((key, version.object.as_ref()?))
-            }))
-    }
-
-    /// Changes with a revision above `revision`, oldest first; those up to the compacted revision are gone.
-    pub(crate) fn changes_after(&self, revision: u64) -> impl Iterator<Item = &Arc<Change>> {
-        let from = self.history.partition_point(|c| c.revision <= revision);
-        self.history.range(from..)
-    }
-
-    /// The revision etcd had at the moment `at`.
-    pub(crate) fn revision_at(&self, at: Time) -> u64 {
-        let count = self.history.partition_point(|c| c.at <= at);
-        match count.checked_sub(1).and_then(|last| self.history.get(last)) {
-            Some(change) => change.revision,
-            None => self
-                .history
-                .front()
-                .map_or(self.revision, |c| c.revision - 1),
+        let change = self.commit(Write {
+            resource,
+            key,
+            value: None,
+            at,
+        });
+        let (_, last) = store::stored(last, change.revision, ChangeKind::Deleted);
+        if last.json() == change.object.json() {
+            Arc::clone(&change.object)
+        } else {
+            Arc::new(last)
         }
     }
 
-    /// Drops the history up to `revision`; each key keeps its newest version at or below it.
+    /// Drops the history before `revision`; each key keeps its newest version at or below it.
     pub(crate) fn compact(&mut self, revision: u64) {
-        let revision = revision.min(self.revision);
-        if revision <= self.compacted {
+        let keeps_tombstone = !self.has(Defect::DeleteLostByCompactionAtIt);
+        self.store.compact(revision, keeps_tombstone);
+    }
+
+    /// Whether a server's member can reach a leader: without one there are no writes and no consistent reads.
+    pub(crate) fn has_leader(&self, server: ServerId) -> bool {
+        self.leaderless.is_none() && !self.members.is_partitioned(server)
+    }
+
+    /// Whether the leader that everybody shares is there.
+    pub(crate) fn is_leaderless(&self) -> bool {
+        self.leaderless.is_some()
+    }
+
+    pub(crate) fn lose_leader(&mut self, now: Time) {
+        if self.leaderless.is_none() {
+            self.leaderless = Some(now);
+            self.await_leader(None, now);
+        }
+    }
+
+    pub(crate) fn elect_leader(&mut self) {
+        self.leaderless = None;
+    }
+
+    /// Cuts the member of a server off from the others.
+    pub(crate) fn partition(&mut self, server: ServerId, now: Time) {
+        if !self.members.is_partitioned(server) {
+            let revision = self.store.revision();
+            self.members.partition(server, now, revision);
+            self.await_leader(Some(server), now);
+        }
+    }
+
+    /// A member is back and has the leader's snapshot.
+    pub(crate) fn heal(&mut self, server: ServerId, now: Time) {
+        if self.members.heal(server) {
+            let (watches, around) = self.parts(now);
+            watches.restore(server, around);
+        }
+    }
+
+    /// Lets the member of a server miss writes, or not.
+    pub(crate) fn miss_writes(&mut self, server: ServerId, on: bool) {
+        self.members.miss_writes(server, on);
+    }
+
+    pub(crate) fn switch(&mut self, defect: Defect, on: bool) {
+        if on {
+            self.defects.insert(defect);
+        } else {
+            self.defects.remove(&defect);
+        }
+    }
+
+    /// Whether apiservers trust its progress notifications (1.3).
+    pub(crate) fn is_trusted(&self) -> bool {
+        !self.defects.iter().any(|d| d.is_of_untrusted_etcd())
+    }
+
+    /// Makes each response on streams of a server and resource take so long; `None` lifts it.
+    pub(crate) fn slow_streams(
+        &mut self,
+        server: Option<ServerId>,
+        resource: Option<ResourceId>,
+        per_response: Option<Duration>,
+    ) {
+        match per_response {
+            Some(span) => self.watches.slow.insert((server, resource), span),
+            None => self.watches.slow.remove(&(server, resource)),
+        };
+    }
+
+    /// Saves its state, to be restored later.
+    pub(crate) fn take_snapshot(&mut self) {
+        self.snapshot = Some(self.store.clone());
+    }
+
+    /// Comes back as it was at the snapshot, or as it began if there is none; with `bump`, at a revision that much
+    /// higher and with everything before marked as compacted.
+    pub(crate) fn restore(&mut self, bump: Option<u64>, now: Time) {
+        self.store = self.snapshot.clone().unwrap_or_else(Store::new);
+        if let Some(by) = bump {
+            self.store.bump(by);
+        }
+        let revision = self.store.revision();
+        if let Some(journal) = &mut self.journal {
+            journal.retain(|change| change.revision <= revision);
+        }
+        self.restores += 1;
+        self.break_streams(now);
+    }
+
+    /// Crashes and starts again, after or during a compaction of all there is.
+    pub(crate) fn restart(&mut self, during_compaction: bool, now: Time) {
+        if during_compaction {
+            self.compact(self.store.revision());
+            if self.has(Defect::RevisionDecreasesAfterCrash) {
+                self.store.recount_revision();
+            }
+        }
+        if self.has(Defect::DeleteLostByRestartAfterCompaction) {
+            self.store.drop_tombstone_at_compaction();
+        }
+        self.break_streams(now);
+    }
+
+    /// Opens a watch.
+    pub(crate) fn watch(&mut self, request: WatchRequest, now: Time) -> WatcherId {
+        let server = request.stream.server;
+        let since = self
+            .leaderless
+            .or_else(|| self.members.partitioned_since(server));
+        let given_up = request.requires_leader
+            && since.is_some_and(|since| now.since(since) >= self.patience());
+        let (watches, around) = self.parts(now);
+        if given_up {
+            watches.refuse(request.stream, around)
+        } else {
+            watches.create(request, around)
+        }
+    }
+
+    pub(crate) fn cancel(&mut self, watcher: WatcherId) {
+        self.watches.cancel(watcher);
+    }
+
+    pub(crate) fn request_progress(&mut self, stream: StreamKey, now: Time) {
+        let (watches, around) = self.parts(now);
+        watches.request_progress(stream, around);
+    }
+
+    pub(crate) fn alarm(&mut self, alarm: &EtcdAlarm, now: Time) {
+        if let EtcdAlarm::NoLeader { member, since } = alarm {
+            let still = match member {
+                None => self.leaderless == Some(*since),
+                Some(server) => self.members.partitioned_since(*server) == Some(*since),
+            };
+            if still {
+                let member = *member;
+                let (watches, around) = self.parts(now);
+                let which = |key: &StreamKey| member.is_none_or(|server| key.server == server);
+                watches.cancel_leaderless(which, around);
+            }
             return;
         }
-        self.compacted = revision;
-        while self.history.front().is_some_and(|c| c.revision <= revision) {
-            self.history.pop_front();
-        }
-        self.keys.retain(|_, versions| {
-            let kept_from = versions
-                .iter()
-                .rposition(|v| v.revision <= revision)
-                .unwrap_or(0);
-            versions.drain(..kept_from);
-            let gone = |v: &Version| v.object.is_none() && v.revision <= revision;
-            !(versions.len() == 1 && versions.first().is_some_and(gone))
-        });
+        let (watches, around) = self.parts(now);
+        watches.alarm(alarm, around);
     }
 
-    /// What was committed since this was asked last; the world passes it on to watchers.
+    /// What left since this was asked last, for the world to carry away.
+    pub(crate) fn take_sent(&mut self) -> Vec<Sent> {
+        std::mem::take(&mut self.watches.sent)
+    }
+
+    pub(crate) fn take_alarms(&mut self) -> Vec<(Time, EtcdAlarm)> {
+        std::mem::take(&mut self.watches.alarms)
+    }
+
+    /// What was committed since this was asked last.
     pub(crate) fn take_committed(&mut self) -> Vec<Arc<Change>> {
         std::mem::take(&mut self.committed)
+    }
+
+    /// Each stream: its key, responses waiting in its channel, whether all its watchers are synced.
+    #[cfg(test)]
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (StreamKey, usize, bool)> {
+        self.watches.streams()
     }
 
     /// All changes kept: from the beginning if a journal is kept, else since the last compaction.
     pub(crate) fn kept_changes(&self) -> Vec<Arc<Change>> {
         match &self.journal {
             Some(journal) => journal.clone(),
-            None => self.history.iter().cloned().collect(),
+            None => self.store.history().cloned().collect(),
         }
     }
 
-    fn commit(
-        &mut self,
-        resource: ResourceId,
-        key: &str,
-        mut value: Value,
-        at: Time,
-        gone: bool,
-    ) -> Arc<Object> {
-        self.revision += 1;
-        let revision = self.revision;
-        set(
-            &mut value,
-            &["metadata", "resourceVersion"],
-            json!(revision.to_string()),
-        );
-        let key: Arc<str> = match self.keys.get_key_value(key) {
-            Some((key, _)) => Arc::clone(key),
-            None => Arc::from(key),
-        };
-        let versions = self.keys.entry(Arc::clone(&key)).or_default();
-        let previous = versions.last().and_then(|v| v.object.clone());
-        let kind = match (&previous, gone) {
-            (_, true) => ChangeKind::Deleted,
-            (None, false) => ChangeKind::Added,
-            (Some(_), false) => ChangeKind::Modified,
-        };
-        let object = Arc::new(Object::new(value, kind));
-        versions.push(Version {
-            revision,
-            object: (!gone).then(|| Arc::clone(&object)),
-        });
-        let change = Arc::new(Change {
-            revision,
-            at,
-            resource,
-            key,
-            kind,
-            object: Arc::clone(&object),
-            previous,
-        });
+    fn commit(&mut self, write: Write<'_>) -> Arc<Change> {
+        let now = write.at;
+        let change = self.store.write(write);
+        self.members.committed(change.revision);
         if let Some(journal) = &mut self.journal {
             journal.push(Arc::clone(&change));
         }
-        self.history.push_back(Arc::clone(&change));
-        self.committed.push(change);
-        object
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PODS: ResourceId = ResourceId(0);
-
-    fn names(etcd: &Etcd, prefix: &str, revision: u64) -> Option<Vec<String>> {
-        let found = etcd.range(prefix, "", revision).ok()?;
-        Some(
-            found
-                .map(|(_, o)| format!("{}@{}", o.name(), o.revision()))
-                .collect(),
-        )
+        let (watches, around) = self.parts(now);
+        watches.notify(&change, around);
+        self.committed.push(Arc::clone(&change));
+        change
     }
 
-    fn store() -> Etcd {
-        let mut etcd = Etcd::new(false);
-        let pod = |name: &str| json!({"metadata": {"name": name}});
-        etcd.put(PODS, "/registry/pods/shop/a", pod("a"), Time::from_secs(1));
-        etcd.put(PODS, "/registry/pods/shop/b", pod("b"), Time::from_secs(2));
-        etcd.put(PODS, "/registry/pods/shop/a", pod("a"), Time::from_secs(3));
-        etcd.delete(PODS, "/registry/pods/shop/b", pod("b"), Time::from_secs(4));
-        etcd
+    fn break_streams(&mut self, now: Time) {
+        let (watches, around) = self.parts(now);
+        watches.break_streams(|_| true, around);
     }
 
-    #[test]
-    fn every_revision_can_be_read_until_it_is_compacted() {
-        let mut etcd = store();
-        let pods = "/registry/pods/";
-        assert_eq!(names(&etcd, pods, 3).unwrap(), ["a@2", "b@3"]);
-        assert_eq!(names(&etcd, pods, 4).unwrap(), ["a@4", "b@3"]);
-        assert_eq!(names(&etcd, pods, 5).unwrap(), ["a@4"]);
-        etcd.compact(4);
-        assert_eq!(names(&etcd, pods, 3), None);
-        assert_eq!(names(&etcd, pods, 4).unwrap(), ["a@4", "b@3"]);
-        assert_eq!(names(&etcd, pods, 5).unwrap(), ["a@4"]);
-        etcd.compact(9);
-        assert_eq!(etcd.compacted(), 5);
-        assert_eq!(names(&etcd, pods, 5).unwrap(), ["a@4"]);
-        assert_eq!(
-            etcd.keys.len(),
-            1,
-            "a compacted tombstone takes its key along"
-        );
+    fn await_leader(&mut self, member: Option<ServerId>, since: Time) {
+        let alarm = EtcdAlarm::NoLeader { member, since };
+        self.watches.alarms.push((since + self.patience(), alarm));
     }
 
-    #[test]
-    fn changes_know_what_was_there_before() {
-        let mut etcd = store();
-        let told: Vec<String> = etcd
-            .take_committed()
-            .iter()
-            .map(|c| {
-                let before = c.previous.as_ref().map_or(0, |o| o.revision());
-                format!(
-                    "{} {} before {before}",
-                    c.kind.as_str(),
-                    c.object.revision()
-                )
-            })
-            .collect();
-        assert_eq!(
-            told,
-            [
-                "ADDED 2 before 0",
-                "ADDED 3 before 0",
-                "MODIFIED 4 before 2",
-                "DELETED 5 before 3"
-            ]
-        );
-        assert!(etcd.take_committed().is_empty());
+    fn patience(&self) -> Duration {
+        self.config.election_timeout * ELECTIONS_BEFORE_CANCEL
     }
 
-    #[test]
-    fn the_revision_of_a_moment_is_found_in_the_history() {
-        let mut etcd = store();
-        let at = |secs| Time::from_secs(secs);
-        assert_eq!([0, 1, 3, 9].map(|s| etcd.revision_at(at(s))), [1, 2, 4, 5]);
-        etcd.compact(5);
-        assert_eq!(etcd.revision_at(at(9)), 5);
+    fn has(&self, defect: Defect) -> bool {
+        self.defects.contains(&defect)
+    }
+
+    fn parts(&mut self, now: Time) -> (&mut Watches, Around<'_>) {
+        let around = Around {
+            now,
+            store: &self.store,
+            members: &self.members,
+            defects: &self.defects,
+            config: &self.config,
+        };
+        (&mut self.watches, around)
     }
 }

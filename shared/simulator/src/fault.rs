@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use crate::message::{ConnectionId, Cut};
+use crate::etcd::Defect;
+use crate::message::{ConnectionId, Cut, ServerId};
 
 /// Which connections, or streams on them, a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +20,8 @@ pub enum Target {
     Resource(String),
     /// Connections of clients whose User-Agent begins so; a connection has one once a request came over it.
     UserAgent(String),
+    /// Connections to one server.
+    Server(ServerId),
 }
 
 /// The emitters of 429, which differ in body and headers (semantics 1.6).
@@ -32,6 +35,9 @@ pub enum Throttle {
     CacheNotReady,
     /// An apiserver shutting down: text body, Retry-After 5 and `Connection: close`.
     Shutdown,
+    /// A consistent list whose cache did not catch up within 3 s, instead of reading from etcd (alpha in 1.37): JSON
+    /// Status, Retry-After 1.
+    StaleCache,
 }
 
 /// A fault.
@@ -104,18 +110,191 @@ pub enum Fault {
         /// By how much.
         by: Duration,
     },
+
+    /// etcd has one of its known defects. A state; each defect says what else has to happen for it to show.
+    ///
+    /// World: etcd's watches misbehave. Socket: nothing special, as for all faults of etcd.
+    EtcdDefect(Defect),
+    /// etcd has no leader (cases 1 and 3). A state.
+    ///
+    /// World: writes and consistent reads wait, for 7 s at most; after three election timeouts etcd's watches are
+    /// cancelled: below 1.25 every watch cache lists again and its watches end (F16), since then it retries for 30 s.
+    NoLeader,
+    /// The member of etcd that a server talks to is cut off from the others. A state; when it is lifted the member gets
+    /// the leader's snapshot.
+    ///
+    /// World: as [`Fault::NoLeader`], for one server.
+    PartitionMember {
+        /// Whose member.
+        server: ServerId,
+    },
+    /// The member of etcd that a server talks to does not apply writes (etcd#13766, #14685, fixed in 3.5.3 and 3.5.6).
+    /// A state; what was missed stays missed.
+    ///
+    /// World: reads and watches of that server do not have the writes, at equal resourceVersions.
+    MissWrites {
+        /// Whose member.
+        server: ServerId,
+    },
+    /// etcd stops and starts again at once. A moment.
+    ///
+    /// World: its streams break and are opened anew from where they were, so that nobody notices but for defects.
+    RestartEtcd {
+        /// Whether it crashed while it compacted all its history.
+        during_compaction: bool,
+    },
+    /// etcd drops its history up to now (F12). A moment.
+    CompactEtcd,
+    /// etcd's state is saved. A moment.
+    TakeSnapshot,
+    /// etcd is restored from the snapshot that was taken last, or as it began (F33). A moment.
+    ///
+    /// World: revisions go back. The apiservers are not restarted: their caches keep what they had, and their watches
+    /// wait for revisions to come again (F32), or with a bump are told 410 and list again.
+    RestoreSnapshot {
+        /// By how much the revision is raised above the snapshot's (`--bump-revision --mark-compacted`).
+        bump: Option<u64>,
+    },
+    /// Each response on etcd's watch streams takes so long to send, so that their channels fill up (F20, F24). A state.
+    SlowEtcdStreams {
+        /// Streams of one server, or of all.
+        server: Option<ServerId>,
+        /// Streams of one resource, or of all.
+        resource: Option<String>,
+        /// How long a response takes.
+        per_response: Duration,
+    },
+    /// What etcd tells a server comes later (F31). A state.
+    ///
+    /// World: that server's caches lag behind, and its lists with `resourceVersion=0` are old (F22).
+    Lag {
+        /// Which server.
+        server: ServerId,
+        /// By how much.
+        by: Duration,
+    },
+    /// What etcd tells a server does not come while this lasts (F14, F22, F32). A state.
+    ///
+    /// World: that server's caches stand still, and catch up when it is lifted.
+    FreezeCaches {
+        /// Which server.
+        server: ServerId,
+        /// One resource, or all.
+        resource: Option<String>,
+    },
+    /// The reflector of matching watch caches fails (F16). A moment.
+    ///
+    /// World: 429 until it has listed again; a second later the open watches of the resource end without an ERROR.
+    Reinitialise {
+        /// One server, or all.
+        server: Option<ServerId>,
+        /// One resource, or all.
+        resource: Option<String>,
+    },
+    /// A watch that is too old gets 200 and the end of the body, and no ERROR (F10). A state.
+    SilentExpiry {
+        /// Of this resource.
+        resource: String,
+    },
+    /// A watch that is too old gets status 410 instead of 200 and an ERROR (F13). A state.
+    GoneAsStatus {
+        /// Of this resource.
+        resource: String,
+    },
+    /// No bookmarks are sent (F34). A state.
+    NoBookmarks {
+        /// Of this resource.
+        resource: String,
+    },
+    /// The bookmark that ends initial events is not sent (F35). A state.
+    NoEndBookmark {
+        /// Of this resource.
+        resource: String,
+    },
+    /// Initial events come in no order, as they do before 1.32 (F21). A state.
+    UnsortedInitial {
+        /// Of this resource.
+        resource: String,
+    },
+    /// A watch that starts after a version misses the first event behind it (F45; k/k#116122). A state.
+    StartRace {
+        /// Of this resource.
+        resource: String,
+    },
+    /// Watches are told each event twice (F29). A state.
+    RepeatEvents {
+        /// Of this resource.
+        resource: String,
+    },
+    /// Watches are told each two events in the wrong order (F30). A state.
+    SwapEvents {
+        /// Of this resource.
+        resource: String,
+    },
+    /// An object cannot be read from etcd by the watch cache (F38): its reflector fails at each change of it. A state.
+    CorruptObject {
+        /// Of this resource.
+        resource: String,
+        /// Its name.
+        name: String,
+    },
+    /// An object cannot be converted to the version clients ask for (F38): lists with it are answered 500, watches get
+    /// an ERROR 500 at each change of it. A state.
+    CannotConvert {
+        /// Of this resource.
+        resource: String,
+        /// Its name.
+        name: String,
+    },
+    /// Data events carry another kind than asked for, as from a server that answers with Tables (F39). A state.
+    WrongKind {
+        /// Of this resource.
+        resource: String,
+    },
 }
 
 impl Fault {
     /// Whether it happens at once and is over, so that there is nothing to lift.
     pub fn is_momentary(&self) -> bool {
+        matches!(
+            self,
+            Fault::Cut { .. }
+                | Fault::CloseStreams { .. }
+                | Fault::TearFrame { .. }
+                | Fault::RestartEtcd { .. }
+                | Fault::CompactEtcd
+                | Fault::TakeSnapshot
+                | Fault::RestoreSnapshot { .. }
+                | Fault::Reinitialise { .. }
+        )
+    }
+
+    /// Whether a fault of servers or caches is meant for one server's cache of one resource.
+    pub(crate) fn concerns(&self, server: ServerId, qualified: &str) -> bool {
+        let here = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == server);
+        let this = |wanted: &Option<String>| wanted.as_ref().is_none_or(|w| w == qualified);
         match self {
-            Fault::Cut { .. } | Fault::CloseStreams { .. } | Fault::TearFrame { .. } => true,
-            Fault::Refuse
-            | Fault::TooManyRequests { .. }
-            | Fault::Expire { .. }
-            | Fault::Stall { .. }
-            | Fault::Delay { .. } => false,
+            Fault::FreezeCaches {
+                server: wanted,
+                resource,
+            } => *wanted == server && this(resource),
+            Fault::Lag { server: wanted, .. } => *wanted == server,
+            Fault::SlowEtcdStreams {
+                server, resource, ..
+            }
+            | Fault::Reinitialise { server, resource } => here(server) && this(resource),
+            Fault::SilentExpiry { resource }
+            | Fault::GoneAsStatus { resource }
+            | Fault::NoBookmarks { resource }
+            | Fault::NoEndBookmark { resource }
+            | Fault::UnsortedInitial { resource }
+            | Fault::StartRace { resource }
+            | Fault::RepeatEvents { resource }
+            | Fault::SwapEvents { resource }
+            | Fault::CorruptObject { resource, .. }
+            | Fault::CannotConvert { resource, .. }
+            | Fault::WrongKind { resource } => resource == qualified,
+            _ => false,
         }
     }
 }

@@ -1,7 +1,8 @@
-//! A simulated cluster in virtual time: etcd, an apiserver with watch caches, a network, a workload, and faults.
+//! A simulated cluster in virtual time: etcd, apiservers with watch caches, a network, a workload, and faults.
 //!
 //! Clients reach it by structured messages ([`Request`], [`Delivery`]), not by bytes, so the same [`World`] is driven
-//! by tests in virtual time and by a server that puts it on sockets. It behaves like Kubernetes 1.36.
+//! by tests in virtual time and by a server that puts it on sockets. Its servers behave like Kubernetes 1.36, or like
+//! older versions where those differ in what a case study or the failure catalogue needs ([`Version`]).
 //! What is deliberately absent: clocks, threads, I/O, and any knowledge of the client that is tested against it.
 //!
 //! ```
@@ -34,6 +35,7 @@ mod queue;
 mod random;
 mod time;
 mod truth;
+mod version;
 mod workload;
 mod world;
 
@@ -43,11 +45,14 @@ pub use client::{
     WatchDeployment,
 };
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
-pub use etcd::{Change, ChangeKind};
+pub use etcd::{Change, ChangeKind, Defect};
 pub use fault::{Fault, Target, Throttle};
 pub use kinds::{CustomColumn, Printer, ResourceId, ResourceType};
-pub use message::{Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response};
+pub use message::{
+    Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response, ServerId,
+};
 pub use object::Object;
 pub use time::Time;
 pub use truth::Truth;
+pub use version::{UnknownServerVersion, Version};
 pub use world::{Pause, World};

@@ -8,6 +8,10 @@ use bytes::Bytes;
 
 use crate::time::Time;
 
+/// One apiserver of the cluster, by its place in [`Config::servers`](crate::Config::servers).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(pub u16);
+
 /// A connection of a client to the apiserver; never reused in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::NetworkConfig;
-use crate::message::{Arrival, ConnectionId, Cut, Flow, Request, RequestId};
+use crate::message::{Arrival, ConnectionId, Cut, Flow, Request, RequestId, ServerId};
 use crate::random::Random;
 use crate::time::Time;
 
@@ -26,10 +26,13 @@ pub(crate) struct Network {
     owners: BTreeMap<RequestId, ConnectionId>,
     last_connection: u64,
     last_request: u64,
+    /// Whose turn it is at the load balancer.
+    turn: usize,
 }
 
 #[derive(Debug)]
 struct Connection {
+    server: ServerId,
     flow: Flow,
     user_agent: String,
     /// Responses that are open.
@@ -53,10 +56,18 @@ struct Lane {
 }
 
 impl Network {
-    pub(crate) fn connect(&mut self, flow: Flow, now: Time) -> ConnectionId {
+    /// The server that the load balancer gives the next connection: one after the other.
+    pub(crate) fn balance(&mut self, servers: usize) -> ServerId {
+        let chosen = self.turn % servers.max(1);
+        self.turn = chosen + 1;
+        ServerId(u16::try_from(chosen).unwrap_or(0))
+    }
+
+    pub(crate) fn connect(&mut self, server: ServerId, flow: Flow, now: Time) -> ConnectionId {
         self.last_connection += 1;
         let id = ConnectionId(self.last_connection);
         let connection = Connection {
+            server,
             flow,
             user_agent: String::new(),
             lanes: BTreeMap::new(),
@@ -91,6 +102,11 @@ impl Network {
     /// Whether the client may still use a connection.
     pub(crate) fn is_usable(&mut self, connection: ConnectionId) -> bool {
         self.usable(connection).is_some()
+    }
+
+    /// Where a connection goes.
+    pub(crate) fn server(&self, connection: ConnectionId) -> Option<ServerId> {
+        self.connections.get(&connection).map(|c| c.server)
     }
 
     pub(crate) fn owner(&self, request: RequestId) -> Option<ConnectionId> {

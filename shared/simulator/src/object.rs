@@ -77,6 +77,14 @@ impl Object {
         }
     }
 
+    /// The same object with another resourceVersion.
+    pub(crate) fn at_revision(&self, revision: u64, made_by: ChangeKind) -> Object {
+        let mut value = self.decode();
+        let revision = json!(revision.to_string());
+        set(&mut value, &["metadata", "resourceVersion"], revision);
+        Object::new(value, made_by)
+    }
+
     /// The object as JSON; read once, then kept with it.
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| Box::new(self.decode()))
@@ -127,6 +135,11 @@ impl Object {
     /// opening brace.
     pub(crate) fn item_json(&self) -> Bytes {
         self.json().slice(self.metadata_at..)
+    }
+
+    /// Bytes of its encoding.
+    pub(crate) fn size(&self) -> usize {
+        self.frame.len()
     }
 
     /// `metadata.name`.

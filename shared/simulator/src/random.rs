@@ -18,6 +18,13 @@ impl Random {
         Random(ChaCha8Rng::seed_from_u64(seed))
     }
 
+    /// Chance of its own for one part of a world, so that what one part draws does not change what another gets.
+    pub(crate) fn of_part(seed: u64, part: u64) -> Random {
+        let mut source = ChaCha8Rng::seed_from_u64(seed);
+        source.set_stream(part);
+        Random(source)
+    }
+
     /// A number in `low..=high`, uniform to within 2^-64 of the range.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         let span = u128::from(high.saturating_sub(low)) + 1;
@@ -34,6 +41,13 @@ impl Random {
     pub(crate) fn index(&mut self, len: usize) -> usize {
         let last = u64::try_from(len.saturating_sub(1)).unwrap_or(u64::MAX);
         usize::try_from(self.between(0, last)).unwrap_or(0)
+    }
+
+    /// Puts items in no order.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.index(last + 1));
+        }
     }
 
     /// The random end of a generated name, as `generateName` makes it.

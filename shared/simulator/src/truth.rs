@@ -25,7 +25,12 @@ impl<'a> Truth<'a> {
         self.etcd.revision()
     }
 
-    /// The revision up to which etcd has forgotten.
+    /// How often etcd was restored from a snapshot: revisions of different counts do not compare.
+    pub fn restores(&self) -> u32 {
+        self.etcd.restores()
+    }
+
+    /// The revision below which etcd has forgotten.
     pub fn compacted(&self) -> u64 {
         self.etcd.compacted()
     }

@@ -1,33 +1,36 @@
 //! The world: one queue, one clock, one seed, and the parts that exchange messages through it.
 
 mod clients;
+mod faults;
+mod parts;
+mod routing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
-
-use bytes::Bytes;
 
 use self::clients::Clients;
-use crate::apiserver::{ActiveThrottle, Alarm, Apiserver, Context, Part};
+use self::parts::EtcdLink;
+use crate::apiserver::{Alarm, Apiserver};
 use crate::config::Config;
-use crate::etcd::{Change, Etcd};
-use crate::fault::{Fault, Target};
+use crate::etcd::{Change, Etcd, EtcdAlarm, Response, StreamKey};
+use crate::fault::Fault;
 use crate::kinds::Kinds;
 use crate::message::{
-    Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response,
+    Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response as Answer,
+    ServerId,
 };
 use crate::network::{Network, Up};
 use crate::queue::Queue;
 use crate::random::Random;
 use crate::time::{Time, Wall, micros};
 use crate::truth::Truth;
-use crate::workload::{self, Task, Workload};
+use crate::version::Version;
+use crate::workload::{Task, Workload};
 
 /// A simulated cluster and the network to it.
 ///
 /// ```text
-///  driver ── connect, send, consume, cancel, close ──► network ──► apiserver ──► etcd
+///  driver ── connect, send, consume, cancel, close ──► network ──► apiservers ──► etcd
 ///         ◄── deliveries ────────────────────────────── network ◄── watch caches ◄─┘
 /// ```
 ///
@@ -39,14 +42,18 @@ pub struct World {
     wall: Wall,
     config: Config,
     queue: Queue<Event>,
+    /// Of servers and workload.
     random: Random,
+    /// Of the network.
+    network_random: Random,
     kinds: Kinds,
     etcd: Etcd,
-    apiserver: Apiserver,
+    etcd_link: EtcdLink,
+    servers: Vec<Apiserver>,
     network: Network,
     workload: Workload,
-    /// When the last event under way from etcd to the watch caches arrives: they arrive in order.
-    last_etcd_event: Time,
+    /// When the last event under way to the controllers' informers arrives: they arrive in order.
+    last_observed: Time,
     faults: BTreeSet<Fault>,
     /// Watches whose next frame is to be torn, and how their connection is cut then.
     torn: BTreeMap<RequestId, Cut>,
@@ -67,8 +74,14 @@ pub enum Pause {
 enum Event {
     Up(ConnectionId, Up),
     Down(ConnectionId, Arrival),
-    FromEtcd(Arc<Change>),
-    Alarm(Alarm),
+    /// A response on a watch stream reaches its apiserver; `None`: the stream breaks.
+    FromEtcd(StreamKey, Option<Response>),
+    Etcd(EtcdAlarm),
+    /// Compact the revision noted one interval ago.
+    Compact(u64),
+    /// A write reaches the informers of the cluster's own controllers.
+    Observed(Arc<Change>),
+    Server(ServerId, Alarm),
     Task(Task),
     Client(clients::Moment),
 }
@@ -84,31 +97,44 @@ impl World {
             },
             queue: Queue::new(),
             random: Random::new(seed),
+            network_random: Random::of_part(seed, 1),
             kinds: Kinds::built_in(),
-            etcd: Etcd::new(config.etcd.keep_journal),
-            apiserver: Apiserver::new(),
+            etcd: Etcd::new(&config.etcd),
+            etcd_link: EtcdLink::new(Random::of_part(seed, 2)),
+            servers: Vec::new(),
             network: Network::default(),
             workload: Workload::default(),
-            last_etcd_event: Time::ZERO,
+            last_observed: Time::ZERO,
             faults: BTreeSet::new(),
             torn: BTreeMap::new(),
             deliveries: VecDeque::new(),
             clients: Clients::default(),
             config,
         };
-        let resources: Vec<_> = world.kinds.all().map(|(id, _)| id).collect();
-        world.with_apiserver(|apiserver, ctx| {
-            for resource in resources {
-                apiserver.serve(resource, ctx);
-            }
-            let first = Alarm::Compact(ctx.etcd.revision());
-            ctx.alarms
-                .push((ctx.now + ctx.config.etcd.compaction_interval, first));
-        });
-        world.with_workload(|workload, ctx| workload.install(ctx));
+        world.begin();
         let lived = Time::ZERO + world.config.warm_up;
         world.run_until(lived);
         world
+    }
+
+    fn begin(&mut self) {
+        let versions = match self.config.servers.as_slice() {
+            [] => vec![Version::DEFAULT],
+            versions => versions.to_vec(),
+        };
+        let resources: Vec<_> = self.kinds.all().map(|(id, _)| id).collect();
+        for (id, version) in (0u16..).map(ServerId).zip(versions) {
+            self.servers.push(Apiserver::new(id, version, self.now));
+            self.with_server(id, |server, ctx| {
+                for resource in &resources {
+                    server.serve(*resource, true, ctx);
+                }
+            });
+        }
+        let first = self.now + self.config.etcd.compaction_interval;
+        self.queue
+            .schedule(first, Event::Compact(self.etcd.revision()));
+        self.with_workload(|workload, ctx| workload.install(ctx));
     }
 
     /// The present moment.
@@ -120,6 +146,11 @@ impl World {
     pub fn wall_us(&self, at: Time) -> i64 {
         let since = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
         self.wall.epoch_us.saturating_add(since)
+    }
+
+    /// The apiservers, with their versions.
+    pub fn servers(&self) -> impl Iterator<Item = (ServerId, Version)> {
+        self.servers.iter().map(|s| (s.id, s.version()))
     }
 
     /// When the next thing happens, if anything is to happen by itself.
@@ -160,9 +191,16 @@ impl World {
         self.deliveries.pop_front()
     }
 
-    /// Opens a connection; [`Arrival::Connected`] or [`Arrival::Refused`] answers. Requests may be sent at once.
+    /// Opens a connection through the load balancer; [`Arrival::Connected`] or [`Arrival::Refused`] answers. Requests
+    /// may be sent at once.
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
-        let connection = self.network.connect(flow, self.now);
+        let server = self.network.balance(self.servers.len());
+        self.connect_to(server, flow)
+    }
+
+    /// Opens a connection to one server, past the load balancer. A server that does not exist refuses.
+    pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
+        let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
         connection
     }
@@ -204,83 +242,13 @@ impl World {
     /// Does a request from inside the world: at once, past network and faults, reading from etcd. Watches are refused.
     ///
     /// So stories act: rollouts, edits, deletions.
-    pub fn call(&mut self, request: &Request) -> Response {
+    pub fn call(&mut self, request: &Request) -> Answer {
         let id = self.network.next_request();
         let (status, headers, body) =
-            self.with_apiserver(|apiserver, ctx| apiserver.call(id, request, ctx));
-        Response {
+            self.with_server(ServerId(0), |server, ctx| server.call(id, request, ctx));
+        Answer {
             head: Head { status, headers },
             body,
-        }
-    }
-
-    /// Switches a fault on, or makes it happen if it is a moment.
-    pub fn inject(&mut self, fault: Fault) {
-        match &fault {
-            Fault::Cut { target, cut } => {
-                for connection in self.connections_of(target) {
-                    self.cut(connection, *cut);
-                }
-            }
-            Fault::CloseStreams { target } => {
-                for watch in self.watches_of(target) {
-                    self.apiserver.end_watch(watch);
-                }
-                self.settle();
-            }
-            Fault::TearFrame { target, cut } => {
-                for watch in self.watches_of(target) {
-                    self.torn.insert(watch, *cut);
-                }
-            }
-            Fault::Expire { resource } => {
-                let resource = resource.clone();
-                self.with_apiserver(|apiserver, ctx| apiserver.expire(resource.as_deref(), ctx));
-            }
-            Fault::TooManyRequests {
-                resource,
-                throttle,
-                retry_after_secs,
-            } => self.apiserver.throttles.push(ActiveThrottle {
-                resource: resource.clone(),
-                throttle: *throttle,
-                retry_after_secs: *retry_after_secs,
-            }),
-            Fault::Refuse | Fault::Stall { .. } | Fault::Delay { .. } => {}
-        }
-        if !fault.is_momentary() {
-            self.faults.insert(fault);
-        }
-    }
-
-    /// Switches off a fault that is on.
-    pub fn lift(&mut self, fault: &Fault) {
-        if !self.faults.remove(fault) {
-            return;
-        }
-        match fault {
-            Fault::Expire { resource } => {
-                self.apiserver
-                    .keep_history(resource.as_deref(), &self.kinds);
-                let still_on: Vec<Fault> = self.faults.iter().cloned().collect();
-                for other in still_on {
-                    if let Fault::Expire { resource } = other {
-                        self.with_apiserver(|apiserver, ctx| {
-                            apiserver.expire(resource.as_deref(), ctx)
-                        });
-                    }
-                }
-            }
-            Fault::TooManyRequests {
-                resource,
-                throttle,
-                retry_after_secs,
-            } => self.apiserver.throttles.retain(|active| {
-                (&active.resource, active.throttle, active.retry_after_secs)
-                    != (resource, *throttle, *retry_after_secs)
-            }),
-            Fault::Stall { .. } => self.release_held(),
-            _ => {}
         }
     }
 
@@ -298,332 +266,20 @@ impl World {
         match event {
             Event::Up(connection, up) => self.arrive(connection, up),
             Event::Down(connection, arrival) => self.deliver(connection, arrival),
-            Event::FromEtcd(change) => {
-                self.with_apiserver(|apiserver, ctx| apiserver.receive(&change, ctx));
+            Event::FromEtcd(stream, response) => self.etcd_says(stream, response),
+            Event::Etcd(alarm) => {
+                self.etcd.alarm(&alarm, self.now);
+                self.settle();
+            }
+            Event::Compact(revision) => self.compact(revision),
+            Event::Observed(change) => {
                 self.with_workload(|workload, ctx| workload.observe(&change, ctx));
             }
-            Event::Alarm(alarm) => {
-                self.with_apiserver(|apiserver, ctx| apiserver.alarm(alarm, ctx))
+            Event::Server(server, alarm) => {
+                self.with_server(server, |server, ctx| server.alarm(alarm, ctx));
             }
-            Event::Task(task) => self.with_workload(|workload, ctx| workload.work(task, ctx)),
+            Event::Task(task) => self.work(task),
             Event::Client(moment) => self.client_moment(moment),
-        }
-    }
-
-    /// Something a client sent reaches the apiserver.
-    fn arrive(&mut self, connection: ConnectionId, up: Up) {
-        if self.network.is_cut(connection) {
-            return;
-        }
-        if self.is_stalled(connection) {
-            return self.network.hold_up(connection, up);
-        }
-        match up {
-            Up::Open => {
-                let refused = self.faults.contains(&Fault::Refuse);
-                self.send_down(
-                    connection,
-                    if refused {
-                        Arrival::Refused
-                    } else {
-                        Arrival::Connected
-                    },
-                );
-                if refused {
-                    self.network.cut(connection, Cut::Eof);
-                }
-            }
-            Up::Request(id, request) => {
-                if self.network.owner(id).is_some() {
-                    self.with_apiserver(|apiserver, ctx| apiserver.handle(id, &request, ctx));
-                }
-            }
-            Up::Cancel(id) => {
-                self.apiserver.drop_reply(id);
-                self.network.finish(id);
-            }
-            Up::Close => self.forget(connection),
-        }
-    }
-
-    /// Something the apiserver sent reaches its client.
-    fn deliver(&mut self, connection: ConnectionId, arrival: Arrival) {
-        if self.is_stalled(connection) && !matches!(arrival, Arrival::Closed(_)) {
-            return self.network.hold_down(connection, arrival);
-        }
-        if !self.network.reaches(connection, &arrival) {
-            if matches!(arrival, Arrival::Closed(_) | Arrival::Refused) {
-                self.forget(connection);
-            }
-            return;
-        }
-        let mut freed = None;
-        match &arrival {
-            Arrival::Chunk { request, bytes } if self.network.consumes_at_once(connection) => {
-                self.network.consumed(*request, bytes.len());
-                freed = Some(*request);
-            }
-            Arrival::End { request } => self.network.finish(*request),
-            Arrival::Closed(_) | Arrival::Refused => self.forget(connection),
-            _ => {}
-        }
-        match self.clients.owner(connection) {
-            Some(client) => self.reach_client(client, connection, &arrival),
-            None => self.deliveries.push_back(Delivery {
-                at: self.now,
-                connection,
-                arrival,
-            }),
-        }
-        if let Some(request) = freed {
-            self.pump(request);
-        }
-    }
-
-    /// Moves what a reply has to the network, as far as there is room.
-    fn pump(&mut self, request: RequestId) {
-        let Some(connection) = self.network.owner(request) else {
-            return self.apiserver.drop_reply(request);
-        };
-        loop {
-            let room = self.network.has_room(request, &self.config.network);
-            let Some(reply) = self.apiserver.reply(request) else {
-                return;
-            };
-            let is_watch = reply.is_watch();
-            match reply.next_part(room) {
-                None => return,
-                Some(Part::Head(head)) => {
-                    self.send_down(connection, Arrival::Head { request, head })
-                }
-                Some(Part::Chunk(bytes)) => {
-                    if let (true, Some(cut)) = (is_watch, self.torn.remove(&request)) {
-                        return self.tear(connection, request, &bytes, cut);
-                    }
-                    self.network.sent(request, bytes.len());
-                    self.send_down(connection, Arrival::Chunk { request, bytes });
-                }
-                Some(Part::End) => {
-                    self.apiserver.drop_reply(request);
-                    self.torn.remove(&request);
-                    return self.send_down(connection, Arrival::End { request });
-                }
-            }
-        }
-    }
-
-    /// Sends half a frame and cuts the connection behind it.
-    fn tear(&mut self, connection: ConnectionId, request: RequestId, frame: &Bytes, cut: Cut) {
-        let bytes = frame.slice(..frame.len() / 2);
-        let at = self.arrival_down(connection);
-        self.queue.schedule(
-            at,
-            Event::Down(connection, Arrival::Chunk { request, bytes }),
-        );
-        // The reset overtakes nothing here: the half frame is what the client is to see.
-        for id in self.network.cut(connection, Cut::Eof) {
-            self.apiserver.drop_reply(id);
-        }
-        self.queue
-            .schedule(at, Event::Down(connection, Arrival::Closed(cut)));
-    }
-
-    fn cut(&mut self, connection: ConnectionId, cut: Cut) {
-        if self.network.is_cut(connection) {
-            return;
-        }
-        for id in self.network.cut(connection, cut) {
-            self.apiserver.drop_reply(id);
-            self.torn.remove(&id);
-        }
-        let at = self.arrival_down(connection);
-        self.queue
-            .schedule(at, Event::Down(connection, Arrival::Closed(cut)));
-    }
-
-    fn forget(&mut self, connection: ConnectionId) {
-        for id in self.network.remove(connection) {
-            self.apiserver.drop_reply(id);
-            self.torn.remove(&id);
-        }
-    }
-
-    fn send_up(&mut self, connection: ConnectionId, up: Up) {
-        let extra = self.extra_delay();
-        let at = self.network.arrival_up(
-            connection,
-            self.now,
-            &mut self.random,
-            &self.config.network,
-            extra,
-        );
-        self.queue.schedule(at, Event::Up(connection, up));
-    }
-
-    fn send_down(&mut self, connection: ConnectionId, arrival: Arrival) {
-        let at = self.arrival_down(connection);
-        self.queue.schedule(at, Event::Down(connection, arrival));
-    }
-
-    fn arrival_down(&mut self, connection: ConnectionId) -> Time {
-        let extra = self.extra_delay();
-        self.network.arrival_down(
-            connection,
-            self.now,
-            &mut self.random,
-            &self.config.network,
-            extra,
-        )
-    }
-
-    fn extra_delay(&self) -> Duration {
-        self.faults
-            .iter()
-            .map(|fault| match fault {
-                Fault::Delay { by } => *by,
-                _ => Duration::ZERO,
-            })
-            .sum()
-    }
-
-    fn is_stalled(&self, connection: ConnectionId) -> bool {
-        self.faults.iter().any(|fault| match fault {
-            Fault::Stall { target } => self.matches(target, connection),
-            _ => false,
-        })
-    }
-
-    fn matches(&self, target: &Target, connection: ConnectionId) -> bool {
-        match target {
-            Target::All => true,
-            Target::Connection(one) => *one == connection,
-            Target::Resource(_) | Target::UserAgent(_) => {
-                self.connections_of(target).contains(&connection)
-            }
-        }
-    }
-
-    fn connections_of(&self, target: &Target) -> BTreeSet<ConnectionId> {
-        match target {
-            Target::All => self.network.connections().collect(),
-            Target::Connection(one) => self.network.connections().filter(|c| c == one).collect(),
-            Target::UserAgent(prefix) => self.network.with_user_agent(prefix),
-            Target::Resource(_) => {
-                let watches = self.watches_of(target);
-                watches
-                    .into_iter()
-                    .filter_map(|w| self.network.owner(w))
-                    .collect()
-            }
-        }
-    }
-
-    fn watches_of(&self, target: &Target) -> BTreeSet<RequestId> {
-        match target {
-            Target::All => self.apiserver.watches().collect(),
-            Target::Resource(name) => match self.kinds.named(name) {
-                Some(resource) => self.apiserver.watches_of(resource).collect(),
-                None => BTreeSet::new(),
-            },
-            Target::Connection(_) | Target::UserAgent(_) => {
-                let connections = self.connections_of(target);
-                let on_them = |w: &RequestId| {
-                    self.network
-                        .owner(*w)
-                        .is_some_and(|c| connections.contains(&c))
-                };
-                self.apiserver.watches().filter(on_them).collect()
-            }
-        }
-    }
-
-    /// Lets what a lifted stall held arrive now, so that it stays ahead of what is still under way.
-    fn release_held(&mut self) {
-        let connections: Vec<ConnectionId> = self.network.connections().collect();
-        for connection in connections {
-            if self.is_stalled(connection) {
-                continue;
-            }
-            let (ups, downs) = self.network.take_held(connection);
-            for up in ups {
-                self.arrive(connection, up);
-            }
-            for arrival in downs {
-                self.deliver(connection, arrival);
-            }
-        }
-    }
-
-    fn with_apiserver<T>(&mut self, act: impl FnOnce(&mut Apiserver, &mut Context<'_>) -> T) -> T {
-        let mut alarms = Vec::new();
-        let mut ctx = Context {
-            now: self.now,
-            wall: self.wall,
-            config: &self.config,
-            etcd: &mut self.etcd,
-            kinds: &mut self.kinds,
-            random: &mut self.random,
-            alarms: &mut alarms,
-        };
-        let result = act(&mut self.apiserver, &mut ctx);
-        for (at, alarm) in alarms {
-            self.queue.schedule(at, Event::Alarm(alarm));
-        }
-        self.settle();
-        result
-    }
-
-    fn with_workload(&mut self, act: impl FnOnce(&mut Workload, &mut workload::Context<'_>)) {
-        let mut tasks = Vec::new();
-        let mut definitions = Vec::new();
-        let mut ctx = workload::Context {
-            now: self.now,
-            wall: self.wall,
-            config: &self.config.workload,
-            etcd: &mut self.etcd,
-            kinds: &self.kinds,
-            random: &mut self.random,
-            tasks: &mut tasks,
-            definitions: &mut definitions,
-        };
-        act(&mut self.workload, &mut ctx);
-        for (at, task) in tasks {
-            self.queue.schedule(at, Event::Task(task));
-        }
-        for definition in definitions {
-            self.serve_definition(&definition);
-        }
-        self.settle();
-    }
-
-    /// Begins or stops to serve what a CustomResourceDefinition defines.
-    fn serve_definition(&mut self, definition: &workload::Definition) {
-        match definition {
-            workload::Definition::Established(value) => {
-                if let Some(resource) = self.kinds.add_custom(value) {
-                    // A changed definition gets a new storage: its watches end and its history begins anew (F17).
-                    self.apiserver.stop_serving(resource);
-                    self.with_apiserver(|apiserver, ctx| apiserver.serve(resource, ctx));
-                }
-            }
-            workload::Definition::Gone(resource) => {
-                self.kinds.stop_serving(*resource);
-                self.apiserver.stop_serving(*resource);
-            }
-        }
-    }
-
-    /// Passes on what a step left: commits to the watch caches, replies to the network.
-    fn settle(&mut self) {
-        for change in self.etcd.take_committed() {
-            let (least, most) = self.config.etcd.watch_latency;
-            let at = self.now + self.random.span(least, most);
-            self.last_etcd_event = self.last_etcd_event.max(at);
-            self.queue
-                .schedule(self.last_etcd_event, Event::FromEtcd(change));
-        }
-        for request in self.apiserver.take_dirty() {
-            self.pump(request);
         }
     }
 }

@@ -46,7 +46,8 @@ fn f17() -> Row {
         correct("kube-rs"),
     )
     .at(5, [merge(DEFINITION, &edit)])
-    .wire([Wire::Ended(Cause::End, 1..=3), Wire::Status(429, 0..=0)])
+    // The new storage is refused until its cache has listed.
+    .wire([Wire::Ended(Cause::End, 1..=3), Wire::Status(429, 1..=2)])
     .lasts(60)
 }
 

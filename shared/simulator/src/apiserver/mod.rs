@@ -1,15 +1,18 @@
-//! The apiserver: takes requests in, keeps a watch cache per resource, and fills replies that the network carries away.
+//! An apiserver: takes requests in, keeps a watch cache per resource, and fills replies that the network carries away.
 //!
 //! ```text
-//!  request ─► route ─► read / write ─► Reply (head, body, end) ─► network
-//!  etcd ─► WatchCache ─► each Watcher of the resource ─► Reply ─► network
+//!  request ─► life, access, throttle ─► route ─► read / write ─► Reply (head, body, end) ─► network
+//!  etcd ─► upstream ─► cacher: cache, dispatcher ─► each watch's backlog ─► Reply ─► network
 //! ```
 //!
 //! Its clocks are [`Alarm`]s that the world hands back when they are due.
 
+mod backlog;
 mod cache;
+mod cacher;
 mod defaults;
 mod discovery;
+mod dispatch;
 mod go;
 pub(crate) mod managed_fields;
 mod names;
@@ -26,6 +29,8 @@ mod selector;
 pub(crate) mod status;
 mod strategic;
 mod table;
+mod throttle;
+mod upstream;
 mod watch;
 mod watcher;
 mod write;
@@ -38,14 +43,16 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::etcd::{Change, Etcd};
-use crate::fault::Throttle;
+use crate::etcd::Etcd;
+use crate::fault::Fault;
 use crate::kinds::{Kinds, ResourceId};
-use crate::message::{Request, RequestId};
+use crate::message::{Request, RequestId, ServerId};
 use crate::object::encode;
 use crate::random::Random;
 use crate::time::{Time, Wall, micros};
-use cache::WatchCache;
+use crate::version::Version;
+use cacher::Cacher;
+pub(crate) use cacher::Step;
 use negotiate::{Representation, aggregated_discovery, representation};
 use options::Query;
 use read::Waiting;
@@ -53,63 +60,90 @@ pub(crate) use reply::{Part, Reply};
 use route::{Route, Target};
 pub(crate) use selector::Selector;
 use status::ApiError;
+use upstream::Upstream;
+pub(crate) use watch::Sending;
 
-/// What the parts of the world the apiserver talks to look like from it.
+/// What the parts of the world an apiserver talks to look like from it.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) wall: Wall,
+    /// Which server it is, and its version.
+    pub(crate) server: ServerId,
+    pub(crate) version: Version,
     pub(crate) config: &'a Config,
+    pub(crate) faults: &'a BTreeSet<Fault>,
     pub(crate) etcd: &'a mut Etcd,
     pub(crate) kinds: &'a mut Kinds,
     pub(crate) random: &'a mut Random,
     pub(crate) alarms: &'a mut Vec<(Time, Alarm)>,
 }
 
-/// Something the apiserver wants to be woken for.
+impl Context<'_> {
+    /// Whether a fault that `is` describes is on.
+    fn is_on(&self, is: impl Fn(&Fault) -> bool) -> bool {
+        self.faults.iter().any(is)
+    }
+
+    /// Whether such a fault is on for this server and a resource.
+    fn is_on_for(&self, resource: ResourceId, is: impl Fn(&Fault) -> bool) -> bool {
+        if self.faults.is_empty() {
+            return false;
+        }
+        let name = self.kinds.get(resource).qualified();
+        let meant = |fault: &Fault| fault.concerns(self.server, &name);
+        self.is_on(|fault| is(fault) && meant(fault))
+    }
+}
+
+/// Something an apiserver wants to be woken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Alarm {
     /// A write's commit is through: its answer may go.
     Committed(RequestId),
-    /// A read has waited long enough for the cache to be fresh.
+    /// A read has waited long enough for its cache.
     WaitedEnough(RequestId),
     /// Time to ask etcd for its progress on behalf of waiting reads.
     AskProgress(ResourceId),
-    /// etcd's answer to that.
-    Progress(ResourceId, u64),
     /// A watch may be due for a bookmark.
     Bookmark(RequestId),
     /// A watch has lived as long as it was asked to.
     Deadline(RequestId),
-    /// A watch with a full buffer has used up its grace.
-    Unblock(RequestId),
-    /// Compact the revision noted one interval ago.
-    Compact(u64),
+    /// A reply that paused may go on.
+    GoOn(RequestId),
+    /// The dispatcher has waited long enough for full watches; which of its waits it is.
+    DispatchTimeout(ResourceId, u32),
+    /// A watch the dispatcher waited for has room.
+    ResumeDispatch(ResourceId),
+    /// A cacher's next step, of which of its attempts.
+    Cacher(ResourceId, u32, Step),
+    /// A request that needs etcd's leader has waited long enough for it.
+    NoLeader(RequestId),
 }
 
-/// A throttle that is switched on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ActiveThrottle {
-    pub(crate) resource: Option<String>,
-    pub(crate) throttle: Throttle,
-    pub(crate) retry_after_secs: u32,
-}
-
-/// The apiserver.
-#[derive(Debug, Default)]
+/// An apiserver.
+#[derive(Debug)]
 pub(crate) struct Apiserver {
-    caches: BTreeMap<ResourceId, WatchCache>,
+    pub(crate) id: ServerId,
+    version: Version,
+    started_at: Time,
+    /// Of resources that have a watch cache.
+    cachers: BTreeMap<ResourceId, Cacher>,
+    upstream: Upstream,
     replies: BTreeMap<RequestId, Reply>,
-    /// The open watches of each resource.
-    watching: BTreeMap<ResourceId, BTreeSet<RequestId>>,
-    /// Reads that wait for their cache to be fresh.
+    /// Open watches that no cacher knows: direct ones, and stranded ones.
+    direct: BTreeMap<ResourceId, BTreeSet<RequestId>>,
+    /// Reads that wait for their cache.
     waiting: BTreeMap<RequestId, Waiting>,
-    /// Resources whose progress was asked of etcd.
+    /// Requests that wait for etcd to have a leader.
+    parked: BTreeMap<RequestId, Request>,
+    /// Resources whose progress is to be asked of etcd.
     progress_asked: BTreeSet<ResourceId>,
     /// Replies with something new for the network.
-    dirty: BTreeSet<RequestId>,
-    pub(crate) throttles: Vec<ActiveThrottle>,
-    /// What is left of the time dispatching may block on full watchers (1.9 rule 5), and since when.
-    block_budget: (Duration, Time),
+    dirty: Vec<RequestId>,
+    /// The last compactions it was told of, and when.
+    compactions: Vec<(Time, u64)>,
+    /// Watches ended since they stayed full (`apiserver_terminated_watchers_total`).
+    terminated: u64,
 }
 
 /// A whole answer.
@@ -147,8 +181,8 @@ impl Answer {
         }
     }
 
-    fn refusal(error: &ApiError) -> Answer {
-        let mut answer = Answer::json(error.code, &error.status());
+    fn refusal(error: &ApiError, version: Version) -> Answer {
+        let mut answer = Answer::json(error.code, &error.status_of(version));
         if let Some(secs) = error.retry_after_secs {
             answer
                 .headers
@@ -169,33 +203,53 @@ enum Outcome {
 }
 
 impl Apiserver {
-    pub(crate) fn new() -> Apiserver {
+    pub(crate) fn new(id: ServerId, version: Version, now: Time) -> Apiserver {
         Apiserver {
-            block_budget: (BLOCK_BUDGET_MOST, Time::ZERO),
-            ..Apiserver::default()
+            id,
+            version,
+            started_at: now,
+            cachers: BTreeMap::new(),
+            upstream: Upstream::default(),
+            replies: BTreeMap::new(),
+            direct: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            parked: BTreeMap::new(),
+            progress_asked: BTreeSet::new(),
+            dirty: Vec::new(),
+            compactions: Vec::new(),
+            terminated: 0,
         }
     }
 
-    /// Makes the watch cache of a resource that is newly served.
-    pub(crate) fn serve(&mut self, resource: ResourceId, ctx: &Context<'_>) {
-        let kind = ctx.kinds.get(resource);
-        let cache = WatchCache::new(
-            resource,
-            kind.cached,
-            &kind.prefix,
-            ctx.etcd,
-            &ctx.config.apiserver,
-        );
-        self.caches.insert(resource, cache);
+    pub(crate) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Begins to serve a resource. A cluster that begins has its caches ready `at_once`.
+    pub(crate) fn serve(&mut self, resource: ResourceId, at_once: bool, ctx: &mut Context<'_>) {
+        if !ctx.kinds.get(resource).cached {
+            return;
+        }
+        if at_once {
+            self.make_ready_cacher(resource, ctx);
+        } else {
+            self.make_cacher(resource, ctx);
+        }
     }
 
     /// Takes a request; its reply is under `id` from then on, until it is sent.
-    pub(crate) fn handle(&mut self, id: RequestId, request: &Request, ctx: &mut Context<'_>) {
+    pub(crate) fn handle(&mut self, id: RequestId, request: Request, ctx: &mut Context<'_>) {
         self.replies.insert(id, Reply::default());
-        let outcome = self.dispatch(id, request, false, ctx);
-        match outcome.unwrap_or_else(|error| Outcome::Now(Answer::refusal(&error))) {
-            Outcome::Now(answer) => self.answer(id, answer, ctx),
-            Outcome::Committed(answer) => {
+        if !ctx.etcd.has_leader(ctx.server) && needs_leader(&request, ctx) {
+            // etcd keeps it waiting, and so does the apiserver.
+            let until = ctx.now + LEADER_PATIENCE;
+            ctx.alarms.push((until, Alarm::NoLeader(id)));
+            self.parked.insert(id, request);
+            return;
+        }
+        let outcome = self.answer_to(id, &request, false, ctx);
+        match outcome {
+            Ok(Outcome::Committed(answer)) => {
                 self.answer(id, answer, ctx);
                 let (least, most) = ctx.config.etcd.commit_latency;
                 let at = ctx.now + ctx.random.span(least, most);
@@ -204,7 +258,7 @@ impl Apiserver {
                 }
                 ctx.alarms.push((at, Alarm::Committed(id)));
             }
-            Outcome::Open => {}
+            outcome => self.finish(id, outcome, ctx),
         }
     }
 
@@ -215,14 +269,18 @@ impl Apiserver {
         request: &Request,
         ctx: &mut Context<'_>,
     ) -> (u16, Vec<(String, String)>, Bytes) {
-        let outcome = self.dispatch(id, request, true, ctx);
+        let outcome = if ctx.etcd.is_leaderless() {
+            Err(status::etcd_timed_out())
+        } else {
+            self.answer_to(id, request, true, ctx)
+        };
         let answer = match outcome {
             Ok(Outcome::Now(answer) | Outcome::Committed(answer)) => answer,
             Ok(Outcome::Open) => {
                 let error = status::bad_request("a watch needs a connection");
-                Answer::refusal(&error)
+                Answer::refusal(&error, ctx.version)
             }
-            Err(error) => Answer::refusal(&error),
+            Err(error) => Answer::refusal(&error, ctx.version),
         };
         (
             answer.status,
@@ -231,32 +289,46 @@ impl Apiserver {
         )
     }
 
-    pub(crate) fn reply(&mut self, id: RequestId) -> Option<&mut Reply> {
-        self.replies.get_mut(&id)
+    /// Whether a reply is a watch's.
+    pub(crate) fn is_watch(&self, id: RequestId) -> bool {
+        self.replies.get(&id).is_some_and(Reply::is_watch)
     }
 
     /// Forgets a reply that was sent or whose client is gone.
-    pub(crate) fn drop_reply(&mut self, id: RequestId) {
-        self.replies.remove(&id);
+    pub(crate) fn drop_reply(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         self.waiting.remove(&id);
-        for watches in self.watching.values_mut() {
-            watches.remove(&id);
+        self.parked.remove(&id);
+        let Some(mut reply) = self.replies.remove(&id) else {
+            return;
+        };
+        if let Some(watch) = reply.end_watch() {
+            self.unregister(id, watch.watcher.resource(), watch.source, ctx);
         }
     }
 
     /// The replies with something new for the network.
-    pub(crate) fn take_dirty(&mut self) -> BTreeSet<RequestId> {
-        std::mem::take(&mut self.dirty)
+    pub(crate) fn take_dirty(&mut self) -> Vec<RequestId> {
+        let dirty = std::mem::take(&mut self.dirty);
+        for id in &dirty {
+            if let Some(reply) = self.replies.get_mut(id) {
+                reply.is_dirty = false;
+            }
+        }
+        dirty
     }
 
     /// The open watches of a resource.
     pub(crate) fn watches_of(&self, resource: ResourceId) -> impl Iterator<Item = RequestId> {
-        self.watching.get(&resource).into_iter().flatten().copied()
+        let cached = self.cachers.get(&resource);
+        let cached = cached.map_or(&[][..], |c| c.dispatcher.watchers());
+        let direct = self.direct.get(&resource).into_iter().flatten();
+        cached.iter().chain(direct).copied()
     }
 
     /// All open watches.
     pub(crate) fn watches(&self) -> impl Iterator<Item = RequestId> {
-        self.watching.values().flatten().copied()
+        let cached = self.cachers.values().flat_map(|c| c.dispatcher.watchers());
+        cached.chain(self.direct.values().flatten()).copied()
     }
 
     pub(crate) fn alarm(&mut self, alarm: Alarm, ctx: &mut Context<'_>) {
@@ -264,77 +336,101 @@ impl Apiserver {
             Alarm::Committed(id) => {
                 if let Some(reply) = self.replies.get_mut(&id) {
                     reply.release();
-                    self.dirty.insert(id);
+                    self.soil(id);
                 }
             }
             Alarm::WaitedEnough(id) => self.waited_enough(id, ctx),
             Alarm::AskProgress(resource) => self.ask_progress(resource, ctx),
-            Alarm::Progress(resource, revision) => {
-                if let Some(cache) = self.caches.get_mut(&resource) {
-                    cache.progress(revision);
-                }
-                self.progress_asked.remove(&resource);
-                self.wake_waiting(resource, ctx);
-            }
             Alarm::Bookmark(id) => self.bookmark(id, ctx),
-            Alarm::Deadline(id) => self.end_watch(id),
-            Alarm::Unblock(id) => self.unblock(id, ctx.now),
-            Alarm::Compact(revision) => {
-                ctx.etcd.compact(revision);
-                let next = Alarm::Compact(ctx.etcd.revision());
-                ctx.alarms
-                    .push((ctx.now + ctx.config.etcd.compaction_interval, next));
+            Alarm::Deadline(id) => self.end_watch(id, ctx),
+            Alarm::GoOn(id) => self.soil(id),
+            Alarm::DispatchTimeout(resource, block) => self.dispatch_timeout(resource, block, ctx),
+            Alarm::ResumeDispatch(resource) => self.resume_dispatch(resource, ctx),
+            Alarm::Cacher(resource, attempt, step) => {
+                self.cacher_step(resource, attempt, step, ctx);
+            }
+            Alarm::NoLeader(id) => {
+                if self.parked.remove(&id).is_some() {
+                    self.finish(id, Err(status::etcd_timed_out()), ctx);
+                }
             }
         }
     }
 
-    /// An event from etcd reaches the watch cache of its resource, and its watches.
-    pub(crate) fn receive(&mut self, change: &Arc<Change>, ctx: &mut Context<'_>) {
-        let Some(cache) = self.caches.get_mut(&change.resource) else {
-            return;
-        };
-        cache.receive(change, &ctx.config.apiserver);
-        self.wake_waiting(change.resource, ctx);
-        self.send_to_watches(change, ctx);
+    /// etcd has a leader again: what waited for it goes on.
+    pub(crate) fn unpark(&mut self, ctx: &mut Context<'_>) {
+        for (id, request) in std::mem::take(&mut self.parked) {
+            self.handle(id, request, ctx);
+        }
+    }
+
+    /// etcd was compacted; the server learns of it by polling (1.9 rule 8).
+    pub(crate) fn compacted(&mut self, revision: u64, now: Time) {
+        let known = self.known_compaction(now);
+        self.compactions.retain(|(_, at)| *at >= known);
+        self.compactions.push((now, revision));
+    }
+
+    /// The compacted revision it knows of.
+    fn known_compaction(&self, now: Time) -> u64 {
+        let poll = |at: Time| micros(at.since(self.started_at)) / micros(COMPACTION_POLL);
+        let known = self
+            .compactions
+            .iter()
+            .filter(|(at, _)| poll(*at) < poll(now));
+        known.map(|(_, revision)| *revision).max().unwrap_or(0)
     }
 
     /// Empties the histories of caches and keeps them empty; etcd's for those without a cache (fault `Expire`).
     pub(crate) fn expire(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
         let revision = ctx.etcd.revision();
-        let mut etcd_too = false;
-        for (id, cache) in &mut self.caches {
-            if resource.is_none_or(|wanted| ctx.kinds.get(*id).qualified() == wanted) {
-                cache.expire(revision);
-                etcd_too |= !cache.cached;
+        let struck =
+            |id: ResourceId| resource.is_none_or(|wanted| ctx.kinds.get(id).qualified() == wanted);
+        for (id, cacher) in &mut self.cachers {
+            if struck(*id) {
+                cacher.cache.expire(revision);
             }
         }
-        if etcd_too {
+        let uncached = ctx
+            .kinds
+            .served()
+            .any(|(id, kind)| !kind.cached && struck(id));
+        if uncached {
             ctx.etcd.compact(revision);
         }
     }
 
     /// Lets the caches keep history again.
     pub(crate) fn keep_history(&mut self, resource: Option<&str>, kinds: &Kinds) {
-        for (id, cache) in &mut self.caches {
+        for (id, cacher) in &mut self.cachers {
             if resource.is_none_or(|wanted| kinds.get(*id).qualified() == wanted) {
-                cache.keep_history();
+                cacher.cache.keep_history();
             }
         }
     }
 
-    fn dispatch(
+    /// Lets the reflectors of caches fail (F16).
+    pub(crate) fn reinitialise(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
+        let struck: Vec<ResourceId> = self
+            .cachers
+            .keys()
+            .copied()
+            .filter(|id| resource.is_none_or(|wanted| ctx.kinds.get(*id).qualified() == wanted))
+            .collect();
+        for resource in struck {
+            self.fail_cacher(resource, ctx);
+        }
+    }
+
+    fn answer_to(
         &mut self,
         id: RequestId,
         request: &Request,
         direct: bool,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
-        let mut query = Query::parse(&request.query);
-        let mut route = Route::parse(&request.path, ctx.kinds);
-        if let Route::Watch(target) = route {
-            route = Route::Resource(query.as_watch_of(target));
-        }
-        if !direct && let Some(answer) = self.throttled(&route, &query, ctx) {
+        let (route, query) = routed(request, ctx.kinds);
+        if !direct && let Some(answer) = throttle::throttled(&route, &query, ctx) {
             return Ok(Outcome::Now(answer));
         }
         match route {
@@ -386,7 +482,7 @@ impl Apiserver {
                 self.open_watch(id, query, &target, form, ctx)
             }
             "GET" if collection => self.list(id, query, target, form, direct, ctx),
-            "GET" => self.get(id, query, target, form, ctx),
+            "GET" => self.get(id, query, target, form, direct, ctx),
             "POST" if collection && in_scope => write::create(request, query, &target, form, ctx),
             "PUT" if !collection => write::replace(request, query, &target, form, ctx),
             "PATCH" if !collection => write::patch(request, query, &target, form, ctx),
@@ -400,61 +496,6 @@ impl Apiserver {
         }
     }
 
-    /// The 429 of a throttle that is on and meant for this request.
-    fn throttled(&self, route: &Route, query: &Query, ctx: &Context<'_>) -> Option<Answer> {
-        let (kind, collection) = match route {
-            Route::Resource(target) => {
-                (Some(ctx.kinds.get(target.resource)), target.name.is_empty())
-            }
-            _ => (None, false),
-        };
-        let watch = query.flag("watch").unwrap_or(false);
-        let active = self.throttles.iter().find(|active| {
-            let meant = match (&active.resource, kind) {
-                (None, _) => true,
-                (Some(wanted), Some(kind)) => &kind.qualified() == wanted,
-                (Some(_), None) => false,
-            };
-            meant
-                && match active.throttle {
-                    Throttle::MaxInFlight => !watch,
-                    Throttle::PriorityAndFairness | Throttle::Shutdown => true,
-                    Throttle::CacheNotReady => collection && kind.is_some_and(|k| k.cached),
-                }
-        })?;
-        let text = |body: &'static str, secs: u32| {
-            let mut answer = Answer::bytes(
-                429,
-                "text/plain; charset=utf-8",
-                Bytes::from_static(body.as_bytes()),
-            );
-            answer
-                .headers
-                .push(("retry-after".to_owned(), secs.to_string()));
-            answer
-        };
-        Some(match active.throttle {
-            Throttle::MaxInFlight => text("Too many requests, please try again later.\n", 1),
-            Throttle::PriorityAndFairness => text(
-                "Too many requests, please try again later.\n",
-                active.retry_after_secs,
-            ),
-            Throttle::CacheNotReady => {
-                Answer::refusal(&status::initializing(active.retry_after_secs))
-            }
-            Throttle::Shutdown => {
-                let mut answer = text(
-                    "The apiserver is shutting down, please try again later.\n",
-                    5,
-                );
-                answer
-                    .headers
-                    .push(("connection".to_owned(), "close".to_owned()));
-                answer
-            }
-        })
-    }
-
     /// Puts a whole answer into a reply.
     fn answer(&mut self, id: RequestId, answer: Answer, ctx: &mut Context<'_>) {
         let length: usize = answer.body.iter().map(Bytes::len).sum();
@@ -465,32 +506,49 @@ impl Apiserver {
             reply.set_head(answer.status, headers);
             reply.extend(answer.body.into_iter().filter(|chunk| !chunk.is_empty()));
             reply.end();
-            self.dirty.insert(id);
+            self.soil(id);
         }
     }
 
-    /// Lets the cache know what etcd's periodic progress notifications said by now.
-    ///
-    /// They tick too often to be events of their own, so the last one is looked up when it matters.
-    fn observe_progress(&mut self, resource: ResourceId, ctx: &Context<'_>) {
-        let interval = micros(ctx.config.etcd.progress_notify_interval);
-        if interval == 0 {
-            return;
-        }
-        let arrived = ctx.now - ctx.config.etcd.watch_latency.1;
-        let last_tick = Time::from_micros(arrived.as_micros() / interval * interval);
-        if last_tick == Time::ZERO {
-            return;
-        }
-        let revision = ctx.etcd.revision_at(last_tick);
-        if let Some(cache) = self.caches.get_mut(&resource) {
-            cache.progress(revision);
-        }
+    fn refuse(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
+        let answer = Answer::refusal(error, ctx.version);
+        self.answer(id, answer, ctx);
     }
 }
 
-/// The most the time for blocked watchers can add up to (1.9 rule 5).
-const BLOCK_BUDGET_MOST: Duration = Duration::from_millis(100);
+/// How long etcd keeps a request waiting for a leader before it gives up (its request timeout of 5 s and two election
+/// timeouts).
+const LEADER_PATIENCE: Duration = Duration::from_secs(7);
+
+/// How often a server looks up how far etcd is compacted.
+const COMPACTION_POLL: Duration = Duration::from_secs(15);
+
+/// Where a request goes, and with which parameters.
+fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
+    let mut query = Query::parse(&request.query);
+    let route = match Route::parse(&request.path, kinds) {
+        Route::Watch(target) => Route::Resource(query.as_watch_of(target)),
+        route => route,
+    };
+    (route, query)
+}
+
+/// Whether a request needs etcd's leader: writes, and reads of what is there now.
+fn needs_leader(request: &Request, ctx: &Context<'_>) -> bool {
+    let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
+        return false;
+    };
+    if request.method != "GET" {
+        return true;
+    }
+    let version = query.get("resourceVersion").unwrap_or("");
+    let cached = ctx.kinds.get(target.resource).cached;
+    if query.flag("watch").unwrap_or(false) {
+        let served_by_cache = !version.is_empty() || !ctx.version.has_watch_list();
+        return !(cached && served_by_cache);
+    }
+    !cached || version.is_empty()
+}
 
 fn common_headers(ctx: &mut Context<'_>) -> Vec<(String, String)> {
     vec![
@@ -513,7 +571,7 @@ fn warning(text: &str) -> (String, String) {
 /// Answers about the apiserver itself: discovery, versions, health.
 fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
     let found = match route {
-        Route::Version => Some(discovery::version(&ctx.config.git_version)),
+        Route::Version => Some(discovery::version(&ctx.version.to_string())),
         Route::Health => {
             return plain_text(200, b"ok");
         }
@@ -536,7 +594,7 @@ fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
         Route::GroupVersion(group, version) => discovery::resources(ctx.kinds, group, version),
         Route::OpenApi => Some(discovery::openapi_index(ctx.kinds)),
         Route::OpenApiOf(group, version) => {
-            discovery::openapi(ctx.kinds, group, version, &ctx.config.git_version)
+            discovery::openapi(ctx.kinds, group, version, &ctx.version.to_string())
         }
         Route::Resource(_) | Route::Watch(_) | Route::UnknownResource | Route::Unknown => None,
     };

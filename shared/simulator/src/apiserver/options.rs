@@ -2,6 +2,7 @@
 
 use super::route::Target;
 use super::status::{ApiError, FieldError, bad_request, invalid, server_error};
+use crate::version::Version;
 
 /// Query parameters of a list or watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,8 +75,8 @@ impl Query {
 }
 
 impl ListOptions {
-    /// Reads, defaults (WatchList is on in 1.36, 1.4) and checks the parameters.
-    pub(crate) fn parse(query: &Query) -> Result<ListOptions, ApiError> {
+    /// Reads, defaults and checks the parameters that a version knows (1.4).
+    pub(crate) fn parse(query: &Query, version: Version) -> Result<ListOptions, ApiError> {
         let text = |name: &str| query.get(name).unwrap_or("").to_owned();
         let mut options = ListOptions {
             watch: query.flag("watch").unwrap_or(false),
@@ -89,8 +90,16 @@ impl ListOptions {
             label_selector: text("labelSelector"),
             field_selector: text("fieldSelector"),
         };
-        options.set_defaults();
-        let errors = options.errors();
+        if !version.has_version_match() {
+            options.resource_version_match.clear();
+        }
+        if !version.knows_watch_list() {
+            options.send_initial_events = None;
+        }
+        if version.has_watch_list() {
+            options.set_defaults();
+        }
+        let errors = options.errors(version);
         if errors.is_empty() {
             Ok(options)
         } else {
@@ -121,11 +130,17 @@ impl ListOptions {
         }
     }
 
-    fn errors(&self) -> Vec<FieldError> {
+    fn errors(&self, version: Version) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let matching = self.resource_version_match.as_str();
         let mut forbid_match =
             |detail: &str| errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+        if self.watch && self.send_initial_events.is_some() && !version.has_watch_list() {
+            return vec![FieldError::forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+            )];
+        }
         if self.watch {
             if self.send_initial_events.is_some() && matching != "NotOlderThan" {
                 forbid_match(
@@ -200,7 +215,8 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<ListOptions, String> {
-        ListOptions::parse(&Query::parse(query)).map_err(|e| format!("{} {}", e.code, e.message))
+        let options = ListOptions::parse(&Query::parse(query), Version::DEFAULT);
+        options.map_err(|e| format!("{} {}", e.code, e.message))
     }
 
     #[test]

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::cache::WatchCache;
 use super::go;
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query, parse_revision};
@@ -23,6 +22,7 @@ use super::status::{
 };
 use super::watch::PendingWatch;
 use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body, table};
+use crate::fault::{Fault, Throttle};
 use crate::kinds::{Printer, ResourceId, ResourceType};
 use crate::message::RequestId;
 use crate::object::{Object, encode};
@@ -33,12 +33,24 @@ const CHUNK_BYTES: usize = 32 * 1024;
 /// How often a waiting read makes the apiserver ask etcd for progress (1.3).
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
-/// A read that waits for its cache to reach a revision.
+/// How long a request that is no watch may take (1.7).
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A read that waits for its cache.
 #[derive(Debug)]
 pub(super) struct Waiting {
     resource: ResourceId,
-    revision: u64,
+    until: Until,
     read: PendingRead,
+}
+
+/// What a read waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The cache to be ready, as versions before 1.31 do.
+    Ready,
+    /// The cache to know of a revision.
+    Revision(u64),
 }
 
 /// What to do once the cache is there.
@@ -60,8 +72,17 @@ pub(super) struct ListRead {
     start: String,
     /// 0 for no limit.
     limit: u64,
-    /// Whether a watch cache or its snapshots serve it: their continue tokens begin with a slash, etcd's do not.
-    by_cache: bool,
+    /// What the cache has to know before; etcd's revision of the moment for a consistent list.
+    fresh_at: u64,
+    /// A list without resourceVersion: it falls back to etcd when the cache does not get there.
+    is_consistent: bool,
+}
+
+/// What served a page: continue tokens of a watch cache or its snapshots begin with a slash, etcd's do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServedBy {
+    Cache,
+    Etcd,
 }
 
 /// Which revision a list is of.
@@ -97,28 +118,65 @@ impl Apiserver {
         query: &Query,
         target: Target,
         form: Representation,
+        direct: bool,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
         let revision =
             parse_revision(query.get("resourceVersion").unwrap_or("")).map_err(server_error)?;
         let resource = target.resource;
-        self.observe_progress(resource, ctx);
-        let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
-        let kind = ctx.kinds.get(resource);
-        match revision {
-            Some(wanted) if cached => {
-                let read = PendingRead::Get(target, form);
-                self.read_when_fresh(id, resource, wanted, read, ctx)
+        let cacher = self.cachers.get(&resource).filter(|_| !direct);
+        let (Some(wanted), Some(cacher)) = (revision, cacher) else {
+            return match revision {
+                Some(wanted) if wanted > ctx.etcd.revision() => {
+                    Err(too_large_for_etcd(wanted, ctx.etcd.revision()))
+                }
+                _ => self.get_from_etcd(&target, form, direct, ctx),
+            };
+        };
+        if !cacher.is_ready() {
+            if ctx.version.refuses_while_initializing() || wanted == 0 {
+                return self.get_from_etcd(&target, form, direct, ctx);
             }
-            Some(wanted) if wanted > ctx.etcd.revision() => {
-                Err(too_large_for_etcd(wanted, ctx.etcd.revision()))
-            }
-            _ => {
-                let found = ctx.etcd.get(&kind.key(&target.namespace, &target.name));
-                let found = found.cloned();
-                one_object(found, &target, form, ctx)
-            }
+            let read = PendingRead::Get(target, form);
+            self.wait(id, resource, Until::Ready, read, ctx);
+            return Ok(Outcome::Open);
         }
+        if cacher.cache.revision() < wanted {
+            let until = Until::Revision(wanted);
+            self.wait(id, resource, until, PendingRead::Get(target, form), ctx);
+            return Ok(Outcome::Open);
+        }
+        self.get_from_cache(&target, form, ctx)
+    }
+
+    fn get_from_etcd(
+        &self,
+        target: &Target,
+        form: Representation,
+        direct: bool,
+        ctx: &Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let kind = ctx.kinds.get(target.resource);
+        let key = kind.key(&target.namespace, &target.name);
+        let object = if direct {
+            ctx.etcd.get(&key)
+        } else {
+            ctx.etcd.get_of_member(ctx.server, &key)
+        };
+        one_object(object, target, form, ctx)
+    }
+
+    fn get_from_cache(
+        &self,
+        target: &Target,
+        form: Representation,
+        ctx: &Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let kind = ctx.kinds.get(target.resource);
+        let key = kind.key(&target.namespace, &target.name);
+        let cacher = self.cachers.get(&target.resource);
+        let object = cacher.and_then(|c| c.cache.get(&key));
+        one_object(object, target, form, ctx)
     }
 
     pub(super) fn list(
@@ -130,7 +188,7 @@ impl Apiserver {
         direct: bool,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
-        let options = ListOptions::parse(query)?;
+        let options = ListOptions::parse(query, ctx.version)?;
         let kind = ctx.kinds.get(target.resource);
         let selector = Selector::parse(&options.label_selector, &options.field_selector, kind)?;
         let prefix = kind.scope_prefix(&target.namespace);
@@ -142,10 +200,11 @@ impl Apiserver {
             prefix,
             start: String::new(),
             limit: options.limit,
-            by_cache: false,
+            fresh_at: 0,
+            is_consistent: false,
         };
         let revision = options.revision()?;
-        let cached = self.caches.get(&resource).is_some_and(|c| c.cached);
+        let cached = self.cachers.contains_key(&resource) && !direct;
         let continued = !options.continue_token.is_empty();
         let revision_is_zero = revision == Some(0);
         // One name is one key, read alone: there is nothing to page.
@@ -153,7 +212,6 @@ impl Apiserver {
         if one_scope && read.selector.one_name().is_some() {
             read.limit = 0;
         }
-        read.by_cache = cached;
         let wanted = if continued {
             if revision.is_some_and(|r| r != 0) {
                 return Err(bad_request(
@@ -179,68 +237,143 @@ impl Apiserver {
                 (Some(r), _) => Wanted::AtLeast(r),
             }
         };
-        self.observe_progress(resource, ctx);
         let current = ctx.etcd.revision();
-        let from_etcd = |apiserver: &Apiserver, revision: u64, ctx: &Context<'_>| {
-            apiserver.list_from_etcd(&read, revision, continued, ctx)
-        };
+        if !cached {
+            let at = match wanted {
+                Wanted::Exactly(r) => r,
+                Wanted::AtLeast(r) if r > current => return Err(too_large_for_etcd(r, current)),
+                Wanted::Latest | Wanted::AtLeast(_) => current,
+            };
+            return self.list_from_etcd(&read, at, continued, direct, ctx);
+        }
         match wanted {
             // Snapshots of the cache serve it where there is one.
-            Wanted::Exactly(r) if r > current && cached => Err(too_large(r, current)),
-            Wanted::Exactly(r) => from_etcd(self, r, ctx),
-            Wanted::Latest if continued || direct || !cached => from_etcd(self, current, ctx),
-            Wanted::AtLeast(r) if direct || !cached => {
-                if r > current {
-                    return Err(too_large_for_etcd(r, current));
+            Wanted::Exactly(r) if r > current && ctx.version.has_snapshots() => {
+                return Err(too_large(r, current));
+            }
+            Wanted::Exactly(r) => {
+                if let Some(answer) = self.list_from_snapshot(&read, r, ctx) {
+                    return Ok(Outcome::Now(answer?));
                 }
-                from_etcd(self, current, ctx)
+                return self.list_from_etcd(&read, r, continued, direct, ctx);
             }
             Wanted::Latest => {
-                self.read_when_fresh(id, resource, current, PendingRead::List(read), ctx)
+                let from_cache = ctx.version.lists_consistently_from_cache()
+                    && ctx.etcd.is_trusted()
+                    && (!continued || ctx.version.has_snapshots());
+                if !from_cache {
+                    return self.list_from_etcd(&read, current, continued, direct, ctx);
+                }
+                read.fresh_at = current;
+                read.is_consistent = true;
             }
-            Wanted::AtLeast(r) => {
-                self.read_when_fresh(id, resource, r, PendingRead::List(read), ctx)
-            }
+            Wanted::AtLeast(r) => read.fresh_at = r,
         }
+        self.list_from_cache(id, read, ctx)
     }
 
-    /// Reads now if the cache is at `revision`, else when it gets there, at most `fresh_wait` later.
-    pub(super) fn read_when_fresh(
+    /// Lists now if the cache is ready and fresh enough, else when it is.
+    fn list_from_cache(
+        &mut self,
+        id: RequestId,
+        read: ListRead,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let resource = read.target.resource;
+        if let Some(refusal) = self.not_ready(resource, ctx) {
+            let current = ctx.etcd.revision();
+            if ctx.version.refuses_while_initializing() {
+                return if read.limit > 0 && read.selector.is_empty() {
+                    // The one list that does not weigh on etcd as a whole (KEP-4568).
+                    self.list_from_etcd(&read, current, false, false, ctx)
+                } else {
+                    Err(refusal)
+                };
+            }
+            if read.fresh_at == 0 {
+                return self.list_from_etcd(&read, current, false, false, ctx);
+            }
+            self.wait(id, resource, Until::Ready, PendingRead::List(read), ctx);
+            return Ok(Outcome::Open);
+        }
+        let Some(cacher) = self.cachers.get(&resource) else {
+            let kind = ctx.kinds.get(resource);
+            return Err(not_found(&kind.group, &kind.plural, ""));
+        };
+        if cacher.cache.revision() < read.fresh_at {
+            let until = Until::Revision(read.fresh_at);
+            self.wait(id, resource, until, PendingRead::List(read), ctx);
+            return Ok(Outcome::Open);
+        }
+        let found = cacher.cache.list(&read.prefix, &read.start);
+        let page = read.page(found, cacher.cache.revision(), ServedBy::Cache);
+        readable(page.objects.iter(), resource, ctx)?;
+        Ok(Outcome::Now(read.answer(&page, ctx)))
+    }
+
+    /// Lists as the cache was at a revision, if it keeps a snapshot of then (1.9 rule 8).
+    fn list_from_snapshot(
+        &self,
+        read: &ListRead,
+        revision: u64,
+        ctx: &Context<'_>,
+    ) -> Option<Result<Answer, ApiError>> {
+        let cacher = self.cachers.get(&read.target.resource)?;
+        if !ctx.version.has_snapshots() || !cacher.is_ready() {
+            return None;
+        }
+        let floor = self.known_compaction(ctx.now);
+        let found = cacher
+            .cache
+            .list_at(&read.prefix, &read.start, revision, floor)?;
+        let page = read.page(found.iter().map(|(k, o)| (k, o)), revision, ServedBy::Cache);
+        let readable = readable(page.objects.iter(), read.target.resource, ctx);
+        Some(readable.map(|()| read.answer(&page, ctx)))
+    }
+
+    /// Keeps a read until its cache is there, at most as long as such a read may take.
+    pub(super) fn wait(
         &mut self,
         id: RequestId,
         resource: ResourceId,
-        revision: u64,
+        until: Until,
         read: PendingRead,
         ctx: &mut Context<'_>,
-    ) -> Result<Outcome, ApiError> {
-        let at = self.caches.get(&resource).map_or(0, WatchCache::revision);
-        if at >= revision {
-            return self.read_from_cache(id, read, ctx);
-        }
-        let waiting = Waiting {
-            resource,
-            revision,
-            read,
+    ) {
+        let span = match until {
+            Until::Ready => REQUEST_TIMEOUT,
+            Until::Revision(_) => ctx.config.apiserver.fresh_wait,
         };
-        self.waiting.insert(id, waiting);
-        let until = ctx.now + ctx.config.apiserver.fresh_wait;
-        ctx.alarms.push((until, Alarm::WaitedEnough(id)));
-        if self.progress_asked.insert(resource) {
+        self.waiting.insert(
+            id,
+            Waiting {
+                resource,
+                until,
+                read,
+            },
+        );
+        ctx.alarms.push((ctx.now + span, Alarm::WaitedEnough(id)));
+        self.want_progress(resource, ctx);
+    }
+
+    /// Asks etcd for progress every 100 ms while reads wait for it (1.3); versions that read from etcd do not.
+    fn want_progress(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let asks = ctx.version.lists_consistently_from_cache() && ctx.etcd.is_trusted();
+        if asks && self.progress_asked.insert(resource) {
             ctx.alarms
                 .push((ctx.now + PROGRESS_PERIOD, Alarm::AskProgress(resource)));
         }
-        Ok(Outcome::Open)
     }
 
-    /// Asks etcd for its progress; the answer comes behind the events that are under way.
     pub(super) fn ask_progress(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        self.progress_asked.remove(&resource);
         if !self.waiting.values().any(|w| w.resource == resource) {
-            self.progress_asked.remove(&resource);
             return;
         }
-        let answered = ctx.now + ctx.config.etcd.watch_latency.1;
-        let answer = Alarm::Progress(resource, ctx.etcd.revision());
-        ctx.alarms.push((answered, answer));
+        if let Some(stream) = self.cacher_stream(resource) {
+            ctx.etcd.request_progress(stream, ctx.now);
+        }
+        self.want_progress(resource, ctx);
     }
 
     /// Serves the waiting reads that the cache has caught up with.
@@ -248,86 +381,92 @@ impl Apiserver {
         if self.waiting.is_empty() {
             return;
         }
-        let at = self.caches.get(&resource).map_or(0, WatchCache::revision);
-        let ready = |w: &Waiting| w.resource == resource && w.revision <= at;
+        let cacher = self.cachers.get(&resource).filter(|c| c.is_ready());
+        let Some(at) = cacher.map(|c| c.cache.revision()) else {
+            return;
+        };
+        let there = |w: &Waiting| match w.until {
+            Until::Ready => true,
+            Until::Revision(revision) => revision <= at,
+        };
         let ids: Vec<RequestId> = self
             .waiting
             .iter()
-            .filter(|(_, w)| ready(w))
+            .filter(|(_, w)| w.resource == resource && there(w))
             .map(|(id, _)| *id)
             .collect();
         for id in ids {
             if let Some(waiting) = self.waiting.remove(&id) {
-                self.finish_read(id, waiting.read, ctx);
-            }
-        }
-        let still = self.waiting.values().any(|w| w.resource == resource);
-        if still && self.progress_asked.insert(resource) {
-            ctx.alarms
-                .push((ctx.now + PROGRESS_PERIOD, Alarm::AskProgress(resource)));
-        }
-    }
-
-    /// The cache did not get there in time: a list falls back to etcd or is told 504, a watch is told in band (1.6).
-    pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
-        let Some(waiting) = self.waiting.remove(&id) else {
-            return;
-        };
-        let current = self
-            .caches
-            .get(&waiting.resource)
-            .map_or(0, WatchCache::revision);
-        let error = too_large(waiting.revision, current);
-        match waiting.read {
-            PendingRead::List(read) if waiting.revision <= ctx.etcd.revision() => {
-                let outcome = self.list_from_etcd(&read, ctx.etcd.revision(), false, ctx);
+                let outcome = self.go_on(id, waiting.read, ctx);
                 self.finish(id, outcome, ctx);
             }
-            PendingRead::List(_) | PendingRead::Get(..) => self.finish(id, Err(error), ctx),
-            PendingRead::Watch(_) => self.fail_watch(id, &error, ctx),
         }
     }
 
-    fn finish_read(&mut self, id: RequestId, read: PendingRead, ctx: &mut Context<'_>) {
-        let outcome = self.read_from_cache(id, read, ctx);
-        self.finish(id, outcome, ctx);
-    }
-
-    fn finish(&mut self, id: RequestId, outcome: Result<Outcome, ApiError>, ctx: &mut Context<'_>) {
-        match outcome {
-            Ok(Outcome::Now(answer) | Outcome::Committed(answer)) => self.answer(id, answer, ctx),
-            Ok(Outcome::Open) => {}
-            Err(error) => self.answer(id, Answer::refusal(&error), ctx),
-        }
-    }
-
-    fn read_from_cache(
+    fn go_on(
         &mut self,
         id: RequestId,
         read: PendingRead,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
         match read {
-            PendingRead::Get(target, form) => {
-                let kind = ctx.kinds.get(target.resource);
-                let key = kind.key(&target.namespace, &target.name);
-                let cache = self.caches.get(&target.resource);
-                let found = cache.and_then(|c| c.get(&key)).cloned();
-                one_object(found, &target, form, ctx)
-            }
-            PendingRead::List(read) => {
-                let resource = read.target.resource;
-                let Some(cache) = self.caches.get(&resource) else {
-                    let kind = ctx.kinds.get(resource);
-                    return Err(not_found(&kind.group, &kind.plural, ""));
-                };
-                let page = read.page(cache.list(&read.prefix, &read.start), cache.revision());
-                Ok(Outcome::Now(read.answer(&page, ctx)))
-            }
+            PendingRead::List(read) => self.list_from_cache(id, read, ctx),
             PendingRead::Watch(watch) => {
-                self.begin_watch(id, watch, ctx);
-                Ok(Outcome::Open)
+                let resource = watch.resource();
+                self.begin_when_fresh(id, resource, watch, ctx)
             }
+            PendingRead::Get(target, form) => self.get_from_cache(&target, form, ctx),
+        }
+    }
+
+    /// The cache did not get there in time: a consistent list falls back to etcd, other reads are told 504, a watch is
+    /// told in band (1.6).
+    pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
+        let Some(waiting) = self.waiting.remove(&id) else {
+            return;
+        };
+        let cacher = self.cachers.get(&waiting.resource);
+        let current = cacher.map_or(0, |c| c.cache.revision());
+        let error = match waiting.until {
+            Until::Ready => super::status::timed_out(),
+            Until::Revision(revision) => too_large(revision, current),
+        };
+        match waiting.read {
+            PendingRead::List(read) if read.is_consistent => {
+                let refuses = ctx.is_on(|fault| {
+                    matches!(
+                        fault,
+                        Fault::TooManyRequests {
+                            throttle: Throttle::StaleCache,
+                            ..
+                        }
+                    )
+                });
+                let outcome = if refuses {
+                    Err(super::status::stale_cache(&error))
+                } else {
+                    self.list_from_etcd(&read, ctx.etcd.revision(), false, false, ctx)
+                };
+                self.finish(id, outcome, ctx);
+            }
+            PendingRead::List(_) | PendingRead::Get(..) => self.finish(id, Err(error), ctx),
+            PendingRead::Watch(_) if waiting.until == Until::Ready => {
+                self.finish(id, Err(error), ctx);
+            }
+            PendingRead::Watch(_) => self.fail_watch(id, &error, ctx),
+        }
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        id: RequestId,
+        outcome: Result<Outcome, ApiError>,
+        ctx: &mut Context<'_>,
+    ) {
+        match outcome {
+            Ok(Outcome::Now(answer) | Outcome::Committed(answer)) => self.answer(id, answer, ctx),
+            Ok(Outcome::Open) => {}
+            Err(error) => self.refuse(id, &error, ctx),
         }
     }
 
@@ -336,14 +475,25 @@ impl Apiserver {
         read: &ListRead,
         revision: u64,
         continued: bool,
+        direct: bool,
         ctx: &Context<'_>,
     ) -> Result<Outcome, ApiError> {
         if revision > ctx.etcd.revision() {
             return Err(too_large_for_etcd(revision, ctx.etcd.revision()));
         }
-        match ctx.etcd.range(&read.prefix, &read.start, revision) {
-            Ok(found) => {
-                let page = read.page(found, revision);
+        let page = if direct {
+            let found = ctx.etcd.range(&read.prefix, &read.start, revision);
+            found.map(|found| read.page(found, revision, ServedBy::Etcd))
+        } else {
+            let member = ctx.server;
+            let found = ctx
+                .etcd
+                .range_of_member(member, &read.prefix, &read.start, revision);
+            found.map(|found| read.page(found, revision, ServedBy::Etcd))
+        };
+        match page {
+            Ok(page) => {
+                readable(page.objects.iter(), read.target.resource, ctx)?;
                 Ok(Outcome::Now(read.answer(&page, ctx)))
             }
             Err(_) if continued => {
@@ -355,11 +505,35 @@ impl Apiserver {
     }
 }
 
+/// Refuses to answer with an object that a fault makes impossible to read or convert (F38).
+fn readable<'a>(
+    mut objects: impl Iterator<Item = &'a Arc<Object>>,
+    resource: ResourceId,
+    ctx: &Context<'_>,
+) -> Result<(), ApiError> {
+    if ctx.faults.is_empty() {
+        return Ok(());
+    }
+    let kind = ctx.kinds.get(resource);
+    let struck = ctx.faults.iter().find_map(|fault| match fault {
+        Fault::CannotConvert { resource, name } if kind.qualified() == *resource => Some(name),
+        _ => None,
+    });
+    match struck {
+        Some(name) if objects.any(|o| o.name() == name) => Err(super::status::cannot_convert(
+            &kind.api_version(),
+            &kind.kind,
+        )),
+        _ => Ok(()),
+    }
+}
+
 impl ListRead {
     fn page<'a>(
         &self,
         found: impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>,
         revision: u64,
+        by: ServedBy,
     ) -> Page {
         let limit = match usize::try_from(self.limit) {
             Ok(0) | Err(_) => usize::MAX,
@@ -383,7 +557,10 @@ impl ListRead {
         }
         let continue_token = last_key.filter(|_| left > 0).map(|key| {
             let start = key.strip_prefix(self.prefix.as_str()).unwrap_or(key);
-            let slash = if self.by_cache { "/" } else { "" };
+            let slash = match by {
+                ServedBy::Cache => "/",
+                ServedBy::Etcd => "",
+            };
             encode_continue(
                 &format!("{slash}{start}\0"),
                 i64::try_from(revision).unwrap_or(i64::MAX),
@@ -466,16 +643,17 @@ fn list_opening(kind: &str, api_version: &str, metadata: &Value) -> String {
 }
 
 fn one_object(
-    found: Option<Arc<Object>>,
+    found: Option<&Arc<Object>>,
     target: &Target,
     form: Representation,
     ctx: &Context<'_>,
 ) -> Result<Outcome, ApiError> {
     let kind = ctx.kinds.get(target.resource);
     let object = found.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
+    readable(std::iter::once(object), target.resource, ctx)?;
     let body = match target.subresource.as_str() {
-        "scale" => encode(&super::scale::of(&object)),
-        _ => object_body(&object, form, target, ctx),
+        "scale" => encode(&super::scale::of(object)),
+        _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(200, "application/json", body);
     answer.headers.extend(deprecation(kind));

@@ -4,24 +4,43 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use super::backlog::Backlog;
 use super::watcher::Watcher;
+use crate::etcd::WatcherId;
 use crate::message::Head;
-use crate::time::Time;
 
 /// A reply to one request.
 ///
-/// Bounded: a whole answer by what it answers; a watch by its watcher's slots, beyond which the watch is ended.
+/// Bounded: a whole answer by what it answers; a watch by its [`Backlog`].
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     head: Option<Head>,
     body: VecDeque<Bytes>,
-    /// How many chunks at the front of `body` do not count against a watcher's slots: initial and replayed events.
-    uncounted: usize,
     ended: bool,
     held: bool,
-    pub(super) watcher: Option<Watcher>,
-    /// Since when frames wait beyond the watcher's slots.
-    pub(super) blocked_since: Option<Time>,
+    /// Whether the network was told that something is new.
+    pub(super) is_dirty: bool,
+    pub(super) watch: Option<Box<OpenWatch>>,
+    was_watch: bool,
+}
+
+/// A watch that runs.
+#[derive(Debug)]
+pub(super) struct OpenWatch {
+    pub(super) watcher: Watcher,
+    pub(super) backlog: Backlog,
+    pub(super) source: Source,
+}
+
+/// Where a watch has its events from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The watch cache of its resource.
+    Cache,
+    /// A watch of etcd for it alone.
+    Etcd(WatcherId),
+    /// Nowhere any more: its storage was rebuilt under it (F17 before 1.15).
+    Stranded,
 }
 
 /// The next thing a reply has for the network.
@@ -37,29 +56,25 @@ impl Reply {
         self.head = Some(Head { status, headers });
     }
 
-    /// Appends chunks that do not count as live events.
     pub(super) fn extend(&mut self, chunks: impl IntoIterator<Item = Bytes>) {
         self.body.extend(chunks);
-        self.uncounted = self.body.len();
     }
 
-    /// Appends the frame of a live event.
-    pub(super) fn push_live(&mut self, frame: Bytes) {
-        self.body.push_back(frame);
+    pub(super) fn begin_watch(&mut self, watch: OpenWatch) {
+        self.watch = Some(Box::new(watch));
+        self.was_watch = true;
     }
 
-    /// Live frames that wait for the network.
-    pub(super) fn live_frames(&self) -> usize {
-        self.body.len() - self.uncounted
-    }
-
-    /// Drops live frames beyond the first `kept`.
-    pub(super) fn truncate_live(&mut self, kept: usize) {
-        self.body.truncate(self.uncounted + kept);
-    }
-
+    /// Nothing comes after what waits.
     pub(super) fn end(&mut self) {
         self.ended = true;
+    }
+
+    /// Ends a watch; with `frames` behind what waits.
+    pub(super) fn end_watch(&mut self) -> Option<OpenWatch> {
+        let watch = self.watch.take()?;
+        self.ended = true;
+        Some(*watch)
     }
 
     pub(super) fn hold(&mut self) {
@@ -70,13 +85,13 @@ impl Reply {
         self.held = false;
     }
 
-    /// Whether it is the reply of a running watch.
+    /// Whether it is the reply of a watch.
     pub(crate) fn is_watch(&self) -> bool {
-        self.watcher.is_some()
+        self.was_watch
     }
 
-    /// Takes the next part; chunks only if there is room for them.
-    pub(crate) fn next_part(&mut self, room: bool) -> Option<Part> {
+    /// Takes what waits of head and plain body; chunks only if there is room for them.
+    pub(super) fn next_part(&mut self, room: bool) -> Option<Part> {
         if self.held {
             return None;
         }
@@ -89,8 +104,11 @@ impl Reply {
         if !room {
             return None;
         }
-        let chunk = self.body.pop_front()?;
-        self.uncounted = self.uncounted.saturating_sub(1);
-        Some(Part::Chunk(chunk))
+        self.body.pop_front().map(Part::Chunk)
+    }
+
+    /// Whether a running watch's backlog is next.
+    pub(super) fn awaits_backlog(&self) -> bool {
+        self.head.is_none() && !self.held && self.body.is_empty() && self.watch.is_some()
     }
 }

@@ -58,13 +58,6 @@ impl Selector {
             .map(|f| f.value.as_str())
     }
 
-    /// Whether a field selector other than name and namespace is there: the cache has no index for most of those.
-    pub(crate) fn selects_fields(&self) -> bool {
-        self.fields
-            .iter()
-            .any(|f| f.path.first().is_some_and(|p| p != "metadata"))
-    }
-
     /// Whether this is the selector every kubelet uses, for which the cache has an index (1.9 rule 4).
     pub(crate) fn selects_node(&self) -> bool {
         self.fields

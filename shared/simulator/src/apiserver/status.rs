@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::version::Version;
+
 /// A refusal: what the Status says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
@@ -41,6 +43,15 @@ impl ApiError {
             status["details"] = details;
         }
         status["code"] = json!(self.code);
+        status
+    }
+
+    /// The Status in the words of a version.
+    pub(crate) fn status_of(&self, version: Version) -> Value {
+        let mut status = self.status();
+        if self.reason == "Expired" {
+            status["reason"] = json!(version.expired_reason());
+        }
         status
     }
 }
@@ -334,6 +345,51 @@ pub(crate) fn too_large_for_etcd(requested: u64, current: u64) -> ApiError {
     ApiError {
         retry_after_secs: None,
         ..too_large(requested, current)
+    }
+}
+
+/// 500 of what the server did not expect, in apimachinery's form (`NewInternalError`).
+pub(crate) fn internal_error(message: &str) -> ApiError {
+    ApiError {
+        details: Some(Box::new(json!({"causes": [{"message": message}]}))),
+        ..error(
+            500,
+            "InternalError",
+            format!("Internal error occurred: {message}"),
+        )
+    }
+}
+
+/// 500 of a request that etcd had no leader for.
+pub(crate) fn etcd_timed_out() -> ApiError {
+    server_error("etcdserver: request timed out")
+}
+
+/// 500 of an object that the conversion webhook, which does not answer, cannot convert (F38).
+pub(crate) fn cannot_convert(api_version: &str, kind: &str) -> ApiError {
+    internal_error(&format!(
+        "conversion webhook for {api_version}, Kind={kind} failed: Post \"https://converter.default.svc:443/convert?timeout=30s\": \
+         dial tcp 10.96.0.17:443: connect: connection refused"
+    ))
+}
+
+/// 504 of a request that took too long as a whole.
+pub(crate) fn timed_out() -> ApiError {
+    ApiError {
+        details: Some(Box::new(json!({}))),
+        ..error(
+            504,
+            "Timeout",
+            "Timeout: request did not complete within requested timeout - context deadline exceeded".to_owned(),
+        )
+    }
+}
+
+/// 429 of a consistent list whose cache stays behind, from a server that does not fall back to etcd.
+pub(crate) fn stale_cache(too_large: &ApiError) -> ApiError {
+    ApiError {
+        retry_after_secs: Some(1),
+        ..error(429, "TooManyRequests", too_large.message.clone())
     }
 }
 

@@ -3,19 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::backlog::{Backlog, First, Next};
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query};
-use super::read::PendingRead;
+use super::read::{PendingRead, Until};
+use super::reply::{OpenWatch, Part, Source};
 use super::route::Target;
 use super::selector::Selector;
-use super::status::{ApiError, too_large};
-use super::watcher::{WatchParameters, Watcher};
-use super::{Alarm, Apiserver, BLOCK_BUDGET_MOST, Context, Outcome, common_headers};
-use crate::etcd::Change;
-use crate::kinds::ResourceId;
+use super::status::{self, ApiError, too_large, watch_compacted};
+use super::upstream::Owner;
+use super::watcher::{Telling, WatchParameters, Watcher};
+use super::{Alarm, Apiserver, Context, Outcome, common_headers};
+use crate::etcd::{ChangeKind, Content, Purpose, Response, WatchedChange, WatcherId};
+use crate::fault::Fault;
+use crate::kinds::{Kinds, ResourceId};
 use crate::message::RequestId;
 use crate::object::{Object, encode, frame};
-use crate::time::Time;
+use crate::time::{Time, Wall};
+use crate::version::UnsetWatch;
 
 /// A bookmark comes this long before the deadline (1.5).
 const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
@@ -23,14 +28,18 @@ const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 /// The dispatcher's bookmark timer ticks about every second, so a due bookmark is this much late at most (1.5).
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
-/// How much of a second the dispatcher may spend blocked on full watchers (1.9 rule 5).
-const BLOCK_BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
+/// Frames of a direct watch that may wait: the etcd client's buffer has no bound (1.4), this one is the largest ring's.
+const DIRECT_SLOTS: usize = 51_200;
 
 /// A watch that is understood and not yet begun.
 #[derive(Debug)]
 pub(super) struct PendingWatch {
     parameters: WatchParameters,
     start: Start,
+    /// What the cache has to know before.
+    fresh_at: u64,
+    /// Whether it asked for initial events, so that their end is marked.
+    is_watch_list: bool,
 }
 
 /// Where a watch starts.
@@ -44,6 +53,15 @@ enum Start {
     Now,
 }
 
+/// What filling the network from a reply needs of the world.
+pub(crate) struct Sending<'a> {
+    pub(crate) now: Time,
+    pub(crate) wall: Wall,
+    pub(crate) kinds: &'a Kinds,
+    pub(crate) per_initial_event: Duration,
+    pub(crate) alarms: &'a mut Vec<(Time, Alarm)>,
+}
+
 impl Apiserver {
     pub(super) fn open_watch(
         &mut self,
@@ -53,7 +71,7 @@ impl Apiserver {
         form: Representation,
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
-        let options = ListOptions::parse(query)?;
+        let options = ListOptions::parse(query, ctx.version)?;
         let kind = ctx.kinds.get(target.resource);
         let selector = Selector::parse(&options.label_selector, &options.field_selector, kind)?;
         let revision = options.revision()?;
@@ -69,237 +87,501 @@ impl Apiserver {
             prefix: kind.scope_prefix(&target.namespace),
             selector,
             representation: form,
-            bookmarks: options.allow_watch_bookmarks,
+            bookmarks: options.allow_watch_bookmarks && ctx.version.has_bookmarks(),
             deadline: ctx.now + lifetime,
+            delete_keeps_old_revision: ctx.version.delete_keeps_old_revision(),
         };
-        self.observe_progress(target.resource, ctx);
         let current = ctx.etcd.revision();
         let (start, fresh_at) = match (options.send_initial_events, revision) {
             (Some(true), None) => (Start::State, current),
             (Some(true), Some(r)) => (Start::State, r),
             (Some(false), None) => (Start::After(current), 0),
-            (_, None | Some(0)) => (Start::Now, 0),
+            (Some(false), Some(0)) => (Start::Now, 0),
+            (None, None | Some(0)) => (Start::State, 0),
             (_, Some(r)) => (Start::After(r), 0),
         };
-        let cached = self.caches.get(&target.resource).is_some_and(|c| c.cached);
-        let watch = PendingWatch { parameters, start };
-        if !cached {
-            if fresh_at > current {
-                self.fail_watch(id, &too_large(fresh_at, current), ctx);
-                return Ok(Outcome::Open);
-            }
-            self.begin_watch(id, watch, ctx);
+        let to_etcd = revision.is_none()
+            && options.send_initial_events.is_none()
+            && ctx.version.unset_watch() == UnsetWatch::Etcd;
+        let watch = PendingWatch {
+            parameters,
+            start,
+            fresh_at,
+            is_watch_list: options.send_initial_events == Some(true),
+        };
+        if to_etcd || !self.cachers.contains_key(&target.resource) {
+            self.begin_direct_watch(id, watch, ctx);
             return Ok(Outcome::Open);
         }
-        self.read_when_fresh(
-            id,
-            target.resource,
-            fresh_at,
-            PendingRead::Watch(watch),
-            ctx,
-        )
+        self.begin_when_fresh(id, target.resource, watch, ctx)
+    }
+
+    /// Begins a watch of the cache once that is ready and fresh enough.
+    pub(super) fn begin_when_fresh(
+        &mut self,
+        id: RequestId,
+        resource: ResourceId,
+        watch: PendingWatch,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        if let Some(refusal) = self.not_ready(resource, ctx) {
+            if ctx.version.refuses_while_initializing() {
+                return Err(refusal);
+            }
+            self.wait(id, resource, Until::Ready, PendingRead::Watch(watch), ctx);
+            return Ok(Outcome::Open);
+        }
+        let at = self
+            .cachers
+            .get(&resource)
+            .map_or(0, |c| c.cache.revision());
+        if at < watch.fresh_at {
+            let until = Until::Revision(watch.fresh_at);
+            self.wait(id, resource, until, PendingRead::Watch(watch), ctx);
+        } else {
+            self.begin_watch(id, watch, ctx);
+        }
+        Ok(Outcome::Open)
     }
 
     /// Opens the stream: head, then what the watch has to be sent first.
-    pub(super) fn begin_watch(
-        &mut self,
-        id: RequestId,
-        watch: PendingWatch,
-        ctx: &mut Context<'_>,
-    ) {
+    fn begin_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
         let resource = watch.parameters.resource;
-        let Some(cache) = self.caches.get(&resource) else {
+        let Some(cacher) = self.cachers.get(&resource) else {
             return;
         };
         let kind = ctx.kinds.get(resource);
-        let selector = &watch.parameters.selector;
-        let indexed = kind.kind == "Pod" && selector.selects_node();
-        let slots = cache.buffer_slots(indexed, kind.kind == "Pod" && selector.selects_fields());
-        let at = if cache.cached {
-            cache.revision()
-        } else {
-            ctx.etcd.revision()
-        };
-        let after = match watch.start {
-            Start::State | Start::Now => at,
-            Start::After(revision) => revision,
-        };
-        let mut frames = Vec::new();
-        let (wall, now) = (ctx.wall, ctx.now);
-        let mut watcher = Watcher::new(watch.parameters, after, slots);
-        if watch.start == Start::State {
-            let present: Vec<(Arc<str>, Arc<Object>)> = if cache.cached {
-                let found = cache.list(watcher.prefix(), "");
-                found.map(|(k, o)| (Arc::clone(k), Arc::clone(o))).collect()
-            } else {
-                match ctx.etcd.range(watcher.prefix(), "", at) {
-                    Ok(found) => found.map(|(k, o)| (Arc::clone(k), Arc::clone(o))).collect(),
-                    Err(_) => Vec::new(),
+        let indexed = kind.kind == "Pod";
+        let triggered = indexed && watch.parameters.selector.selects_node();
+        let slots = cacher.cache.buffer_slots(indexed, triggered, ctx.version);
+        let at = cacher.cache.revision();
+        let silently_expires = ctx.is_on_for(resource, |fault| {
+            matches!(fault, Fault::SilentExpiry { .. })
+        });
+        let (floor, first) = match watch.start {
+            Start::State => {
+                let prefix = &watch.parameters.prefix;
+                let matches = |o: &&Arc<Object>| watch.parameters.selector.matches(o);
+                let found = cacher.cache.list(prefix, "").map(|(_, o)| o);
+                let mut objects: Vec<Arc<Object>> = found.filter(matches).cloned().collect();
+                if !ctx.version.orders_initial_events()
+                    || ctx.is_on_for(resource, |f| matches!(f, Fault::UnsortedInitial { .. }))
+                {
+                    ctx.random.shuffle(&mut objects);
                 }
-            };
-            for (key, object) in &present {
-                if watcher.selects(key, object) {
-                    frames.push(watcher.initial(object, kind, wall, now));
-                }
+                (at, First::Objects(objects.into_iter()))
             }
-            frames.extend(watcher.bookmark(at, true, kind, wall, now));
-        } else {
-            match cache.changes_after(after, ctx.etcd) {
-                Ok(changes) => {
-                    for change in changes {
-                        frames.extend(watcher.event(&change, kind, wall, now));
+            Start::Now => (at, First::Nothing),
+            Start::After(revision) => match cacher.cache.replay_after(revision) {
+                Ok(mut replay) => {
+                    let races = |f: &Fault| matches!(f, Fault::StartRace { .. });
+                    let mut floor = revision;
+                    if ctx.is_on_for(resource, races) && !replay.skip_one() {
+                        // The first event is still on its way.
+                        floor = at + 1;
                     }
+                    (floor, First::Ring(replay, Default::default()))
                 }
-                Err(error) => return self.fail_watch(id, &error, ctx),
-            }
-        }
-        let deadline = watcher.deadline;
-        let bookmarks = watcher.bookmarks && cache.cached;
-        let headers = stream_headers(ctx);
-        let Some(reply) = self.replies.get_mut(&id) else {
-            return;
+                Err(_) if silently_expires => return self.end_at_once(id, ctx),
+                Err(error) => {
+                    let as_status =
+                        ctx.is_on_for(resource, |f| matches!(f, Fault::GoneAsStatus { .. }));
+                    return if as_status {
+                        self.refuse(id, &error, ctx)
+                    } else {
+                        self.fail_watch(id, &error, ctx)
+                    };
+                }
+            },
         };
-        reply.set_head(200, headers);
-        reply.extend(frames);
-        reply.watcher = Some(watcher);
-        self.watching.entry(resource).or_default().insert(id);
-        self.dirty.insert(id);
-        ctx.alarms.push((deadline, Alarm::Deadline(id)));
+        let watcher = Watcher::new(watch.parameters, floor);
+        let ends_initial = watch.is_watch_list
+            && watcher.bookmarks()
+            && !ctx.is_on_for(resource, |f| matches!(f, Fault::NoEndBookmark { .. }));
+        let bookmarks = watcher.bookmarks();
+        let deadline = watcher.deadline();
+        let open = OpenWatch {
+            backlog: Backlog::new(first, ends_initial.then_some(at), slots),
+            watcher,
+            source: Source::Cache,
+        };
+        self.open_stream(id, open, ctx);
+        if let Some(cacher) = self.cachers.get_mut(&resource) {
+            cacher.dispatcher.add(id);
+        }
         if bookmarks {
             schedule_bookmark(id, deadline, ctx);
+        }
+    }
+
+    /// A watch that etcd serves: for resources without a watch cache, and for those without resourceVersion in the
+    /// versions that send them there (1.4).
+    fn begin_direct_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
+        let current = ctx.etcd.revision();
+        if watch.fresh_at > current {
+            return self.fail_watch(id, &too_large(watch.fresh_at, current), ctx);
+        }
+        let resource = watch.parameters.resource;
+        let prefix = watch.parameters.prefix.clone();
+        let (after, first, end) = match watch.start {
+            Start::State => {
+                let found = ctx.etcd.range_of_member(ctx.server, &prefix, "", current);
+                let matches = |o: &&Arc<Object>| watch.parameters.selector.matches(o);
+                let objects: Vec<Arc<Object>> = found.map_or_else(
+                    |_| Vec::new(),
+                    |found| found.map(|(_, o)| o).filter(matches).cloned().collect(),
+                );
+                let end = watch.is_watch_list.then_some(current);
+                (current, First::Objects(objects.into_iter()), end)
+            }
+            Start::Now => (current, First::Nothing, None),
+            Start::After(revision) => (revision, First::Nothing, None),
+        };
+        let owner = Owner::Client(id);
+        let upstream = self.open_upstream(resource, Purpose::Direct, prefix, after + 1, owner, ctx);
+        let watcher = Watcher::new(watch.parameters, after);
+        let open = OpenWatch {
+            backlog: Backlog::new(first, end.filter(|_| watcher.bookmarks()), DIRECT_SLOTS),
+            watcher,
+            source: Source::Etcd(upstream),
+        };
+        self.open_stream(id, open, ctx);
+        self.direct.entry(resource).or_default().insert(id);
+    }
+
+    fn open_stream(&mut self, id: RequestId, open: OpenWatch, ctx: &mut Context<'_>) {
+        let headers = stream_headers(ctx);
+        let deadline = open.watcher.deadline();
+        if let Some(reply) = self.replies.get_mut(&id) {
+            reply.set_head(200, headers);
+            reply.begin_watch(open);
+            self.soil(id);
+            ctx.alarms.push((deadline, Alarm::Deadline(id)));
         }
     }
 
     /// Opens the stream only to say in band why it cannot go on (1.6).
     pub(super) fn fail_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         let headers = stream_headers(ctx);
+        let status = error.status_of(ctx.version);
         if let Some(reply) = self.replies.get_mut(&id) {
             reply.set_head(200, headers);
-            reply.extend([frame("ERROR", &encode(&error.status()))]);
+            reply.extend([frame("ERROR", &encode(&status))]);
             reply.end();
-            self.dirty.insert(id);
+            self.soil(id);
         }
     }
 
-    /// Passes a change on to every watch of its resource.
-    pub(super) fn send_to_watches(&mut self, change: &Change, ctx: &mut Context<'_>) {
-        let Some(watches) = self.watching.get(&change.resource) else {
-            return;
-        };
-        let kind = ctx.kinds.get(change.resource);
-        let mut full = Vec::new();
-        for id in watches {
-            let Some(reply) = self.replies.get_mut(id) else {
-                continue;
-            };
-            let Some(watcher) = reply.watcher.as_mut() else {
-                continue;
-            };
-            let Some(frame) = watcher.event(change, kind, ctx.wall, ctx.now) else {
-                continue;
-            };
-            let slots = watcher.buffer_slots;
-            reply.push_live(frame);
-            self.dirty.insert(*id);
-            if reply.live_frames() > slots && reply.blocked_since.is_none() {
-                full.push(*id);
+    /// Opens the stream only to close it without a word (F10).
+    fn end_at_once(&mut self, id: RequestId, ctx: &mut Context<'_>) {
+        let headers = stream_headers(ctx);
+        if let Some(reply) = self.replies.get_mut(&id) {
+            reply.set_head(200, headers);
+            reply.end();
+            self.soil(id);
+        }
+    }
+
+    /// A response of etcd for a direct watch.
+    pub(super) fn direct_watch_receives(
+        &mut self,
+        id: RequestId,
+        response: Response,
+        ctx: &mut Context<'_>,
+    ) {
+        match response.content {
+            Content::Events(events) => {
+                for event in events {
+                    self.direct_watch_takes(id, &event, ctx);
+                }
+            }
+            // Only the watch cache asks for progress; bookmarks are its affair (1.4).
+            Content::Progress => {}
+            Content::Compacted => self.error_watch(id, &watch_compacted(), ctx),
+            Content::NoLeader => {
+                let error = status::internal_error("etcdserver: no leader");
+                self.error_watch(id, &error, ctx);
             }
         }
-        for id in full {
-            self.block_on(id, ctx);
+    }
+
+    fn direct_watch_takes(&mut self, id: RequestId, event: &WatchedChange, ctx: &mut Context<'_>) {
+        let change = &event.change;
+        if change.kind != ChangeKind::Added && !event.has_previous {
+            if ctx.version.refuses_missing_previous() {
+                let kind = match change.kind {
+                    ChangeKind::Deleted => "DELETE",
+                    _ => "PUT",
+                };
+                let error = status::internal_error(&format!(
+                    "etcd event received with PrevKv=nil (key={:?}, modRevision={}, type={kind})",
+                    change.key, change.revision
+                ));
+                self.error_watch(id, &error, ctx);
+            }
+            return;
         }
+        let Some(reply) = self.replies.get_mut(&id) else {
+            return;
+        };
+        let Some(watch) = reply.watch.as_mut() else {
+            return;
+        };
+        let telling = Telling {
+            kind: ctx.kinds.get(change.resource),
+            wall: ctx.wall,
+            now: ctx.now,
+        };
+        if let Some(frame) = watch.watcher.live(change, telling) {
+            if watch.backlog.has_slot() {
+                watch.backlog.push(frame);
+                self.soil(id);
+            } else {
+                self.end_watch(id, ctx);
+            }
+        }
+    }
+
+    /// Ends a watch with an ERROR behind what waits.
+    pub(super) fn error_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
+        let status = error.status_of(ctx.version);
+        let frame = frame("ERROR", &encode(&status));
+        self.finish_watch(id, Some(frame.clone()), ctx);
+    }
+
+    /// The object of an event cannot be converted to the version that the watch asked for (F38).
+    pub(super) fn fail_conversion(
+        &mut self,
+        id: RequestId,
+        resource: ResourceId,
+        ctx: &mut Context<'_>,
+    ) {
+        let kind = ctx.kinds.get(resource);
+        let error = status::cannot_convert(&kind.api_version(), &kind.kind);
+        self.error_watch(id, &error, ctx);
     }
 
     /// Ends a watch in order: what waits is still sent.
-    pub(crate) fn end_watch(&mut self, id: RequestId) {
-        if let Some(reply) = self.replies.get_mut(&id)
-            && reply.watcher.take().is_some()
-        {
-            reply.end();
-            self.dirty.insert(id);
-        }
-        for watches in self.watching.values_mut() {
-            watches.remove(&id);
+    pub(crate) fn end_watch(&mut self, id: RequestId, ctx: &mut Context<'_>) {
+        self.finish_watch(id, None, ctx);
+    }
+
+    /// Ends a watch that stays full: what its result channel holds is still sent.
+    pub(super) fn terminate_if_blocking(&mut self, id: RequestId, ctx: &mut Context<'_>) {
+        let Some(watch) = self.replies.get_mut(&id).and_then(|r| r.watch.as_mut()) else {
+            return;
+        };
+        if watch.backlog.is_blocking() {
+            watch.backlog.cut_off();
+            self.terminated += 1;
+            self.end_watch(id, ctx);
         }
     }
 
-    /// Stops serving a resource: its watches end and its cache goes.
-    pub(crate) fn stop_serving(&mut self, resource: ResourceId) {
-        let ids: Vec<RequestId> = self.watches_of(resource).collect();
-        for id in ids {
-            self.end_watch(id);
+    fn finish_watch(&mut self, id: RequestId, last: Option<bytes::Bytes>, ctx: &mut Context<'_>) {
+        let Some(reply) = self.replies.get_mut(&id) else {
+            return;
+        };
+        let Some(mut watch) = reply.end_watch() else {
+            return;
+        };
+        let resource = watch.watcher.resource();
+        let telling = Telling {
+            kind: ctx.kinds.get(resource),
+            wall: ctx.wall,
+            now: ctx.now,
+        };
+        let cache = self.cachers.get(&resource).map(|c| &c.cache);
+        // What was there at first is not interrupted by an orderly end.
+        while let Next::Frame(frame) =
+            watch
+                .backlog
+                .next(&mut watch.watcher, cache, Duration::ZERO, telling)
+        {
+            reply.extend([frame]);
         }
-        self.caches.remove(&resource);
+        reply.extend(last);
+        self.soil(id);
+        self.unregister(id, resource, watch.source, ctx);
+    }
+
+    /// Takes a watch that is over out of all lists.
+    pub(super) fn unregister(
+        &mut self,
+        id: RequestId,
+        resource: ResourceId,
+        source: Source,
+        ctx: &mut Context<'_>,
+    ) {
+        match source {
+            Source::Cache => {
+                if let Some(cacher) = self.cachers.get_mut(&resource) {
+                    cacher.dispatcher.remove(id);
+                    if cacher.dispatcher.is_blocked() {
+                        ctx.alarms.push((ctx.now, Alarm::ResumeDispatch(resource)));
+                    }
+                }
+            }
+            Source::Etcd(upstream) => {
+                self.close_upstream(upstream, ctx);
+                if let Some(watches) = self.direct.get_mut(&resource) {
+                    watches.remove(&id);
+                }
+            }
+            Source::Stranded => {
+                if let Some(watches) = self.direct.get_mut(&resource) {
+                    watches.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// A direct watch has another watch of etcd now.
+    pub(super) fn move_upstream(&mut self, owner: Owner, anew: WatcherId) {
+        match owner {
+            Owner::Cacher(resource) => {
+                if let Some(cacher) = self.cachers.get_mut(&resource) {
+                    cacher.moved(anew);
+                }
+            }
+            Owner::Client(request) => {
+                if let Some(watch) = self
+                    .replies
+                    .get_mut(&request)
+                    .and_then(|r| r.watch.as_mut())
+                {
+                    watch.source = Source::Etcd(anew);
+                }
+            }
+        }
+    }
+
+    /// Stops serving a resource: its watches end and its cache goes. Versions that leave watches behind do so when the
+    /// resource is `replaced` (F17).
+    pub(crate) fn stop_serving(
+        &mut self,
+        resource: ResourceId,
+        replaced: bool,
+        ctx: &mut Context<'_>,
+    ) {
+        let ids: Vec<RequestId> = self.watches_of(resource).collect();
+        let strands = replaced && !ctx.version.ends_watches_of_edited_definitions();
+        for id in ids {
+            if !strands {
+                self.end_watch(id, ctx);
+                continue;
+            }
+            if let Some(watch) = self.replies.get_mut(&id).and_then(|r| r.watch.as_mut()) {
+                watch.source = Source::Stranded;
+                self.direct.entry(resource).or_default().insert(id);
+            }
+        }
+        self.drop_cacher(resource, ctx);
     }
 
     /// Sends a bookmark if the watch's buffer is not full, and sets the next.
     pub(super) fn bookmark(&mut self, id: RequestId, ctx: &mut Context<'_>) {
-        let watcher = self.replies.get(&id).and_then(|r| r.watcher.as_ref());
-        let Some((resource, deadline)) = watcher.map(|w| (w.resource, w.deadline)) else {
+        let Some(reply) = self.replies.get_mut(&id) else {
             return;
         };
-        self.observe_progress(resource, ctx);
-        let revision = self.caches.get(&resource).map_or(0, |c| c.revision());
-        let kind = ctx.kinds.get(resource);
-        if let Some(reply) = self.replies.get_mut(&id)
-            && let Some(watcher) = reply.watcher.as_mut()
+        let Some(watch) = reply.watch.as_mut() else {
+            return;
+        };
+        if watch.source != Source::Cache {
+            return;
+        }
+        let resource = watch.watcher.resource();
+        let deadline = watch.watcher.deadline();
+        let cacher = self.cachers.get(&resource);
+        let processed = cacher.map_or(0, |c| c.dispatcher.processed());
+        let telling = Telling {
+            kind: ctx.kinds.get(resource),
+            wall: ctx.wall,
+            now: ctx.now,
+        };
+        let silent = ctx.is_on_for(resource, |f| matches!(f, Fault::NoBookmarks { .. }));
+        if !silent
+            && watch.backlog.has_slot()
+            && let Some(frame) = watch.watcher.bookmark(processed, false, telling)
         {
-            let slots = watcher.buffer_slots;
-            if reply.live_frames() < slots
-                && let Some(watcher) = reply.watcher.as_mut()
-                && let Some(frame) = watcher.bookmark(revision, false, kind, ctx.wall, ctx.now)
-            {
-                reply.push_live(frame);
-                self.dirty.insert(id);
-            }
+            watch.backlog.push(frame);
+            self.soil(id);
         }
         schedule_bookmark(id, deadline, ctx);
     }
 
-    /// A watch's buffer is full: dispatching waits for it as long as its budget allows.
-    ///
-    /// The real dispatcher stands still meanwhile, here only this watch does, with what comes kept aside.
-    fn block_on(&mut self, id: RequestId, ctx: &mut Context<'_>) {
-        let budget = self.block_budget(ctx.now);
-        if let Some(reply) = self.replies.get_mut(&id) {
-            reply.blocked_since = Some(ctx.now);
+    /// Takes the next part of a reply for the network.
+    pub(crate) fn next_part(
+        &mut self,
+        id: RequestId,
+        room: bool,
+        sending: &mut Sending<'_>,
+    ) -> Option<Part> {
+        let reply = self.replies.get_mut(&id)?;
+        if !reply.awaits_backlog() {
+            return reply.next_part(room);
         }
-        ctx.alarms.push((ctx.now + budget, Alarm::Unblock(id)));
+        if !room {
+            return None;
+        }
+        let watch = reply.watch.as_mut()?;
+        let resource = watch.watcher.resource();
+        let telling = Telling {
+            kind: sending.kinds.get(resource),
+            wall: sending.wall,
+            now: sending.now,
+        };
+        let cache = self.cachers.get(&resource).map(|c| &c.cache);
+        let blocked = watch.backlog.is_blocking();
+        let next = watch.backlog.next(
+            &mut watch.watcher,
+            cache,
+            sending.per_initial_event,
+            telling,
+        );
+        if blocked && !watch.backlog.is_blocking() {
+            let alarm = Alarm::ResumeDispatch(resource);
+            sending.alarms.push((sending.now, alarm));
+        }
+        match next {
+            Next::Frame(frame) => Some(Part::Chunk(frame)),
+            Next::Nothing => None,
+            Next::NotBefore(at) => {
+                sending.alarms.push((at, Alarm::GoOn(id)));
+                None
+            }
+            Next::Overrun => {
+                watch.backlog.cut_off();
+                sending.alarms.push((sending.now, Alarm::Deadline(id)));
+                None
+            }
+        }
     }
 
-    /// The grace of a full watch is over: it is ended, and what does not fit its result channel is lost to it.
-    pub(super) fn unblock(&mut self, id: RequestId, now: Time) {
-        let Some(reply) = self.replies.get_mut(&id) else {
-            return;
-        };
-        let (Some(since), Some(watcher)) = (reply.blocked_since.take(), reply.watcher.as_ref())
-        else {
-            return;
-        };
-        let slots = watcher.buffer_slots;
-        let full = reply.live_frames() > slots;
-        if full {
-            reply.truncate_live(slots / 2);
-        }
-        let left = self.block_budget(now).saturating_sub(now.since(since));
-        self.block_budget = (left, now);
-        if full {
-            self.end_watch(id);
+    /// Tells the world that a reply has something new.
+    pub(super) fn soil(&mut self, id: RequestId) {
+        if let Some(reply) = self.replies.get_mut(&id)
+            && !std::mem::replace(&mut reply.is_dirty, true)
+        {
+            self.dirty.push(id);
         }
     }
+}
 
-    fn block_budget(&self, now: Time) -> Duration {
-        let (left, since) = self.block_budget;
-        let whole_seconds = u32::try_from(now.since(since).as_secs()).unwrap_or(u32::MAX);
-        let refilled = BLOCK_BUDGET_PER_SECOND.saturating_mul(whole_seconds);
-        left.saturating_add(refilled).min(BLOCK_BUDGET_MOST)
+impl PendingWatch {
+    pub(super) fn resource(&self) -> ResourceId {
+        self.parameters.resource
     }
 }
 
 /// The next bookmark: one interval from now, or just before the deadline (`nextBookmarkTime`).
 fn schedule_bookmark(id: RequestId, deadline: Time, ctx: &mut Context<'_>) {
-    let regular = ctx.now + ctx.config.apiserver.bookmark_interval;
     let last = deadline - BOOKMARK_BEFORE_DEADLINE;
+    let regular = if ctx.version.has_periodic_bookmarks() {
+        ctx.now + ctx.config.apiserver.bookmark_interval
+    } else {
+        deadline
+    };
     let due = if last > ctx.now && regular > last {
         last
     } else {

@@ -1,4 +1,4 @@
-//! One watch as the apiserver keeps it: what it selects, what it was sent, and which frame a change becomes.
+//! One watch as the apiserver keeps it: what it selects, what it is past, and which frame a change becomes for it.
 
 use std::sync::Arc;
 
@@ -11,164 +11,168 @@ use super::selector::Selector;
 use super::table;
 use crate::etcd::{Change, ChangeKind};
 use crate::kinds::{ResourceId, ResourceType};
-use crate::object::{Object, encode, frame, partial_metadata, set};
+use crate::object::{Object, encode, frame, partial_metadata};
 use crate::time::{Time, Wall};
 
 /// A watch.
 #[derive(Debug)]
-pub(crate) struct Watcher {
-    pub(crate) resource: ResourceId,
-    /// Its scope: the prefix of the keys it sees.
-    prefix: String,
-    selector: Selector,
-    representation: Representation,
-    pub(crate) bookmarks: bool,
-    pub(crate) deadline: Time,
-    /// Events and bookmarks at or below this were sent, or are not wanted.
-    sent_revision: u64,
-    /// Frames that may wait for the network before the watch is ended (1.9 rule 4).
-    pub(crate) buffer_slots: usize,
+pub(super) struct Watcher {
+    parameters: WatchParameters,
+    /// Events and bookmarks at or below this are not sent: they are in what it was sent first, or were not wanted.
+    floor: u64,
     /// Whether a Table's columns were sent: only the first has them.
     columns_sent: bool,
 }
 
-/// What a watch asks for.
+/// What a watch asks for, and how its server answers.
 #[derive(Clone, Debug)]
-pub(crate) struct WatchParameters {
-    pub(crate) resource: ResourceId,
-    pub(crate) prefix: String,
-    pub(crate) selector: Selector,
-    pub(crate) representation: Representation,
-    pub(crate) bookmarks: bool,
-    pub(crate) deadline: Time,
+pub(super) struct WatchParameters {
+    pub(super) resource: ResourceId,
+    pub(super) prefix: String,
+    pub(super) selector: Selector,
+    pub(super) representation: Representation,
+    pub(super) bookmarks: bool,
+    pub(super) deadline: Time,
+    /// DELETED is told with the object's last version, as servers before 1.9.3 did (F23).
+    pub(super) delete_keeps_old_revision: bool,
+}
+
+/// What the frames of a moment need to know.
+#[derive(Clone, Copy)]
+pub(super) struct Telling<'a> {
+    pub(super) kind: &'a ResourceType,
+    pub(super) wall: Wall,
+    pub(super) now: Time,
 }
 
 impl Watcher {
-    pub(crate) fn new(parameters: WatchParameters, start: u64, buffer_slots: usize) -> Watcher {
+    pub(super) fn new(parameters: WatchParameters, floor: u64) -> Watcher {
         Watcher {
-            resource: parameters.resource,
-            prefix: parameters.prefix,
-            selector: parameters.selector,
-            representation: parameters.representation,
-            bookmarks: parameters.bookmarks,
-            deadline: parameters.deadline,
-            sent_revision: start,
-            buffer_slots,
+            parameters,
+            floor,
             columns_sent: false,
         }
     }
 
-    /// Whether an object is in its scope and selection.
-    pub(crate) fn selects(&self, key: &str, object: &Object) -> bool {
-        key.starts_with(&self.prefix) && self.selector.matches(object)
+    pub(super) fn resource(&self) -> ResourceId {
+        self.parameters.resource
     }
 
-    pub(crate) fn prefix(&self) -> &str {
-        &self.prefix
+    pub(super) fn deadline(&self) -> Time {
+        self.parameters.deadline
+    }
+
+    pub(super) fn bookmarks(&self) -> bool {
+        self.parameters.bookmarks
+    }
+
+    pub(super) fn prefix(&self) -> &str {
+        &self.parameters.prefix
+    }
+
+    /// Raises what the watch is past.
+    pub(super) fn is_past(&mut self, revision: u64) {
+        self.floor = self.floor.max(revision);
     }
 
     /// The frame of a synthetic ADDED of the initial events.
-    pub(crate) fn initial(
-        &mut self,
-        object: &Arc<Object>,
-        kind: &ResourceType,
-        wall: Wall,
-        now: Time,
-    ) -> Bytes {
-        self.encode(ChangeKind::Added, object, kind, wall, now)
+    pub(super) fn initial(&mut self, object: &Arc<Object>, telling: Telling<'_>) -> Bytes {
+        self.encode(ChangeKind::Added, object, telling)
+    }
+
+    /// The frame a live change becomes for this watch, if it becomes one.
+    pub(super) fn live(&mut self, change: &Change, telling: Telling<'_>) -> Option<Bytes> {
+        if change.revision <= self.floor {
+            return None;
+        }
+        self.event(change, telling)
     }
 
     /// The frame a change becomes for this watch, if it becomes one (1.9 rule 7).
-    pub(crate) fn event(
-        &mut self,
-        change: &Change,
-        kind: &ResourceType,
-        wall: Wall,
-        now: Time,
-    ) -> Option<Bytes> {
-        if change.revision <= self.sent_revision || !change.key.starts_with(&self.prefix) {
+    pub(super) fn event(&mut self, change: &Change, telling: Telling<'_>) -> Option<Bytes> {
+        if !change.key.starts_with(self.prefix()) {
             return None;
         }
+        let selector = &self.parameters.selector;
         let gone = change.kind == ChangeKind::Deleted;
-        let matches = !gone && self.selector.matches(&change.object);
+        let matches = !gone && selector.matches(&change.object);
         let matched = change
             .previous
             .as_ref()
-            .is_some_and(|o| self.selector.matches(o));
+            .is_some_and(|o| selector.matches(o));
         let told = match (matches, matched) {
             (true, false) => ChangeKind::Added,
             (true, true) => ChangeKind::Modified,
             (false, true) => ChangeKind::Deleted,
             (false, false) => return None,
         };
-        self.sent_revision = change.revision;
-        let left_the_selection = told == ChangeKind::Deleted && !gone;
         match &change.previous {
-            Some(previous) if left_the_selection => {
-                // The object is still there: the watch gets its last matching state at the event's revision.
-                let mut last = previous.decode();
-                set(
-                    &mut last,
-                    &["metadata", "resourceVersion"],
-                    json!(change.revision.to_string()),
-                );
-                let last = Object::new(last, told);
-                Some(self.encode(told, &Arc::new(last), kind, wall, now))
+            Some(previous) if told == ChangeKind::Deleted => {
+                if self.parameters.delete_keeps_old_revision {
+                    Some(self.encode(told, previous, telling))
+                } else if gone {
+                    Some(self.encode(told, &change.object, telling))
+                } else {
+                    // It left the selection and is still there: the watch gets its last matching state.
+                    let last = previous.at_revision(change.revision, told);
+                    Some(self.encode(told, &Arc::new(last), telling))
+                }
             }
-            _ => Some(self.encode(told, &change.object, kind, wall, now)),
+            _ => Some(self.encode(told, &change.object, telling)),
         }
     }
 
     /// The frame of a bookmark at `revision`, unless it says nothing new; `ends_initial` marks the end of the
     /// initial events, which is always told.
-    pub(crate) fn bookmark(
+    pub(super) fn bookmark(
         &mut self,
         revision: u64,
         ends_initial: bool,
-        kind: &ResourceType,
-        wall: Wall,
-        now: Time,
+        telling: Telling<'_>,
     ) -> Option<Bytes> {
-        if !self.bookmarks || (revision <= self.sent_revision && !ends_initial) {
+        if !self.bookmarks() || (revision <= self.floor && !ends_initial) {
             return None;
         }
-        self.sent_revision = self.sent_revision.max(revision);
         let mut value = json!({
-            "kind": kind.kind,
-            "apiVersion": kind.api_version(),
+            "kind": telling.kind.kind,
+            "apiVersion": telling.kind.api_version(),
             "metadata": {"resourceVersion": revision.to_string()},
         });
         if ends_initial {
             value["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        if let Some(shape) = Struct::of(kind) {
+        if let Some(shape) = Struct::of(telling.kind) {
             shape.fill(&mut value);
         } else {
             value.sort_all_objects();
         }
-        Some(match self.representation {
+        Some(match self.parameters.representation {
             Representation::Whole => frame("BOOKMARK", &encode(&value)),
             Representation::Metadata => frame("BOOKMARK", &encode(&partial_metadata(&value))),
             Representation::Table(include) => {
                 let object = Arc::new(Object::new(value, ChangeKind::Modified));
-                frame("BOOKMARK", &self.table(include, &object, kind, wall, now))
+                frame("BOOKMARK", &self.table(include, &object, telling))
             }
         })
     }
 
-    fn encode(
+    /// The frame of a change as a server tells it that answers with Tables whatever was asked for (F39).
+    pub(super) fn of_wrong_kind(
         &mut self,
         told: ChangeKind,
         object: &Arc<Object>,
-        kind: &ResourceType,
-        wall: Wall,
-        now: Time,
+        telling: Telling<'_>,
     ) -> Bytes {
-        match self.representation {
+        let table = self.table(IncludeObject::Metadata, object, telling);
+        frame(told.as_str(), &table)
+    }
+
+    fn encode(&mut self, told: ChangeKind, object: &Arc<Object>, telling: Telling<'_>) -> Bytes {
+        match self.parameters.representation {
             Representation::Whole => object.frame(told, false),
             Representation::Metadata => object.frame(told, true),
             Representation::Table(include) => {
-                frame(told.as_str(), &self.table(include, object, kind, wall, now))
+                frame(told.as_str(), &self.table(include, object, telling))
             }
         }
     }
@@ -178,13 +182,12 @@ impl Watcher {
         &mut self,
         include: IncludeObject,
         object: &Arc<Object>,
-        kind: &ResourceType,
-        wall: Wall,
-        now: Time,
+        telling: Telling<'_>,
     ) -> Bytes {
         let with_columns = !self.columns_sent;
         self.columns_sent = true;
         let row = std::slice::from_ref(object);
+        let Telling { kind, wall, now } = telling;
         encode(&table::watch_event(
             row,
             kind,

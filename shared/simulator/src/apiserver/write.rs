@@ -308,7 +308,7 @@ pub(super) fn delete_collection(
     ctx: &mut Context<'_>,
 ) -> Result<Outcome, ApiError> {
     let (options, dry_run) = delete_options(request, query)?;
-    let list = ListOptions::parse(query)?;
+    let list = ListOptions::parse(query, ctx.version)?;
     let kind = ctx.kinds.get(target.resource).clone();
     let selector = Selector::parse(&list.label_selector, &list.field_selector, &kind)?;
     let prefix = kind.scope_prefix(&target.namespace);

@@ -33,12 +33,12 @@ fn a_poller_asks_at_every_interval_and_is_late_by_up_to_one() {
      1.000 started poller -
      1.000 GET /api/v1/namespaces/default/configmaps
      1.000 listing iterations=1 handled=0 knows -: []
-     1.000 sleeping iterations=1 handled=2 knows 14: [a@14 kube-root-ca.crt@11]
-     6.000 GET /api/v1/namespaces/default/configmaps
-     6.000 listing iterations=2 handled=2
-     6.001 sleeping iterations=2 handled=4 knows 16: [a@15 b@16 kube-root-ca.crt@11]
-    11.001 GET /api/v1/namespaces/default/configmaps
-    11.001 listing iterations=3 handled=4
+     1.001 sleeping iterations=1 handled=2 knows 14: [a@14 kube-root-ca.crt@9]
+     6.001 GET /api/v1/namespaces/default/configmaps
+     6.001 listing iterations=2 handled=2
+     6.002 sleeping iterations=2 handled=4 knows 16: [a@15 b@16 kube-root-ca.crt@9]
+    11.002 GET /api/v1/namespaces/default/configmaps
+    11.002 listing iterations=3 handled=4
     11.002 sleeping iterations=3 handled=4
     "#);
 }

@@ -36,8 +36,8 @@ fn the_broken_loop_reads_a_dead_stream_until_its_deadline() {
      0.000 GET /api/v1/namespaces/default/configmaps?watch=true
      0.000 connecting iterations=0 handled=0 knows -: []
      0.001 watching iterations=0 handled=0
-     0.100 watching iterations=2 handled=2 knows -: [claim@14 kube-root-ca.crt@11]
-    30.000 failed iterations=2599949 handled=2599949
+     0.100 watching iterations=2 handled=2 knows -: [claim@14 kube-root-ca.crt@9]
+    30.000 failed iterations=2599963 handled=2599963
     "#);
 }
 

@@ -365,8 +365,6 @@ fn a_list_that_expires_between_its_pages_is_asked_for_whole() {
     1.9
       list rv=0
       watch rv=613
-      list rv=0
-      watch rv=614
     1.15
       list rv=0 limit=500
       list continue limit=500

@@ -28,19 +28,19 @@ fn it_watches_again_from_the_last_version_a_second_after_it_began() {
     0.000 GET /api/v1/namespaces/default/configmaps
     0.000 listing iterations=0 handled=0 knows -: []
     0.001 GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=14&watch=true
-    0.001 connecting iterations=1 handled=0 knows 14: [a@14 kube-root-ca.crt@11]
-    0.002 watching iterations=1 handled=0
+    0.001 connecting iterations=1 handled=0 knows 14: [a@14 kube-root-ca.crt@9]
+    0.001 watching iterations=1 handled=0
     3.000 GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=14&watch=true
     3.000 connecting iterations=2 handled=0
-    3.000 watching iterations=2 handled=0
-    3.100 watching iterations=2 handled=1 knows 15: [kube-root-ca.crt@11]
+    3.001 watching iterations=2 handled=0
+    3.100 watching iterations=2 handled=1 knows 15: [kube-root-ca.crt@9]
     5.000 GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=15&watch=true
     5.000 connecting iterations=3 handled=1
-    5.001 watching iterations=3 handled=1
+    5.000 watching iterations=3 handled=1
     5.400 backoff iterations=3 handled=1
     6.000 GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=15&watch=true
     6.000 connecting iterations=4 handled=1
-    6.000 watching iterations=4 handled=1
+    6.001 watching iterations=4 handled=1
     "#);
 }
 

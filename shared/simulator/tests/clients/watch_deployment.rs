@@ -26,7 +26,7 @@ fn the_first_version_returns_at_a_reset_and_is_silent_for_ever() {
     0.000 GET /api/v1/namespaces/default/configmaps?watch=true
     0.000 connecting iterations=0 handled=0 knows -: []
     0.001 watching iterations=0 handled=0
-    0.100 watching iterations=2 handled=2 knows -: [a@14 kube-root-ca.crt@11]
+    0.100 watching iterations=2 handled=2 knows -: [a@14 kube-root-ca.crt@9]
     2.000 returned iterations=2 handled=2
     "#);
 }
@@ -63,12 +63,12 @@ fn the_last_version_replays_everything_after_each_end_and_misses_what_was_delete
     0.000 GET /api/v1/namespaces/default/configmaps?watch=true
     0.000 connecting iterations=0 handled=0 knows -: []
     0.001 watching iterations=0 handled=0
-    0.100 watching iterations=3 handled=3 knows -: [a@14 b@15 kube-root-ca.crt@11]
+    0.100 watching iterations=3 handled=3 knows -: [a@14 b@15 kube-root-ca.crt@9]
     2.000 sleeping iterations=3 handled=3
     7.000 GET /api/v1/namespaces/default/configmaps?watch=true
     7.000 connecting iterations=3 handled=3
-    7.000 watching iterations=3 handled=3
-    7.100 watching iterations=5 handled=5 knows -: [a@14 b@17 kube-root-ca.crt@11]
+    7.001 watching iterations=3 handled=3
+    7.100 watching iterations=5 handled=5 knows -: [a@14 b@17 kube-root-ca.crt@9]
     "#);
 }
 

@@ -1,0 +1,350 @@
+//! The dispatcher of a cacher: hands each event to every watch, waits a little for full ones, and ends those that stay
+//! full (1.9 rules 2 and 5).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::watcher::Telling;
+use super::{Alarm, Apiserver, Context};
+use crate::etcd::{Change, ChangeKind};
+use crate::fault::Fault;
+use crate::kinds::ResourceId;
+use crate::message::RequestId;
+use crate::time::Time;
+
+/// Events that wait between the cache and the dispatcher; with these full the cache takes in nothing more.
+const INCOMING: usize = 100;
+/// What a second adds to the time that may be spent waiting for full watches.
+const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
+/// The most that can be saved up.
+const BUDGET_MOST: Duration = Duration::from_millis(100);
+
+/// A dispatcher.
+///
+/// Bounded: 100 events in `incoming`; what comes while that is full waits in etcd's client, which has no bound of its
+/// own, but is empty again at most 100 ms later, when the watches that blocked are ended.
+#[derive(Debug)]
+pub(super) struct Dispatcher {
+    watchers: Vec<RequestId>,
+    incoming: VecDeque<Arc<Change>>,
+    upstream: VecDeque<Arc<Change>>,
+    blocked: Option<Blocked>,
+    /// Counts blocks, so that an alarm of an earlier one is known.
+    blocks: u32,
+    budget: Duration,
+    budget_at: Time,
+    /// The revision up to which everything is dispatched: what bookmarks say.
+    processed: u64,
+    /// An event that is told after the next (fault `SwapEvents`).
+    swapped: Option<Arc<Change>>,
+}
+
+#[derive(Debug)]
+struct Blocked {
+    full: Vec<RequestId>,
+    until: Time,
+    revision: u64,
+}
+
+impl Dispatcher {
+    pub(super) fn new(now: Time) -> Dispatcher {
+        Dispatcher {
+            watchers: Vec::new(),
+            incoming: VecDeque::new(),
+            upstream: VecDeque::new(),
+            blocked: None,
+            blocks: 0,
+            budget: BUDGET_MOST,
+            budget_at: now,
+            processed: 0,
+            swapped: None,
+        }
+    }
+
+    pub(super) fn watchers(&self) -> &[RequestId] {
+        &self.watchers
+    }
+
+    pub(super) fn add(&mut self, watch: RequestId) {
+        self.watchers.push(watch);
+    }
+
+    pub(super) fn remove(&mut self, watch: RequestId) {
+        self.watchers.retain(|other| *other != watch);
+    }
+
+    /// What bookmarks say.
+    pub(super) fn processed(&self) -> u64 {
+        self.processed
+    }
+
+    /// Progress of the cache counts as dispatched if nothing waits before it.
+    pub(super) fn is_past(&mut self, revision: u64) {
+        if self.incoming.is_empty() && self.blocked.is_none() {
+            self.processed = revision;
+        }
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    fn take_budget(&mut self, now: Time) -> Duration {
+        // 50 ms a second are a twentieth.
+        let earned = now.since(self.budget_at) / 20;
+        debug_assert_eq!(BUDGET_PER_SECOND, Duration::from_secs(1) / 20);
+        let budget = self.budget.saturating_add(earned).min(BUDGET_MOST);
+        self.budget = Duration::ZERO;
+        self.budget_at = now;
+        budget
+    }
+
+    fn give_back(&mut self, unused: Duration) {
+        self.budget = self.budget.saturating_add(unused).min(BUDGET_MOST);
+    }
+}
+
+impl Apiserver {
+    /// An event for the cache of a resource, and for its watches.
+    pub(super) fn take_in(
+        &mut self,
+        resource: ResourceId,
+        change: Arc<Change>,
+        ctx: &mut Context<'_>,
+    ) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        if cacher.dispatcher.incoming.len() >= INCOMING {
+            cacher.dispatcher.upstream.push_back(change);
+            return;
+        }
+        let told = cacher
+            .cache
+            .receive(&change, &ctx.config.apiserver, ctx.version);
+        let waits = cacher.dispatcher.is_blocked();
+        if waits {
+            cacher.dispatcher.incoming.push_back(told);
+            self.wake_waiting(resource, ctx);
+        } else {
+            self.wake_waiting(resource, ctx);
+            self.dispatch_in_order(resource, told, ctx);
+        }
+    }
+
+    /// Tells the events that were kept back to be told in the wrong order.
+    pub(crate) fn tell_swapped(&mut self, ctx: &mut Context<'_>) {
+        let kept: Vec<(ResourceId, Arc<Change>)> = self
+            .cachers
+            .iter_mut()
+            .filter_map(|(id, cacher)| Some((*id, cacher.dispatcher.swapped.take()?)))
+            .collect();
+        for (resource, change) in kept {
+            self.dispatch(resource, &change, ctx);
+        }
+    }
+
+    /// A watch for which the dispatcher waited has room, or is gone.
+    pub(super) fn resume_dispatch(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        let Some(blocked) = &mut cacher.dispatcher.blocked else {
+            return;
+        };
+        let replies = &self.replies;
+        blocked.full.retain(|id| {
+            let watch = replies.get(id).and_then(|reply| reply.watch.as_ref());
+            watch.is_some_and(|watch| watch.backlog.is_blocking())
+        });
+        if blocked.full.is_empty() {
+            let unused = blocked.until.since(ctx.now);
+            cacher.dispatcher.give_back(unused);
+            self.unblock(resource, ctx);
+        }
+    }
+
+    /// The time for waiting is used up: watches that are still full are ended.
+    pub(super) fn dispatch_timeout(
+        &mut self,
+        resource: ResourceId,
+        block: u32,
+        ctx: &mut Context<'_>,
+    ) {
+        let full = match self.cachers.get_mut(&resource) {
+            Some(cacher) if cacher.dispatcher.blocks == block => {
+                match &mut cacher.dispatcher.blocked {
+                    Some(blocked) => std::mem::take(&mut blocked.full),
+                    None => return,
+                }
+            }
+            _ => return,
+        };
+        for id in full {
+            self.terminate_if_blocking(id, ctx);
+        }
+        self.unblock(resource, ctx);
+    }
+
+    /// Hands on an event, or in the order and number that a fault wants.
+    fn dispatch_in_order(
+        &mut self,
+        resource: ResourceId,
+        change: Arc<Change>,
+        ctx: &mut Context<'_>,
+    ) {
+        if ctx.is_on_for(resource, |f| matches!(f, Fault::SwapEvents { .. }))
+            && let Some(cacher) = self.cachers.get_mut(&resource)
+        {
+            let Some(earlier) = cacher.dispatcher.swapped.take() else {
+                cacher.dispatcher.swapped = Some(change);
+                return;
+            };
+            self.dispatch(resource, &change, ctx);
+            return self.dispatch(resource, &earlier, ctx);
+        }
+        self.dispatch(resource, &change, ctx);
+        if ctx.is_on_for(resource, |f| matches!(f, Fault::RepeatEvents { .. })) {
+            self.dispatch(resource, &change, ctx);
+        }
+    }
+
+    /// Hands an event to every watch of its resource.
+    fn dispatch(&mut self, resource: ResourceId, change: &Arc<Change>, ctx: &mut Context<'_>) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        if cacher.dispatcher.is_blocked() {
+            cacher.dispatcher.incoming.push_front(Arc::clone(change));
+            return;
+        }
+        let telling = Telling {
+            kind: ctx.kinds.get(resource),
+            wall: ctx.wall,
+            now: ctx.now,
+        };
+        let quirk = Quirk::of(resource, change, ctx);
+        let mut full = Vec::new();
+        let mut failed = Vec::new();
+        for id in &cacher.dispatcher.watchers {
+            let Some(reply) = self.replies.get_mut(id) else {
+                continue;
+            };
+            let Some(watch) = reply.watch.as_mut() else {
+                continue;
+            };
+            let Some(mut frame) = watch.watcher.live(change, telling) else {
+                continue;
+            };
+            match quirk {
+                None => {}
+                Some(Quirk::CannotConvert) => {
+                    failed.push(*id);
+                    continue;
+                }
+                Some(Quirk::WrongKind) => {
+                    frame = watch
+                        .watcher
+                        .of_wrong_kind(change.kind, &change.object, telling);
+                }
+            }
+            if watch.backlog.has_slot() {
+                watch.backlog.push(frame);
+            } else if watch.backlog.is_blocking() {
+                // It cannot be: dispatching stands still while a watch blocks it.
+                continue;
+            } else {
+                watch.backlog.push_pending(frame);
+                full.push(*id);
+            }
+            if !std::mem::replace(&mut reply.is_dirty, true) {
+                self.dirty.push(*id);
+            }
+        }
+        cacher.dispatcher.processed = change.revision;
+        if !full.is_empty() {
+            self.wait_for(resource, full, change.revision, ctx);
+        }
+        for id in failed {
+            self.fail_conversion(id, resource, ctx);
+        }
+    }
+
+    fn wait_for(
+        &mut self,
+        resource: ResourceId,
+        full: Vec<RequestId>,
+        revision: u64,
+        ctx: &mut Context<'_>,
+    ) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        let dispatcher = &mut cacher.dispatcher;
+        let until = ctx.now + dispatcher.take_budget(ctx.now);
+        dispatcher.blocks += 1;
+        let block = dispatcher.blocks;
+        dispatcher.blocked = Some(Blocked {
+            full,
+            until,
+            revision,
+        });
+        let alarm = Alarm::DispatchTimeout(resource, block);
+        ctx.alarms.push((until, alarm));
+    }
+
+    /// Dispatches what waited, until a watch blocks again or nothing is left.
+    fn unblock(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        if let Some(cacher) = self.cachers.get_mut(&resource)
+            && let Some(blocked) = cacher.dispatcher.blocked.take()
+        {
+            cacher.dispatcher.processed = blocked.revision;
+        }
+        loop {
+            let Some(cacher) = self.cachers.get_mut(&resource) else {
+                return;
+            };
+            if cacher.dispatcher.is_blocked() {
+                return;
+            }
+            if let Some(change) = cacher.dispatcher.incoming.pop_front() {
+                self.dispatch_in_order(resource, change, ctx);
+            } else if let Some(change) = cacher.dispatcher.upstream.pop_front() {
+                self.take_in(resource, change, ctx);
+            } else {
+                let revision = cacher.cache.revision();
+                return cacher.dispatcher.is_past(revision);
+            }
+        }
+    }
+}
+
+/// A fault that changes what an event becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quirk {
+    /// The object cannot be converted to the version that is asked for (F38).
+    CannotConvert,
+    /// Another kind is told than was asked for (F39).
+    WrongKind,
+}
+
+impl Quirk {
+    fn of(resource: ResourceId, change: &Change, ctx: &Context<'_>) -> Option<Quirk> {
+        if ctx.faults.is_empty() {
+            return None;
+        }
+        let kind = ctx.kinds.get(resource);
+        ctx.faults.iter().find_map(|fault| match fault {
+            Fault::CannotConvert { resource, name }
+                if kind.qualified() == *resource && change.object.name() == name =>
+            {
+                Some(Quirk::CannotConvert)
+            }
+            Fault::WrongKind { resource } if kind.qualified() == *resource => {
+                (change.kind != ChangeKind::Deleted).then_some(Quirk::WrongKind)
+            }
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! One write, as etcd keeps and tells it.
+
+use std::sync::Arc;
+
+use crate::kinds::ResourceId;
+use crate::object::Object;
+use crate::time::Time;
+
+/// What a write did to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeKind {
+    /// The key was not there.
+    Added,
+    /// The key was there.
+    Modified,
+    /// The key is gone.
+    Deleted,
+}
+
+impl ChangeKind {
+    /// The watch event type of it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ChangeKind::Added => "ADDED",
+            ChangeKind::Modified => "MODIFIED",
+            ChangeKind::Deleted => "DELETED",
+        }
+    }
+}
+
+/// One write: each touches one key, so one revision is one change (semantics 1.10).
+#[derive(Debug)]
+pub struct Change {
+    /// etcd's revision, which is the resourceVersion.
+    pub revision: u64,
+    /// When it was committed.
+    pub at: Time,
+    /// Of which resource.
+    pub resource: ResourceId,
+    /// The key under `/registry/`.
+    pub key: Arc<str>,
+    /// What the write did.
+    pub kind: ChangeKind,
+    /// The object after the write; for a deletion the last stored state with the revision of the deletion.
+    pub object: Arc<Object>,
+    /// The object before the write.
+    pub previous: Option<Arc<Object>>,
+}

@@ -1,0 +1,65 @@
+//! Known defects of etcd, each behind its own switch (semantics 1.10; etcd's robustness track record and changelogs).
+
+/// A known defect of etcd, switched on with [`Fault::EtcdDefect`](crate::Fault::EtcdDefect).
+///
+/// A sound etcd has none of them. Each says what has to happen besides for it to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Defect {
+    /// etcd#15220, fixed in 3.4.25 and 3.5.8: a progress notification overtakes events that wait in the stream's
+    /// channel. Shows while a stream has a backlog ([`Fault::SlowEtcdStreams`](crate::Fault::SlowEtcdStreams)).
+    ProgressAheadOfEvents,
+    /// etcd#15271, fixed in 3.4.25 and 3.5.8: a watch goes back in time when a partitioned member downloads a snapshot:
+    /// watchers start over from where they once became synced.
+    /// Shows after [`Fault::PartitionMember`](crate::Fault::PartitionMember).
+    BackInTimeAfterPartition,
+    /// PR 15274, fixed in 3.4.24 and 3.5.8: a watcher that catches up is sent the events of the last 100 ms twice.
+    /// Shows when a watch starts below the current revision just after a write.
+    DuplicateEvents,
+    /// etcd#17529, fixed in 3.4.31 and 3.5.13: when the notice that a watcher's start is compacted finds the stream's
+    /// channel full, the watcher is moved to the next revision instead and never learns what it missed.
+    /// Shows with a starved stream and a compaction (semantics 3.1).
+    GapUnderStarvation,
+    /// PR 17566, fixed in 3.4.31 and 3.5.13: progress asked for while a watcher of the stream was not synced is not
+    /// sent until the next event goes over the stream, nor is any that is asked for later.
+    NoProgressForIdleWatch,
+    /// etcd#18089, fixed in 3.4.34 and 3.5.16: compacting exactly at a deletion drops it, so a watch that starts at
+    /// that revision misses it.
+    DeleteLostByCompactionAtIt,
+    /// etcd#19179, fixed in 3.4.36 and 3.5.18: a deletion that is all that is left of its key at the compacted revision
+    /// is forgotten when etcd starts again. Shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
+    DeleteLostByRestartAfterCompaction,
+    /// etcd#20221, fixed in 3.4.38, 3.5.22 and 3.6.2: a watch on a future revision is sent older events once its member
+    /// was restored from a snapshot. Shows after [`Fault::PartitionMember`](crate::Fault::PartitionMember).
+    OldEventsOnFutureWatch,
+    /// etcd#17780, fixed in 3.4.32 and 3.5.14: the revision goes down when etcd crashes while it compacts the newest
+    /// deletion. Shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd) during compaction.
+    RevisionDecreasesAfterCrash,
+}
+
+impl Defect {
+    /// All of them.
+    pub const ALL: [Defect; 9] = [
+        Defect::ProgressAheadOfEvents,
+        Defect::BackInTimeAfterPartition,
+        Defect::DuplicateEvents,
+        Defect::GapUnderStarvation,
+        Defect::NoProgressForIdleWatch,
+        Defect::DeleteLostByCompactionAtIt,
+        Defect::DeleteLostByRestartAfterCompaction,
+        Defect::OldEventsOnFutureWatch,
+        Defect::RevisionDecreasesAfterCrash,
+    ];
+
+    /// Whether every etcd that has it is too old for an apiserver to trust its progress notifications: below 3.4.31
+    /// and 3.5.13 consistent reads go to etcd at every version (semantics 1.3).
+    pub(crate) fn is_of_untrusted_etcd(self) -> bool {
+        matches!(
+            self,
+            Defect::ProgressAheadOfEvents
+                | Defect::BackInTimeAfterPartition
+                | Defect::DuplicateEvents
+                | Defect::GapUnderStarvation
+                | Defect::NoProgressForIdleWatch
+        )
+    }
+}

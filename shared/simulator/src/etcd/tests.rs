@@ -1,0 +1,538 @@
+//! etcd's watches, row by row of semantics 1.10, with a driver that hands alarms back when they are due.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+
+const PODS: ResourceId = ResourceId(0);
+const MAPS: ResourceId = ResourceId(2);
+const SERVER: ServerId = ServerId(0);
+
+struct Rig {
+    etcd: Etcd,
+    now: Time,
+    alarms: Vec<(Time, EtcdAlarm)>,
+    told: Vec<String>,
+}
+
+fn rig() -> Rig {
+    Rig {
+        etcd: Etcd::new(&EtcdConfig::default()),
+        now: Time::from_secs(1),
+        alarms: Vec::new(),
+        told: Vec::new(),
+    }
+}
+
+impl Rig {
+    fn write(&mut self, name: &str) -> u64 {
+        let key = format!("/registry/pods/shop/{name}");
+        let value = json!({"metadata": {"name": name}});
+        self.etcd.put(PODS, &key, value, self.now);
+        self.collect();
+        self.run(MOMENT);
+        self.etcd.revision()
+    }
+
+    fn delete(&mut self, name: &str) -> u64 {
+        let key = format!("/registry/pods/shop/{name}");
+        self.etcd.delete(PODS, &key, json!({}), self.now);
+        self.collect();
+        self.run(MOMENT);
+        self.etcd.revision()
+    }
+
+    fn watch(&mut self, start: u64) -> WatcherId {
+        self.watch_of(PODS, "/registry/pods/", start)
+    }
+
+    fn watch_of(&mut self, resource: ResourceId, prefix: &str, start: u64) -> WatcherId {
+        let request = WatchRequest {
+            stream: key(resource),
+            prefix: prefix.to_owned(),
+            start,
+            progress_notify: true,
+            requires_leader: true,
+        };
+        let id = self.etcd.watch(request, self.now);
+        self.collect();
+        id
+    }
+
+    fn run(&mut self, span: Duration) {
+        let until = self.now + span;
+        while let Some((at, alarm)) = self.next_alarm(until) {
+            self.now = self.now.max(at);
+            self.etcd.alarm(&alarm, self.now);
+            self.collect();
+        }
+        self.now = until;
+    }
+
+    fn next_alarm(&mut self, until: Time) -> Option<(Time, EtcdAlarm)> {
+        self.alarms.sort_by_key(|(at, _)| *at);
+        let due = self.alarms.first().is_some_and(|(at, _)| *at <= until);
+        due.then(|| self.alarms.remove(0))
+    }
+
+    fn collect(&mut self) {
+        self.alarms.extend(self.etcd.take_alarms());
+        for sent in self.etcd.take_sent() {
+            let Some(response) = sent.response else {
+                self.told.push("broken".to_owned());
+                continue;
+            };
+            match response.content {
+                Content::Events(events) => {
+                    for event in events {
+                        let change = &event.change;
+                        let nil = match change.kind {
+                            ChangeKind::Added => "",
+                            _ if event.has_previous => "",
+                            _ => " prevKV=nil",
+                        };
+                        let (kind, name) = (change.kind.as_str(), change.object.name());
+                        self.told
+                            .push(format!("{kind} {name} {}{nil}", change.revision));
+                    }
+                }
+                Content::Progress => self.told.push(format!("progress {}", response.revision)),
+                Content::Compacted => self.told.push("compacted".to_owned()),
+                Content::NoLeader => self.told.push("no leader".to_owned()),
+            }
+        }
+    }
+
+    fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Makes each response take a while, so that channels fill.
+    fn starve(&mut self, per_response: Duration) {
+        self.etcd.slow_streams(None, None, Some(per_response));
+    }
+
+    fn feed(&mut self) {
+        self.etcd.slow_streams(None, None, None);
+    }
+}
+
+fn key(resource: ResourceId) -> StreamKey {
+    StreamKey {
+        server: SERVER,
+        resource,
+        purpose: Purpose::Cache,
+    }
+}
+
+/// What the send loop needs to be free again, and more.
+const MOMENT: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[test]
+fn a_synced_watcher_is_told_each_write_of_its_keys_at_once() {
+    let mut rig = rig();
+    rig.watch(2);
+    rig.watch_of(MAPS, "/registry/configmaps/", 2);
+    rig.write("a");
+    rig.write("a");
+    rig.delete("a");
+    assert_eq!(rig.take(), ["ADDED a 2", "MODIFIED a 3", "DELETED a 4"]);
+}
+
+#[test]
+fn an_unsynced_watcher_is_caught_up_within_100_ms() {
+    let mut rig = rig();
+    for _ in 0..3 {
+        rig.write("a");
+    }
+    rig.watch(3);
+    assert!(rig.take().is_empty(), "not at once");
+    rig.run(Duration::from_millis(100));
+    assert_eq!(rig.take(), ["MODIFIED a 3", "MODIFIED a 4"]);
+    rig.write("a");
+    assert_eq!(rig.take(), ["MODIFIED a 5"], "now it is synced");
+}
+
+#[test]
+fn a_long_way_is_caught_up_in_batches_of_1000_revisions() {
+    let mut rig = rig();
+    for _ in 0..2500 {
+        rig.write("a");
+    }
+    rig.watch(2);
+    let mut batches = Vec::new();
+    while let Some((at, alarm)) = rig.next_alarm(rig.now + Duration::from_secs(1)) {
+        rig.now = rig.now.max(at);
+        rig.etcd.alarm(&alarm, rig.now);
+        rig.collect();
+        let told = rig.take();
+        if told.iter().any(|line| line.contains('a')) {
+            batches.push(told.len());
+        }
+    }
+    assert_eq!(batches, [1000, 1000, 500]);
+}
+
+#[test]
+fn watchers_of_one_stream_share_its_128_slots_and_victims_lose_nothing() {
+    let mut rig = rig();
+    let quiet = rig.watch_of(PODS, "/registry/pods/other/", 2);
+    rig.watch(2);
+    rig.starve(Duration::from_secs(1));
+    for _ in 0..300 {
+        rig.write("a");
+    }
+    let streams: Vec<_> = rig.etcd.streams().collect();
+    assert_eq!(streams[0].1, 128, "its channel is full");
+    assert!(!streams[0].2, "and a watcher is not synced");
+    rig.feed();
+    rig.run(Duration::from_secs(5));
+    let told: Vec<String> = rig.take().into_iter().filter(|l| l.contains('a')).collect();
+    assert_eq!(told.len(), 300);
+    let revisions: Vec<u64> = told
+        .iter()
+        .map(|line| line.split(' ').nth(2).unwrap().parse().unwrap())
+        .collect();
+    assert!(revisions.is_sorted(), "in order");
+    rig.etcd.cancel(quiet);
+}
+
+#[test]
+fn prev_kv_is_read_when_a_response_is_sent_and_nil_if_it_is_compacted_by_then() {
+    let mut rig = rig();
+    rig.write("a");
+    rig.watch(3);
+    rig.starve(Duration::from_secs(10));
+    for _ in 0..3 {
+        rig.write("a");
+    }
+    rig.etcd.compact(4);
+    rig.feed();
+    rig.run(Duration::from_secs(20));
+    let mut told = rig.take();
+    told.retain(|line| !line.starts_with("progress"));
+    assert_eq!(
+        told,
+        ["MODIFIED a 3", "MODIFIED a 4 prevKV=nil", "MODIFIED a 5"],
+        "the first was sent before"
+    );
+}
+
+#[test]
+fn a_start_before_the_compacted_revision_is_told_and_one_at_it_is_served() {
+    let mut rig = rig();
+    for _ in 0..5 {
+        rig.write("a");
+    }
+    rig.etcd.compact(4);
+    rig.watch(3);
+    rig.run(Duration::from_millis(100));
+    assert_eq!(rig.take(), ["compacted"]);
+    rig.watch(4);
+    rig.run(Duration::from_millis(100));
+    assert_eq!(
+        rig.take(),
+        ["MODIFIED a 4 prevKV=nil", "MODIFIED a 5", "MODIFIED a 6"]
+    );
+}
+
+/// A watcher behind a full channel whose next revision is compacted away.
+fn starved_and_compacted(defect: Option<Defect>) -> (Vec<String>, u64) {
+    let mut rig = rig();
+    if let Some(defect) = defect {
+        rig.etcd.switch(defect, true);
+    }
+    rig.watch(2);
+    rig.starve(Duration::from_secs(1));
+    for _ in 0..140 {
+        rig.write("a");
+    }
+    let deleted = rig.write("gone");
+    rig.delete("gone");
+    rig.write("a");
+    // The victim's batch takes the first slot that is free; then it is behind, with the channel full again.
+    rig.etcd.compact(rig.etcd.revision());
+    rig.run(Duration::from_secs(3));
+    rig.feed();
+    rig.run(Duration::from_secs(30));
+    rig.write("a");
+    rig.run(Duration::from_secs(1));
+    (rig.take(), deleted)
+}
+
+#[test]
+fn a_starved_watcher_is_told_that_it_is_compacted_once_there_is_room() {
+    let (told, _) = starved_and_compacted(None);
+    assert!(told.iter().any(|l| l.starts_with("compacted")), "{told:?}");
+    assert!(!told.iter().any(|l| l.contains("gone")));
+}
+
+#[test]
+fn etcd_17529_skips_what_a_starved_watcher_missed_and_says_nothing() {
+    let (told, _) = starved_and_compacted(Some(Defect::GapUnderStarvation));
+    assert!(!told.iter().any(|l| l.starts_with("compacted")), "{told:?}");
+    assert!(!told.iter().any(|l| l.contains("gone")), "the gap");
+    assert!(
+        told.iter().rev().any(|l| l.starts_with("MODIFIED a")),
+        "it goes on as if nothing were"
+    );
+    let last = told.iter().rfind(|l| l.starts_with("MODIFIED")).unwrap();
+    assert_eq!(last, "MODIFIED a 145");
+}
+
+#[test]
+fn progress_is_told_each_interval_while_something_happens_elsewhere() {
+    let mut rig = rig();
+    rig.watch_of(MAPS, "/registry/configmaps/", 2);
+    rig.write("a");
+    rig.run(Duration::from_secs(6));
+    assert_eq!(rig.take(), ["progress 2"]);
+    rig.run(HOUR);
+    assert!(rig.take().is_empty(), "nothing new is nothing to tell");
+    rig.write("a");
+    rig.run(Duration::from_secs(6));
+    assert_eq!(rig.take(), ["progress 3"]);
+}
+
+#[test]
+fn progress_is_skipped_once_after_an_event_and_not_lost() {
+    let mut rig = rig();
+    rig.watch(2);
+    rig.watch_of(MAPS, "/registry/configmaps/", 2);
+    rig.write("a");
+    rig.run(Duration::from_secs(11));
+    let told = rig.take();
+    assert_eq!(
+        told,
+        ["ADDED a 2", "progress 2", "progress 2"],
+        "of the quiet stream at the first tick, of the other at the second"
+    );
+}
+
+#[test]
+fn progress_on_request_waits_for_all_watchers_of_the_stream_to_be_synced() {
+    let mut rig = rig();
+    rig.write("a");
+    rig.watch(2);
+    rig.etcd.request_progress(key(PODS), rig.now);
+    rig.collect();
+    assert!(rig.take().is_empty(), "it is not synced yet");
+    rig.run(Duration::from_millis(100));
+    rig.etcd.request_progress(key(PODS), rig.now);
+    rig.collect();
+    rig.run(MOMENT);
+    assert_eq!(rig.take(), ["ADDED a 2", "progress 2"]);
+}
+
+#[test]
+fn etcd_15220_lets_progress_overtake_events() {
+    let overtakes = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::ProgressAheadOfEvents, defect);
+        rig.watch(2);
+        rig.starve(Duration::from_millis(100));
+        for _ in 0..3 {
+            rig.write("a");
+        }
+        rig.etcd.request_progress(key(PODS), rig.now);
+        rig.collect();
+        rig.run(Duration::from_secs(1));
+        let told = rig.take();
+        let progress = told.iter().position(|l| l == "progress 4").unwrap_or(99);
+        let last_event = told.iter().position(|l| l == "MODIFIED a 4").unwrap();
+        progress < last_event
+    };
+    assert!(overtakes(true));
+    assert!(!overtakes(false));
+}
+
+#[test]
+fn pr_17566_withholds_progress_from_an_idle_watch() {
+    let told = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::NoProgressForIdleWatch, defect);
+        rig.write("a");
+        // It wants an old revision of which it gets no event.
+        rig.watch_of(MAPS, "/registry/configmaps/", 2);
+        rig.etcd.request_progress(key(MAPS), rig.now);
+        rig.run(Duration::from_millis(200));
+        rig.take();
+        rig.etcd.request_progress(key(MAPS), rig.now);
+        rig.collect();
+        rig.take()
+    };
+    assert_eq!(told(false), ["progress 2"]);
+    assert!(told(true).is_empty());
+}
+
+#[test]
+fn etcd_15271_starts_over_after_a_partition() {
+    let told = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::BackInTimeAfterPartition, defect);
+        rig.watch(2);
+        rig.write("a");
+        rig.write("a");
+        rig.take();
+        rig.etcd.partition(SERVER, rig.now);
+        rig.write("a");
+        rig.run(MOMENT);
+        assert!(rig.take().is_empty(), "the member is cut off");
+        rig.etcd.heal(SERVER, rig.now);
+        rig.collect();
+        rig.run(Duration::from_millis(200));
+        rig.take()
+    };
+    assert_eq!(told(false), ["MODIFIED a 4"]);
+    assert_eq!(told(true), ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 4"]);
+}
+
+#[test]
+fn etcd_20221_tells_a_watch_on_the_future_what_is_older() {
+    let told = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::OldEventsOnFutureWatch, defect);
+        rig.write("a");
+        rig.watch(10);
+        rig.etcd.partition(SERVER, rig.now);
+        rig.etcd.heal(SERVER, rig.now);
+        rig.collect();
+        rig.run(Duration::from_millis(200));
+        rig.write("a");
+        rig.take()
+    };
+    assert!(told(false).is_empty());
+    assert_eq!(told(true), ["MODIFIED a 3"]);
+}
+
+#[test]
+fn pr_15274_sends_what_is_young_twice_to_who_catches_up() {
+    let told = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::DuplicateEvents, defect);
+        rig.write("a");
+        rig.run(Duration::from_millis(950));
+        rig.write("a");
+        rig.watch(2);
+        rig.run(Duration::from_millis(100));
+        rig.take()
+    };
+    assert_eq!(told(false), ["ADDED a 2", "MODIFIED a 3"]);
+    assert_eq!(told(true), ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 3"]);
+}
+
+#[test]
+fn etcd_18089_loses_a_deletion_that_is_compacted_at() {
+    let told = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::DeleteLostByCompactionAtIt, defect);
+        rig.write("a");
+        let deleted = rig.delete("a");
+        rig.write("b");
+        rig.etcd.compact(deleted);
+        rig.watch(deleted);
+        rig.run(Duration::from_millis(100));
+        rig.take()
+    };
+    assert_eq!(told(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
+    assert_eq!(told(true), ["ADDED b 4"]);
+}
+
+#[test]
+fn etcd_19179_loses_such_a_deletion_when_etcd_starts_again() {
+    let told = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd
+            .switch(Defect::DeleteLostByRestartAfterCompaction, defect);
+        rig.write("a");
+        let deleted = rig.delete("a");
+        rig.write("b");
+        rig.etcd.compact(deleted);
+        rig.etcd.restart(false, rig.now);
+        rig.watch(deleted);
+        rig.run(Duration::from_millis(100));
+        rig.take()
+    };
+    assert_eq!(told(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
+    assert_eq!(told(true), ["ADDED b 4"]);
+}
+
+#[test]
+fn etcd_17780_counts_down_after_a_crash_in_a_compaction() {
+    let revision = |defect: bool| {
+        let mut rig = rig();
+        rig.etcd.switch(Defect::RevisionDecreasesAfterCrash, defect);
+        rig.write("b");
+        rig.write("a");
+        rig.delete("a");
+        rig.etcd.restart(true, rig.now);
+        rig.etcd.revision()
+    };
+    assert_eq!(revision(false), 4);
+    assert_eq!(revision(true), 2);
+}
+
+#[test]
+fn watches_are_cancelled_after_three_election_timeouts_without_a_leader() {
+    let mut rig = rig();
+    rig.watch(2);
+    rig.etcd.lose_leader(rig.now);
+    rig.collect();
+    rig.run(Duration::from_millis(2900));
+    assert!(rig.take().is_empty());
+    rig.run(Duration::from_millis(200));
+    assert_eq!(rig.take(), ["no leader"]);
+    rig.watch(2);
+    assert_eq!(rig.take(), ["no leader"], "nor is another one served");
+    rig.etcd.elect_leader();
+    rig.watch(2);
+    rig.write("a");
+    assert_eq!(rig.take(), ["ADDED a 2"]);
+}
+
+#[test]
+fn a_short_loss_of_the_leader_is_not_noticed_by_watches() {
+    let mut rig = rig();
+    rig.watch(2);
+    rig.etcd.lose_leader(rig.now);
+    rig.collect();
+    rig.run(Duration::from_secs(2));
+    rig.etcd.elect_leader();
+    rig.run(Duration::from_secs(5));
+    rig.write("a");
+    assert_eq!(rig.take(), ["ADDED a 2"]);
+}
+
+#[test]
+fn a_restore_goes_back_and_with_a_bump_forgets_what_was() {
+    for (bump, revision, compacted) in [(None, 2, 0), (Some(1000), 1002, 1002)] {
+        let mut rig = rig();
+        rig.watch(2);
+        rig.write("a");
+        rig.etcd.take_snapshot();
+        rig.write("b");
+        rig.take();
+        rig.etcd.restore(bump, rig.now);
+        rig.collect();
+        assert_eq!(rig.take(), ["broken"]);
+        assert_eq!(
+            (rig.etcd.revision(), rig.etcd.compacted()),
+            (revision, compacted)
+        );
+        assert!(rig.etcd.get("/registry/pods/shop/b").is_none());
+        rig.watch(4);
+        rig.run(Duration::from_millis(200));
+        let told = rig.take();
+        if bump.is_some() {
+            assert_eq!(told, ["compacted"]);
+        } else {
+            rig.write("c");
+            assert!(rig.take().is_empty(), "revision 3 came again unseen");
+            rig.write("d");
+            assert_eq!(rig.take(), ["ADDED d 4"]);
+        }
+    }
+}

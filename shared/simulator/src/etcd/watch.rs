@@ -1,0 +1,692 @@
+//! The watchers of etcd: synced ones are told each write, unsynced ones are caught up, victims wait for room (1.10).
+//!
+//! ```text
+//!            start > revision                     channel full
+//!  create ─────────────────────► synced ─────────────────────────► victim
+//!     │ start <= revision          ▲  ▲        room again, up to date │
+//!     └──────────► unsynced ───────┘  └───────────────────────────────┤
+//!        every 100 ms: 512 watchers,  ◄──── room again, behind ────────┘
+//!        1000 revisions each
+//! ```
+//!
+//! Modelled after etcd's `mvcc/watchable_store.go` and `v3rpc/watch.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::defect::Defect;
+use super::member::Members;
+use super::store::Store;
+use super::stream::{Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange};
+use super::{Change, EtcdAlarm};
+use crate::config::EtcdConfig;
+use crate::kinds::ResourceId;
+use crate::message::ServerId;
+use crate::time::{Time, micros};
+
+/// A watch of etcd; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WatcherId(u64);
+
+/// How often unsynced watchers are caught up (`watchResyncPeriod`).
+const SYNC_PERIOD: Duration = Duration::from_millis(100);
+/// How soon the next round comes while rounds make headway.
+const SYNC_AGAIN: Duration = Duration::from_millis(1);
+/// How often victims are tried again.
+const VICTIM_PERIOD: Duration = Duration::from_millis(10);
+/// Watchers caught up in a round (`maxWatchersPerSync`).
+const WATCHERS_PER_ROUND: usize = 512;
+/// Distinct revisions in a batch (`watchBatchMaxRevs`).
+const REVISIONS_PER_BATCH: usize = 1000;
+/// How old writes may be that a defective read of the recent past returns twice: etcd's commit interval.
+const UNCOMMITTED: Duration = Duration::from_millis(100);
+
+/// What a client of etcd asks to watch.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchRequest {
+    pub(crate) stream: StreamKey,
+    /// The prefix of the keys.
+    pub(crate) prefix: String,
+    /// The first revision wanted.
+    pub(crate) start: u64,
+    pub(crate) progress_notify: bool,
+    /// Whether it is cancelled when there is no leader.
+    pub(crate) requires_leader: bool,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    stream: StreamKey,
+    prefix: Box<str>,
+    start: u64,
+    /// The first revision it was not told of.
+    min_revision: u64,
+    /// The same when it last became synced: what a defective restore goes back to.
+    synced_at: u64,
+    state: State,
+    progress_notify: bool,
+    requires_leader: bool,
+    /// Whether the next periodic progress is for it: not if it was sent events since the last.
+    due: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Synced,
+    Unsynced,
+    /// A batch that found the channel full, and the first revision behind it if it was cut short.
+    Victim(Vec<WatchedChange>, Option<u64>),
+}
+
+/// What the watch server is given of the rest of etcd.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) now: Time,
+    pub(super) store: &'a Store,
+    pub(super) members: &'a Members,
+    pub(super) defects: &'a BTreeSet<Defect>,
+    pub(super) config: &'a EtcdConfig,
+}
+
+impl Around<'_> {
+    fn has(&self, defect: Defect) -> bool {
+        self.defects.contains(&defect)
+    }
+}
+
+/// All watchers and streams.
+///
+/// Bounded by its clients: an apiserver has a stream per resource and purpose, and a watcher per watch cache and per
+/// direct watch; a victim keeps one batch.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    watchers: BTreeMap<WatcherId, Watcher>,
+    of_resource: BTreeMap<ResourceId, Vec<WatcherId>>,
+    streams: BTreeMap<StreamKey, Stream>,
+    unsynced: BTreeSet<WatcherId>,
+    /// In the order in which they became victims.
+    victims: Vec<WatcherId>,
+    last_id: u64,
+    sync_is_set: bool,
+    victims_are_set: bool,
+    /// Streams without a tick set, since nothing happened since their last.
+    quiet: Vec<StreamKey>,
+    /// How much longer each response takes on the streams of a server (fault `SlowEtcdStreams`).
+    pub(super) slow: BTreeMap<(Option<ServerId>, Option<ResourceId>), Duration>,
+    pub(super) sent: Vec<Sent>,
+    pub(super) alarms: Vec<(Time, EtcdAlarm)>,
+}
+
+impl Watches {
+    pub(super) fn create(&mut self, request: WatchRequest, around: Around<'_>) -> WatcherId {
+        self.last_id += 1;
+        let id = WatcherId(self.last_id);
+        let key = request.stream;
+        let quiet = &mut self.quiet;
+        let stream = self.streams.entry(key).or_insert_with(|| {
+            quiet.push(key);
+            Stream::new(around.now)
+        });
+        stream.watchers.insert(id);
+        let revision = around.members.revision(key.server, around.store);
+        let synced = request.start > revision;
+        self.watchers.insert(
+            id,
+            Watcher {
+                stream: key,
+                prefix: request.prefix.into(),
+                start: request.start,
+                min_revision: request.start,
+                synced_at: request.start,
+                state: if synced {
+                    State::Synced
+                } else {
+                    State::Unsynced
+                },
+                progress_notify: request.progress_notify,
+                requires_leader: request.requires_leader,
+                due: true,
+            },
+        );
+        self.of_resource.entry(key.resource).or_default().push(id);
+        if !synced {
+            self.unsynced.insert(id);
+            self.set_sync(around.now);
+        }
+        if request.progress_notify {
+            self.wake_quiet_streams(around);
+        }
+        id
+    }
+
+    pub(super) fn cancel(&mut self, id: WatcherId) {
+        let Some(watcher) = self.watchers.remove(&id) else {
+            return;
+        };
+        self.unsynced.remove(&id);
+        self.victims.retain(|v| *v != id);
+        if let Some(ids) = self.of_resource.get_mut(&watcher.stream.resource) {
+            ids.retain(|other| *other != id);
+        }
+        if let Some(stream) = self.streams.get_mut(&watcher.stream) {
+            stream.forget(id);
+            if stream.watchers.is_empty() {
+                // The client closes a stream that carries nothing.
+                self.streams.remove(&watcher.stream);
+                self.quiet.retain(|key| *key != watcher.stream);
+            }
+        }
+    }
+
+    /// Tells the synced watchers of a write.
+    pub(super) fn notify(&mut self, change: &Arc<Change>, around: Around<'_>) {
+        self.wake_quiet_streams(around);
+        for turn in 0.. {
+            // By index, since a watcher that becomes a victim changes nothing in this list.
+            let ids = self.of_resource.get(&change.resource);
+            let Some(id) = ids.and_then(|ids| ids.get(turn)).copied() else {
+                return;
+            };
+            let Some(watcher) = self.watchers.get_mut(&id) else {
+                continue;
+            };
+            let interested = matches!(watcher.state, State::Synced)
+                && watcher.min_revision <= change.revision
+                && change.key.starts_with(&*watcher.prefix)
+                && around
+                    .members
+                    .applies(watcher.stream.server, change.revision);
+            if !interested {
+                continue;
+            }
+            watcher.min_revision = change.revision + 1;
+            let events = vec![watched(change)];
+            if let Err(events) = self.send_events(id, events, change.revision, around) {
+                self.become_victim(id, events, None, around.now);
+            }
+        }
+    }
+
+    /// A client asks for progress on behalf of all watches of a stream (`RequestProgressAll`).
+    pub(super) fn request_progress(&mut self, key: StreamKey, around: Around<'_>) {
+        let Some(stream) = self.streams.get(&key) else {
+            return;
+        };
+        if around.has(Defect::ProgressAheadOfEvents) {
+            // It goes out as a control message, past the channel.
+            let response = self.progress(key, None, around);
+            return self.sent.push(Sent {
+                at: around.now,
+                stream: key,
+                response: Some(response),
+            });
+        }
+        if around.has(Defect::NoProgressForIdleWatch) {
+            if stream.owes_progress {
+                return;
+            }
+            if !self.is_synced(key, around) {
+                if let Some(stream) = self.streams.get_mut(&key) {
+                    stream.owes_progress = true;
+                }
+                return;
+            }
+        }
+        if self.is_synced(key, around) {
+            let response = self.progress(key, None, around);
+            // With the channel full there is no progress to tell.
+            self.offer(key, response, around);
+        }
+    }
+
+    pub(super) fn alarm(&mut self, alarm: &EtcdAlarm, around: Around<'_>) {
+        match alarm {
+            EtcdAlarm::StreamFree(key) => self.stream_free(*key, around),
+            EtcdAlarm::Sync => self.sync(around),
+            EtcdAlarm::Victims => self.move_victims(around),
+            EtcdAlarm::Progress(key) => self.tick(*key, around),
+            EtcdAlarm::NoLeader { .. } => {}
+        }
+    }
+
+    /// Cancels the watches that require a leader.
+    pub(super) fn cancel_leaderless(
+        &mut self,
+        which: impl Fn(&StreamKey) -> bool,
+        around: Around<'_>,
+    ) {
+        let struck: Vec<(WatcherId, StreamKey)> = self
+            .watchers
+            .iter()
+            .filter(|(_, watcher)| watcher.requires_leader && which(&watcher.stream))
+            .map(|(id, watcher)| (*id, watcher.stream))
+            .collect();
+        for (id, key) in struck {
+            self.cancel(id);
+            self.tell_no_leader(key, id, around);
+        }
+    }
+
+    /// Breaks streams: their clients see it and open their watches anew.
+    pub(super) fn break_streams(&mut self, which: impl Fn(&StreamKey) -> bool, around: Around<'_>) {
+        let keys: Vec<StreamKey> = self.streams.keys().copied().filter(|k| which(k)).collect();
+        for key in keys {
+            let watchers = match self.streams.get(&key) {
+                Some(stream) => stream.watchers.clone(),
+                None => continue,
+            };
+            for id in watchers {
+                self.cancel(id);
+            }
+            self.sent.push(Sent {
+                at: around.now,
+                stream: key,
+                response: None,
+            });
+        }
+    }
+
+    /// Answers a watch that cannot be, since its member has no leader.
+    pub(super) fn refuse(&mut self, key: StreamKey, around: Around<'_>) -> WatcherId {
+        self.last_id += 1;
+        let id = WatcherId(self.last_id);
+        self.tell_no_leader(key, id, around);
+        id
+    }
+
+    /// A member has its state from the leader's snapshot: all its watchers have to be caught up.
+    pub(super) fn restore(&mut self, server: ServerId, around: Around<'_>) {
+        for (id, watcher) in &mut self.watchers {
+            if watcher.stream.server != server || !matches!(watcher.state, State::Synced) {
+                continue;
+            }
+            if around.has(Defect::BackInTimeAfterPartition) {
+                watcher.min_revision = watcher.synced_at;
+            }
+            watcher.state = State::Unsynced;
+            self.unsynced.insert(*id);
+        }
+        self.set_sync(around.now);
+    }
+
+    /// For each stream: its key, how many responses wait in its channel, and whether all watchers are synced.
+    #[cfg(test)]
+    pub(super) fn streams(&self) -> impl Iterator<Item = (StreamKey, usize, bool)> {
+        self.streams.iter().map(|(key, stream)| {
+            let synced = |id: &WatcherId| {
+                let watcher = self.watchers.get(id);
+                watcher.is_some_and(|w| matches!(w.state, State::Synced))
+            };
+            (*key, stream.waiting(), stream.watchers.iter().all(synced))
+        })
+    }
+
+    fn tell_no_leader(&mut self, key: StreamKey, id: WatcherId, around: Around<'_>) {
+        self.sent.push(Sent {
+            at: around.now,
+            stream: key,
+            response: Some(Response {
+                watcher: Some(id),
+                revision: around.store.revision(),
+                content: Content::NoLeader,
+            }),
+        });
+    }
+
+    /// Catches up unsynced watchers (`syncWatchers`).
+    fn sync(&mut self, around: Around<'_>) {
+        self.sync_is_set = false;
+        let before = self.unsynced.len();
+        let chosen: Vec<WatcherId> = self
+            .unsynced
+            .iter()
+            .copied()
+            .filter(|id| {
+                let watcher = self.watchers.get(id);
+                watcher.is_some_and(|w| !around.members.is_partitioned(w.stream.server))
+            })
+            .take(WATCHERS_PER_ROUND)
+            .collect();
+        let compacted = around.store.compacted();
+        let mut from = u64::MAX;
+        let mut behind = Vec::new();
+        for id in chosen {
+            let Some(watcher) = self.watchers.get(&id) else {
+                continue;
+            };
+            if watcher.min_revision >= compacted {
+                from = from.min(watcher.min_revision);
+                behind.push(id);
+                continue;
+            }
+            // Its start is compacted: it is told so if the channel has room, else next time (1.10).
+            let key = watcher.stream;
+            let notice = Response {
+                watcher: Some(id),
+                revision: around.store.revision(),
+                content: Content::Compacted,
+            };
+            if self.offer(key, notice, around) {
+                self.retire(id);
+            } else if around.has(Defect::GapUnderStarvation) {
+                behind.push(id);
+            }
+        }
+        for id in behind {
+            self.catch_up(id, from, around);
+        }
+        if !self.unsynced.is_empty() {
+            let headway = self.unsynced.len() < before;
+            let wait = if headway { SYNC_AGAIN } else { SYNC_PERIOD };
+            self.sync_is_set = true;
+            self.alarms.push((around.now + wait, EtcdAlarm::Sync));
+        }
+    }
+
+    /// Sends one watcher what it missed; `from` is where this round's read of the history begins.
+    fn catch_up(&mut self, id: WatcherId, from: u64, around: Around<'_>) {
+        let Some(watcher) = self.watchers.get_mut(&id) else {
+            return;
+        };
+        let current = around.store.revision();
+        let begin = watcher.min_revision.max(from);
+        let server = watcher.stream.server;
+        let resource = watcher.stream.resource;
+        let prefix = watcher.prefix.clone();
+        let wanted = |c: &&Arc<Change>| {
+            c.resource == resource
+                && c.key.starts_with(&*prefix)
+                && around.members.applies(server, c.revision)
+        };
+        let mut events: Vec<WatchedChange> = Vec::new();
+        let mut more = None;
+        for change in around.store.changes_from(begin).filter(wanted) {
+            if events.len() >= REVISIONS_PER_BATCH {
+                more = Some(change.revision);
+                break;
+            }
+            events.push(watched(change));
+        }
+        if around.has(Defect::DuplicateEvents) && more.is_none() {
+            let young = |e: &&WatchedChange| around.now.since(e.change.at) < UNCOMMITTED;
+            let again: Vec<WatchedChange> = events.iter().filter(young).cloned().collect();
+            events.extend(again);
+        }
+        watcher.min_revision = if around.has(Defect::OldEventsOnFutureWatch) {
+            current + 1
+        } else {
+            watcher.min_revision.max(current + 1)
+        };
+        if events.is_empty() {
+            return self.become_synced(id);
+        }
+        if let Some(more) = more {
+            watcher.min_revision = more;
+        }
+        match self.send_events(id, events, current, around) {
+            Err(events) => {
+                self.unsynced.remove(&id);
+                self.become_victim(id, events, more, around.now);
+            }
+            Ok(()) if more.is_none() => self.become_synced(id),
+            Ok(()) => {}
+        }
+    }
+
+    /// Tries to send what victims hold (`moveVictims`).
+    fn move_victims(&mut self, around: Around<'_>) {
+        self.victims_are_set = false;
+        for id in std::mem::take(&mut self.victims) {
+            let Some(watcher) = self.watchers.get_mut(&id) else {
+                continue;
+            };
+            let State::Victim(events, more) =
+                std::mem::replace(&mut watcher.state, State::Unsynced)
+            else {
+                continue;
+            };
+            // It has observed the store up to, but not including, the revision it waits for.
+            let revision = watcher.min_revision - 1;
+            match self.send_events(id, events, revision, around) {
+                Err(events) => self.become_victim(id, events, more, around.now),
+                Ok(()) => {
+                    let Some(watcher) = self.watchers.get_mut(&id) else {
+                        continue;
+                    };
+                    if let Some(more) = more {
+                        watcher.min_revision = more;
+                    }
+                    if watcher.min_revision <= around.store.revision() {
+                        self.unsynced.insert(id);
+                        self.set_sync(around.now);
+                    } else {
+                        self.become_synced(id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The time of a stream's periodic progress notifications.
+    fn tick(&mut self, key: StreamKey, around: Around<'_>) {
+        let revision = around.store.revision();
+        let ids: Vec<WatcherId> = match self.streams.get_mut(&key) {
+            Some(stream) if stream.next_tick == Some(around.now) => {
+                stream.next_tick = None;
+                stream.told = revision;
+                stream.watchers.iter().copied().collect()
+            }
+            _ => return,
+        };
+        let mut skipped = false;
+        for id in ids {
+            let Some(watcher) = self.watchers.get_mut(&id) else {
+                continue;
+            };
+            if !watcher.progress_notify {
+                continue;
+            }
+            let due = std::mem::replace(&mut watcher.due, true);
+            skipped |= !due;
+            let synced = matches!(watcher.state, State::Synced) && watcher.start <= revision;
+            if due && synced && !around.members.is_partitioned(key.server) {
+                let response = self.progress(key, Some(id), around);
+                self.offer(key, response, around);
+            }
+        }
+        self.quiet.push(key);
+        if skipped {
+            // Who was sent events since the last tick is told at the next, also if nothing happens until then.
+            self.wake_quiet_streams(around);
+        }
+    }
+
+    /// Sets the tick of streams that have something new to tell at it.
+    fn wake_quiet_streams(&mut self, around: Around<'_>) {
+        let interval = micros(around.config.progress_notify_interval);
+        if self.quiet.is_empty() || interval == 0 {
+            return;
+        }
+        for key in std::mem::take(&mut self.quiet) {
+            let Some(stream) = self.streams.get_mut(&key) else {
+                continue;
+            };
+            let since = around.now.since(stream.opened_at);
+            let ticks = micros(since) / interval + 1;
+            let at = stream.opened_at + Duration::from_micros(ticks.saturating_mul(interval));
+            stream.next_tick = Some(at);
+            self.alarms.push((at, EtcdAlarm::Progress(key)));
+        }
+    }
+
+    fn stream_free(&mut self, key: StreamKey, around: Around<'_>) {
+        let pace = self.pace(key, around.config);
+        let Some(stream) = self.streams.get_mut(&key) else {
+            return;
+        };
+        if let Some((at, response)) = stream.wake(around.now, around.store, pace) {
+            self.leave(key, at, response, around);
+        }
+        if let Some(at) = self.streams.get_mut(&key).and_then(Stream::next_wake) {
+            self.alarms.push((at, EtcdAlarm::StreamFree(key)));
+        }
+    }
+
+    /// Offers events; given back if the channel is full.
+    fn send_events(
+        &mut self,
+        id: WatcherId,
+        events: Vec<WatchedChange>,
+        revision: u64,
+        around: Around<'_>,
+    ) -> Result<(), Vec<WatchedChange>> {
+        let Some(watcher) = self.watchers.get(&id) else {
+            return Ok(());
+        };
+        let key = watcher.stream;
+        if self.streams.get(&key).is_some_and(|s| !s.has_room()) {
+            return Err(events);
+        }
+        let response = Response {
+            watcher: Some(id),
+            revision,
+            content: Content::Events(events),
+        };
+        self.offer(key, response, around);
+        Ok(())
+    }
+
+    /// Puts a response into a stream's channel; whether there was room.
+    fn offer(&mut self, key: StreamKey, response: Response, around: Around<'_>) -> bool {
+        let pace = self.pace(key, around.config);
+        let Some(stream) = self.streams.get_mut(&key) else {
+            return false;
+        };
+        match stream.offer(response, around.now, around.store, pace) {
+            None => false,
+            Some(Offered::Sent((at, response))) => {
+                self.leave(key, at, response, around);
+                true
+            }
+            Some(Offered::WakeAt(at)) => {
+                self.alarms.push((at, EtcdAlarm::StreamFree(key)));
+                true
+            }
+            Some(Offered::Waits) => true,
+        }
+    }
+
+    /// A response leaves etcd.
+    fn leave(&mut self, key: StreamKey, at: Time, response: Response, around: Around<'_>) {
+        if let (Content::Events(_), Some(id)) = (&response.content, response.watcher)
+            && let Some(watcher) = self.watchers.get_mut(&id)
+        {
+            watcher.due = false;
+        }
+        self.sent.push(Sent {
+            at,
+            stream: key,
+            response: Some(response),
+        });
+        let owes = self.streams.get(&key).is_some_and(|s| s.owes_progress);
+        if owes && self.is_synced(key, around) {
+            if let Some(stream) = self.streams.get_mut(&key) {
+                stream.owes_progress = false;
+            }
+            let progress = self.progress(key, None, around);
+            self.offer(key, progress, around);
+        }
+    }
+
+    fn progress(&self, key: StreamKey, watcher: Option<WatcherId>, around: Around<'_>) -> Response {
+        Response {
+            watcher,
+            revision: around.members.revision(key.server, around.store),
+            content: Content::Progress,
+        }
+    }
+
+    /// Whether every watcher of a stream is synced and its start has come.
+    fn is_synced(&self, key: StreamKey, around: Around<'_>) -> bool {
+        let Some(stream) = self.streams.get(&key) else {
+            return false;
+        };
+        let revision = around.store.revision();
+        stream.watchers.iter().all(|id| {
+            let watcher = self.watchers.get(id);
+            watcher.is_some_and(|w| matches!(w.state, State::Synced) && w.start <= revision)
+        })
+    }
+
+    fn become_synced(&mut self, id: WatcherId) {
+        self.unsynced.remove(&id);
+        if let Some(watcher) = self.watchers.get_mut(&id) {
+            watcher.state = State::Synced;
+            watcher.synced_at = watcher.min_revision;
+        }
+    }
+
+    fn become_victim(
+        &mut self,
+        id: WatcherId,
+        events: Vec<WatchedChange>,
+        more: Option<u64>,
+        now: Time,
+    ) {
+        if let Some(watcher) = self.watchers.get_mut(&id) {
+            watcher.state = State::Victim(events, more);
+            self.victims.push(id);
+            if !std::mem::replace(&mut self.victims_are_set, true) {
+                self.alarms.push((now + VICTIM_PERIOD, EtcdAlarm::Victims));
+            }
+        }
+    }
+
+    /// A watcher that was told it is compacted is over for etcd; its stream still carries the notice.
+    fn retire(&mut self, id: WatcherId) {
+        self.unsynced.remove(&id);
+        let Some(watcher) = self.watchers.remove(&id) else {
+            return;
+        };
+        if let Some(ids) = self.of_resource.get_mut(&watcher.stream.resource) {
+            ids.retain(|other| *other != id);
+        }
+        if let Some(stream) = self.streams.get_mut(&watcher.stream) {
+            stream.watchers.remove(&id);
+        }
+    }
+
+    /// Sets the next round of catching up: the loop runs on its own clock.
+    fn set_sync(&mut self, now: Time) {
+        if std::mem::replace(&mut self.sync_is_set, true) {
+            return;
+        }
+        let period = micros(SYNC_PERIOD);
+        let next = Time::from_micros((now.as_micros() / period + 1) * period);
+        self.alarms.push((next, EtcdAlarm::Sync));
+    }
+
+    fn pace(&self, key: StreamKey, config: &EtcdConfig) -> Pace {
+        let slow = |server, resource| self.slow.get(&(server, resource)).copied();
+        let extra = if self.slow.is_empty() {
+            None
+        } else {
+            slow(Some(key.server), Some(key.resource))
+                .or_else(|| slow(Some(key.server), None))
+                .or_else(|| slow(None, Some(key.resource)))
+                .or_else(|| slow(None, None))
+        };
+        Pace {
+            per_response: extra.unwrap_or(config.send_latency),
+            bytes_per_second: config.stream_bytes_per_second,
+        }
+    }
+}
+
+fn watched(change: &Arc<Change>) -> WatchedChange {
+    WatchedChange {
+        change: Arc::clone(change),
+        has_previous: true,
+    }
+}

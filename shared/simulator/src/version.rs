@@ -1,0 +1,296 @@
+//! The apiserver's version, and what it decides (semantics 1.3, 1.4, 1.8).
+//!
+//! A version differs only where a case study or a row of the failure catalogue needs it to; all else is as in 1.36.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A version of Kubernetes: 1.9.0 to 1.37.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    minor: u8,
+    patch: u8,
+}
+
+/// Why a text is no version of a simulated apiserver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownServerVersion;
+
+impl fmt::Display for UnknownServerVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (oldest, newest) = (Version::OLDEST.minor, Version::NEWEST_MINOR);
+        write!(
+            f,
+            "a version is 1.{oldest} to 1.{newest}, with or without a patch, as 1.27.3"
+        )
+    }
+}
+
+impl std::error::Error for UnknownServerVersion {}
+
+/// What serves a watch without resourceVersion (the version matrix of 1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnsetWatch {
+    /// The watch cache, as it is.
+    CacheAsItIs,
+    /// etcd: a list and a watch for this client alone (k/k#115096).
+    Etcd,
+    /// The watch cache, as fresh as etcd is now, as a watch-list.
+    WatchList,
+}
+
+impl Version {
+    /// The oldest there is: of the fifth case study.
+    pub const OLDEST: Version = Version { minor: 9, patch: 0 };
+    /// What a world runs if nothing else is asked for.
+    pub const DEFAULT: Version = Version {
+        minor: 36,
+        patch: 3,
+    };
+    /// The newest minor version there is.
+    pub const NEWEST_MINOR: u8 = 37;
+
+    /// `1.minor.patch`, if it is simulated.
+    pub fn new(minor: u8, patch: u8) -> Result<Version, UnknownServerVersion> {
+        if (Version::OLDEST.minor..=Version::NEWEST_MINOR).contains(&minor) {
+            Ok(Version { minor, patch })
+        } else {
+            Err(UnknownServerVersion)
+        }
+    }
+
+    /// The minor version.
+    pub fn minor(self) -> u8 {
+        self.minor
+    }
+
+    fn is_at_least(self, minor: u8) -> bool {
+        self.minor >= minor
+    }
+
+    /// Whether it is of one of these minor versions, from the given patch on.
+    fn is_patched(self, minors: [(u8, u8); 3]) -> bool {
+        minors
+            .iter()
+            .any(|(minor, patch)| self.minor == *minor && self.patch >= *patch)
+    }
+
+    /// DELETED carries the object's old resourceVersion (F23; k/k#58545, fixed in 1.9.3).
+    pub(crate) fn delete_keeps_old_revision(self) -> bool {
+        self.minor == 9 && self.patch < 3
+    }
+
+    /// A change without prevKV is an error of the watch (k/k#76675, 1.15); before, a deletion without it was unusable
+    /// and skipped (F26).
+    pub(crate) fn refuses_missing_previous(self) -> bool {
+        self.is_at_least(15)
+    }
+
+    /// The watch cache resumes after an InternalError for 30 s instead of listing again (k/k#111387, 1.25; F24).
+    pub(crate) fn retries_internal_errors(self) -> bool {
+        self.is_at_least(25)
+    }
+
+    /// etcd watches ask for a leader and are cancelled without one (k/k#89881, 1.19).
+    pub(crate) fn requires_leader(self) -> bool {
+        self.is_at_least(19)
+    }
+
+    /// Bookmarks are sent to who asks (WatchBookmark, beta in 1.16).
+    pub(crate) fn has_bookmarks(self) -> bool {
+        self.is_at_least(16)
+    }
+
+    /// Bookmarks come every minute (1.19), not just before the deadline.
+    pub(crate) fn has_periodic_bookmarks(self) -> bool {
+        self.is_at_least(19)
+    }
+
+    /// etcd's progress notifications move the watch cache's version (EfficientWatchResumption, beta in 1.21); before,
+    /// a quiet type's cache stays at its last event or list (F14).
+    pub(crate) fn has_progress(self) -> bool {
+        self.is_at_least(21)
+    }
+
+    /// `sendInitialEvents` is understood (WatchList on by default).
+    pub(crate) fn has_watch_list(self) -> bool {
+        self.minor == 32 || self.is_at_least(34)
+    }
+
+    /// `sendInitialEvents` is a known parameter; with the gate off it is refused.
+    pub(crate) fn knows_watch_list(self) -> bool {
+        self.is_at_least(27)
+    }
+
+    /// `resourceVersionMatch` is understood (1.19); before, it is ignored.
+    pub(crate) fn has_version_match(self) -> bool {
+        self.is_at_least(19)
+    }
+
+    /// Lists without resourceVersion come from the watch cache (ConsistentListFromCache, beta on in 1.31).
+    pub(crate) fn lists_consistently_from_cache(self) -> bool {
+        self.is_at_least(31)
+    }
+
+    /// Lists at an exact version come from the cache's snapshots (ListFromCacheSnapshot, beta on in 1.34).
+    pub(crate) fn has_snapshots(self) -> bool {
+        self.is_at_least(34)
+    }
+
+    /// A watch cache that is not ready answers 429 (ResilientWatchCacheInitialization, on in 1.31); before, requests wait.
+    pub(crate) fn refuses_while_initializing(self) -> bool {
+        self.is_at_least(31)
+    }
+
+    /// Its Retry-After grows with the downtime (1.33), and is 1 before.
+    pub(crate) fn grows_retry_after(self) -> bool {
+        self.is_at_least(33)
+    }
+
+    /// The watch cache's own watch has a gRPC stream to itself (SeparateCacheWatchRPC; off again from 1.33).
+    pub(crate) fn separates_cache_stream(self) -> bool {
+        self.is_patched([(28, 8), (29, 3), (29, 3)]) || (30..=32).contains(&self.minor)
+    }
+
+    /// What serves a watch without resourceVersion.
+    pub(crate) fn unset_watch(self) -> UnsetWatch {
+        let straight_to_etcd =
+            (27..=29).contains(&self.minor) && !self.is_patched([(27, 13), (28, 9), (29, 4)]);
+        if straight_to_etcd {
+            UnsetWatch::Etcd
+        } else if self.has_watch_list() {
+            UnsetWatch::WatchList
+        } else {
+            UnsetWatch::CacheAsItIs
+        }
+    }
+
+    /// Buffers of watchers follow the ring's size (1.25); before, they are 10, or 1000 where an index is not used.
+    pub(crate) fn sizes_buffers_by_ring(self) -> bool {
+        self.is_at_least(25)
+    }
+
+    /// The ring's size follows the rate of events (1.20); before, it is fixed.
+    pub(crate) fn resizes_ring(self) -> bool {
+        self.is_at_least(20)
+    }
+
+    /// Initial events come in key order (1.32); before, in no order.
+    pub(crate) fn orders_initial_events(self) -> bool {
+        self.is_at_least(32)
+    }
+
+    /// The edit of a definition ends its watches (PR 78029, 1.15); before, they are left behind without events (F17).
+    pub(crate) fn ends_watches_of_edited_definitions(self) -> bool {
+        self.is_at_least(15)
+    }
+
+    /// The reason of a 410: `Gone` up to 1.17, `Expired` since.
+    pub(crate) fn expired_reason(self) -> &'static str {
+        if self.is_at_least(18) {
+            "Expired"
+        } else {
+            "Gone"
+        }
+    }
+}
+
+impl Default for Version {
+    fn default() -> Version {
+        Version::DEFAULT
+    }
+}
+
+impl fmt::Display for Version {
+    /// As `/version` says it: `v1.36.3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v1.{}.{}", self.minor, self.patch)
+    }
+}
+
+impl FromStr for Version {
+    type Err = UnknownServerVersion;
+
+    /// Reads `1.27`, `1.27.3` and `v1.27.3`; without a patch it is the first release of its minor version.
+    fn from_str(text: &str) -> Result<Version, UnknownServerVersion> {
+        let numbers = text.strip_prefix('v').unwrap_or(text);
+        let rest = numbers.strip_prefix("1.").ok_or(UnknownServerVersion)?;
+        let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
+        let number = |text: &str| text.parse().map_err(|_| UnknownServerVersion);
+        Version::new(number(minor)?, number(patch)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str) -> Version {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_version_reads_as_it_is_written() {
+        assert_eq!(version("1.27.3").to_string(), "v1.27.3");
+        assert_eq!(version("v1.9"), Version::OLDEST);
+        for unknown in [
+            "",
+            "1",
+            "1.8",
+            "1.38",
+            "2.0",
+            "1.27.x",
+            "1.27.3-rc.1",
+            "1.300",
+        ] {
+            assert_eq!(
+                unknown.parse::<Version>(),
+                Err(UnknownServerVersion),
+                "{unknown}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_matrix_of_watches_without_version_is_that_of_the_reference() {
+        let lines: Vec<String> = [
+            "1.26.9", "1.27.0", "1.27.12", "1.27.13", "1.28.8", "1.28.9", "1.29.3", "1.29.4",
+            "1.30", "1.31", "1.32", "1.33", "1.34", "1.36.3", "1.37",
+        ]
+        .iter()
+        .map(|text| {
+            let v = version(text);
+            let own = if v.separates_cache_stream() {
+                ", own stream"
+            } else {
+                ""
+            };
+            format!("{text} {:?}{own}", v.unset_watch())
+        })
+        .collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        1.26.9 CacheAsItIs
+        1.27.0 Etcd
+        1.27.12 Etcd
+        1.27.13 CacheAsItIs
+        1.28.8 Etcd, own stream
+        1.28.9 CacheAsItIs, own stream
+        1.29.3 Etcd, own stream
+        1.29.4 CacheAsItIs, own stream
+        1.30 CacheAsItIs, own stream
+        1.31 CacheAsItIs, own stream
+        1.32 WatchList, own stream
+        1.33 CacheAsItIs
+        1.34 WatchList
+        1.36.3 WatchList
+        1.37 WatchList
+        ");
+    }
+
+    #[test]
+    fn the_deletes_of_1_9_changed_with_a_patch() {
+        assert!(version("1.9.2").delete_keeps_old_revision());
+        assert!(!version("1.9.3").delete_keeps_old_revision());
+        assert!(!version("1.10").delete_keeps_old_revision());
+    }
+}
