@@ -1,10 +1,123 @@
-// Starts the page; a file of its own because the content security policy allows no inline script.
+// Starts the page, and is its way to the server; a file of its own because the content security policy allows no inline
+// script. What the page will ask for first is under way while its module compiles: session, link, socket.
 import init from "./{{frontend.js}}";
 
-// The first question is under way while the module compiles; the page takes the answer from here, once.
-globalThis.watchscopeSession = fetch("session").catch(() => null);
+// What happens is told to the page by these numbers, as in way.rs.
+const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5;
+// What a page that holds nothing says first, and the version of the protocol in it; a test compares.
+const PROTOCOL = 1;
+const HELLO = [0, 4, PROTOCOL, 0, 0, 0];
+// So much may wait for the module; the server sends at most 1 MiB before something is acknowledged.
+const MOST_WAITING_BYTES = 2 << 20;
+
+let tell, socket, timer;
+// What was begun before the page asked for it, each good for one time.
+const ahead = {};
+const take = (name) => {
+  const taken = ahead[name];
+  delete ahead[name];
+  return taken;
+};
+
+// Undefined if nobody answers.
+const askSession = () => fetch("session").then((answer) => (answer.ok ? answer.json() : undefined)).catch(() => {});
+const exchange = (secret) =>
+  fetch("session", { method: "POST", headers: { Authorization: `Bearer ${secret}` } })
+    .then((answer) => answer.status)
+    .catch(() => {});
+
+// The secret of the link (`t=…` in the fragment), which leaves the address bar and the history at once.
+const takeLink = () => {
+  const parts = location.hash.slice(1).split("&");
+  const secret = parts.map((part) => /^t=([\w-]{1,256})$/.exec(part)?.[1]).filter(Boolean).pop();
+  if (secret) {
+    const rest = parts.filter((part) => !part.startsWith("t=")).join("&");
+    history.replaceState(null, "", rest ? `#${rest}` : location.pathname);
+  }
+  return secret;
+};
+
+// Opens the socket; `heard` is told of it as long as it is the present one. Its address is relative: the page may be
+// served behind any.
+const connect = (heard) => {
+  const made = new WebSocket("ws");
+  const hear = (event, data) => made === socket && heard(event, data);
+  made.binaryType = "arraybuffer";
+  made.onopen = () => hear(OPENED);
+  made.onclose = () => hear(CLOSED);
+  made.onmessage = ({ data }) => hear(MESSAGE, new Uint8Array(data));
+  socket = made;
+};
+
+const connectAhead = () => {
+  const waiting = [];
+  let waitingBytes = 0;
+  let page;
+  connect((event, data) => {
+    if (page) return page(event, data);
+    if (event === OPENED) socket.send(new Uint8Array(HELLO));
+    waiting.push([event, data]);
+    waitingBytes += data?.length ?? 0;
+    if (waitingBytes > MOST_WAITING_BYTES) socket.close();
+  });
+  ahead.hello = true;
+  ahead.socket = () => {
+    page = tell;
+    for (const event of waiting) page(...event);
+  };
+};
+
+globalThis.watchscopeWay = {
+  listen(page) {
+    tell = page;
+  },
+  link() {
+    return take("link") ?? takeLink();
+  },
+  ask() {
+    (take("session") ?? askSession()).then((answer) => tell(SESSION, answer));
+  },
+  exchange(secret) {
+    (take(secret) ?? exchange(secret)).then((status) => tell(EXCHANGED, status));
+  },
+  // None of what these call for is told before they return.
+  open() {
+    const waiting = take("socket");
+    if (waiting) return queueMicrotask(waiting);
+    this.close();
+    try {
+      connect(tell);
+    } catch {
+      queueMicrotask(() => tell(CLOSED));
+    }
+  },
+  send(bytes) {
+    // What a socket opened ahead has to say first, it has said.
+    if (!take("hello")) socket?.send(bytes);
+  },
+  close() {
+    take("socket");
+    take("hello");
+    const old = socket;
+    socket = undefined;
+    old?.close();
+  },
+  wake(delay) {
+    clearTimeout(timer);
+    if (delay >= 0) timer = setTimeout(() => tell(TIMER), delay);
+  },
+};
+
+const begin = async () => {
+  const secret = (ahead.link = takeLink());
+  const session = await (ahead.session = askSession());
+  if (session?.product !== "watchscope" || session.protocol !== PROTOCOL) return;
+  const isExchanged = secret && (await (ahead[secret] = exchange(secret))) === 204;
+  if (isExchanged || session.session) connectAhead();
+};
 
 try {
+  begin().catch(() => {});
   await init({ module_or_path: new URL("./{{frontend_bg.wasm}}", import.meta.url) });
 } catch (error) {
   const words = document.createElement("p");

@@ -1,5 +1,6 @@
 //! The files beside the page's code agree with it.
 
+use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
 use watchscope_timeline::{Theme, Token};
 
 const STYLES: &str = include_str!("../../../assets/styles.css");
@@ -39,6 +40,31 @@ fn the_document_needs_nothing_inline_so_that_the_security_policy_can_forbid_it()
 }
 
 #[test]
+fn the_socket_opened_ahead_says_what_the_page_would() {
+    const BOOT: &str = include_str!("../../../assets/boot.js");
+    let hello = Hello {
+        protocol: PROTOCOL_VERSION,
+        log: None,
+        epoch: None,
+        last: None,
+    };
+    let bytes = encode_client(&hello.into())
+        .iter()
+        .enumerate()
+        // Kind and length stand before the version.
+        .map(|(place, byte)| {
+            if place == 2 {
+                "PROTOCOL".to_owned()
+            } else {
+                byte.to_string()
+            }
+        })
+        .collect::<Vec<String>>();
+    assert!(BOOT.contains(&format!("const HELLO = [{}];", bytes.join(", "))));
+    assert!(BOOT.contains(&format!("const PROTOCOL = {PROTOCOL_VERSION};")));
+}
+
+#[test]
 fn the_document_has_the_elements_that_the_page_looks_for() {
     let sources = [
         include_str!("../src/page/stage.rs"),
@@ -47,7 +73,7 @@ fn the_document_has_the_elements_that_the_page_looks_for() {
     ];
     let ids: Vec<&str> = sources
         .iter()
-        .flat_map(|source| ["element(\"", "find(\"", "put(\""].map(|call| (source, call)))
+        .flat_map(|source| [" element(\"", "find(\"", "put(\""].map(|call| (source, call)))
         .flat_map(|(source, call)| source.split(call).skip(1))
         .filter_map(|rest| rest.split_once('"').map(|(id, _)| id))
         .collect();

@@ -27,9 +27,14 @@ pub(super) struct Parts {
     pub(super) loader: String,
 }
 
+/// Exports that nobody calls, by a part of their names: classes of wasm-streams, which comes with Leptos' server
+/// functions. As roots of the first part they would keep a tenth of it.
+const UNUSED_EXPORTS: [&str; 2] = ["intounderlying", "__wbg_jspi_task"];
+
 /// Cuts a module that was linked with `--emit-relocs`; what is in between lies in `folder`.
 pub(super) fn cut(module: &Path, folder: &Path, keeps_names: bool) -> Result<Parts> {
     let input = fs::read(module).with_context(|| format!("reading {}", module.display()))?;
+    let input = without_unused_exports(&input)?;
     let first = folder.join("first.wasm");
     let mut options = Options::new(&input);
     options.output_dir = folder;
@@ -90,26 +95,93 @@ pub(super) fn join(glue: &str, loader: &str) -> Result<String> {
     Ok(script)
 }
 
-/// A module without its names and other sections for tools.
-fn without_custom_sections(module: &[u8]) -> Result<Vec<u8>> {
-    const HEADER_BYTES: usize = 8;
+/// A section of a module.
+struct Section<'a> {
+    id: u8,
+    /// With its id and length.
+    whole: &'a [u8],
+    content: &'a [u8],
+}
+
+const HEADER_BYTES: usize = 8;
+const CUSTOM: u8 = 0;
+const EXPORTS: u8 = 7;
+
+/// A module's header and its sections.
+fn sections(module: &[u8]) -> Result<(&[u8], Vec<Section<'_>>)> {
     let header = module
         .get(..HEADER_BYTES)
         .context("a module begins with eight bytes")?;
-    let mut kept = header.to_vec();
+    let mut sections = Vec::new();
     let mut at = HEADER_BYTES;
     while let Some(&id) = module.get(at) {
         let (length, from) = varint(module, at + 1)?;
         let end = from + length;
-        let section = module
-            .get(at..end)
+        let content = module
+            .get(from..end)
             .context("a section is longer than its module")?;
-        if id != 0 {
-            kept.extend_from_slice(section);
+        let whole = &module[at..end];
+        sections.push(Section { id, whole, content });
+        at = end;
+    }
+    Ok((header, sections))
+}
+
+/// A module without its names and other sections for tools.
+fn without_custom_sections(module: &[u8]) -> Result<Vec<u8>> {
+    let (header, sections) = sections(module)?;
+    let kept = sections.iter().filter(|section| section.id != CUSTOM);
+    let parts: Vec<&[u8]> = kept.map(|section| section.whole).collect();
+    Ok([header, &parts.concat()].concat())
+}
+
+/// A module without [`UNUSED_EXPORTS`].
+fn without_unused_exports(module: &[u8]) -> Result<Vec<u8>> {
+    let (header, sections) = sections(module)?;
+    let mut kept = header.to_vec();
+    for section in &sections {
+        if section.id == EXPORTS {
+            let exports = used_exports(section.content)?;
+            kept.push(EXPORTS);
+            push_varint(&mut kept, exports.len());
+            kept.extend_from_slice(&exports);
+        } else {
+            kept.extend_from_slice(section.whole);
+        }
+    }
+    Ok(kept)
+}
+
+/// The content of an export section without [`UNUSED_EXPORTS`].
+fn used_exports(content: &[u8]) -> Result<Vec<u8>> {
+    let (count, mut at) = varint(content, 0)?;
+    let (mut used, mut exports) = (0, Vec::new());
+    for _ in 0..count {
+        let (length, from) = varint(content, at)?;
+        let name = content
+            .get(from..from + length)
+            .context("a name is longer than its section")?;
+        let name = str::from_utf8(name)?;
+        // A kind, then a number.
+        let (_, end) = varint(content, from + length + 1)?;
+        if !UNUSED_EXPORTS.iter().any(|unused| name.contains(unused)) {
+            used += 1;
+            exports.extend_from_slice(&content[at..end]);
         }
         at = end;
     }
-    Ok(kept)
+    let mut content = Vec::new();
+    push_varint(&mut content, used);
+    content.extend_from_slice(&exports);
+    Ok(content)
+}
+
+fn push_varint(bytes: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        bytes.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
 }
 
 /// A LEB128 number of up to 32 bits, and where it ends.
@@ -156,5 +228,22 @@ mod tests {
         );
         assert!(without_custom_sections(&module[..module.len() - 1]).is_err());
         assert!(without_custom_sections(&[]).is_err());
+    }
+
+    #[test]
+    fn exports_that_nobody_calls_are_left_out() {
+        let export =
+            |name: &str, number: u8| [&[name.len() as u8], name.as_bytes(), &[0, number]].concat();
+        let (used, unused) = (export("main", 4), export("intounderlyingsink_close_58", 5));
+        let content = [&[2], &unused[..], &used[..]].concat();
+        let module = |content: &[u8]| {
+            let section = [&[7, content.len() as u8], content].concat();
+            [&b"\0asm\x01\0\0\0"[..], &[1, 2, 7, 7], &section].concat()
+        };
+        let kept = [&[1], &used[..]].concat();
+        assert_eq!(
+            without_unused_exports(&module(&content)).unwrap(),
+            module(&kept)
+        );
     }
 }

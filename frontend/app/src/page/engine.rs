@@ -25,7 +25,7 @@ use super::second::{self, Second};
 use super::stage::Stage;
 use super::theme::ThemeChoice;
 use super::tree::Tree;
-use super::way::{self, Way};
+use super::way;
 use crate::painter::{Painter, Palette};
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
@@ -72,10 +72,12 @@ pub(super) struct Engine {
     /// The second part, once it is loaded.
     pub(super) second: Option<Second>,
     second_asked: bool,
+    /// Live segments that came before the second part, which takes them in. The server sends no more than 1 MiB of
+    /// them: they are not acknowledged.
+    held: Vec<Vec<u8>>,
     /// What only the second part keeps.
     pub(super) desk: Desk,
     pub(super) connection: Connection,
-    pub(super) way: Way,
     pub(super) clock: ServerClock,
     /// When the server was last heard, by its clock.
     heard_at: Time,
@@ -134,9 +136,9 @@ impl Engine {
             forced: false,
         };
         Self {
-            way: Way::new(stage.window.clone()),
             second: None,
             second_asked: false,
+            held: Vec::new(),
             desk: Desk::default(),
             connection: Connection::default(),
             clock: ServerClock::default(),
@@ -201,7 +203,7 @@ impl Engine {
                     .for_each(|effect| effects.push_front(effect));
             }
         }
-        self.way.wake_at(self.connection.wake_ms(), now_ms());
+        way::wake_at(self.connection.wake_ms(), now_ms());
         let status = self.connection.status();
         if status != Status::Live {
             self.backfill.interrupted();
@@ -262,8 +264,8 @@ impl Engine {
 
     fn carry_out(&mut self, effect: Effect) -> Option<Input<'static>> {
         match effect {
-            Effect::AskSession => way::ask_session(),
-            Effect::Exchange(secret) => way::exchange(secret),
+            Effect::AskSession => way::ask(),
+            Effect::Exchange(secret) => way::exchange(&secret),
             Effect::TellTabs => {
                 if let Ok(Some(storage)) = self.stage.window.local_storage() {
                     // Full or forbidden: the other tabs then find out when they get the focus.
@@ -271,12 +273,12 @@ impl Engine {
                 }
             }
             Effect::OpenSocket => {
-                if !self.way.open() {
-                    return Some(Input::Closed);
-                }
+                // The store goes on from what it has taken in.
+                self.held.clear();
+                way::open();
             }
-            Effect::CloseSocket => self.way.close(),
-            Effect::Send(bytes) => self.way.send(&bytes),
+            Effect::CloseSocket => way::close(),
+            Effect::Send(bytes) => way::send(&bytes),
             Effect::TellUndecodable(why) => {
                 self.trouble = Some(format!(
                     "What watchscope sent could not be read ({why}). The page starts again from a snapshot; \
@@ -308,6 +310,7 @@ impl Engine {
                 self.welcome = Some(welcome);
             }
             Delivery::Head(frame) => {
+                self.held.clear();
                 if let Err(error) = self.store.snapshot(&frame) {
                     return undecodable(&error);
                 }
@@ -316,17 +319,12 @@ impl Engine {
                         .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
                 }
             }
-            Delivery::Segment(frame) => {
-                if let Err(error) = self.store.segment(&frame) {
-                    return undecodable(&error);
-                }
-                if let Some(at) = self.store.head_at() {
-                    self.clock.set(at, local_now());
-                    self.lag_ms = Some(self.now().millis_since(at));
-                }
-            }
+            Delivery::Segment(frame) => match self.second {
+                Some(second) => return (second.segment)(self, &frame),
+                None => self.held.push(frame),
+            },
             Delivery::Chapter(frames) => {
-                // Asked for by none but the second part's presence; see `ask_for_past`.
+                // Not asked for without the second part; see `ask_for_past`.
                 let second = self.second?;
                 match (second.chapter)(&mut self.store, &frames) {
                     Ok(records) => self.backfill.answered(records),
@@ -359,6 +357,20 @@ impl Engine {
             Delivery::Bye(_) => {}
         }
         None
+    }
+
+    /// The second part is here: what waited for it is taken in.
+    pub(super) fn join(&mut self, second: Second) {
+        self.second = Some(second);
+        for frame in std::mem::take(&mut self.held) {
+            if let Some(input) = (second.segment)(self, &frame) {
+                self.input(input);
+                break;
+            }
+        }
+        self.input(Input::TakenIn);
+        self.inform();
+        self.redraw();
     }
 
     /// Says something in the live region.
@@ -410,7 +422,7 @@ impl Engine {
         }
         if !self.second_asked && (self.has_face() || now_ms >= PATIENCE_MS) {
             self.second_asked = true;
-            second::load_soon(&self.stage.window);
+            second::load_soon();
         }
         self.arm_next(now_ms);
     }
@@ -521,7 +533,7 @@ impl Engine {
             && let Some((log, epoch, _)) = wanted
             && let Some(Effect::Send(bytes)) = self.connection.backfill((log, epoch, before))
         {
-            self.way.send(&bytes);
+            way::send(&bytes);
         }
     }
 

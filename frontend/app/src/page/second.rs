@@ -1,16 +1,21 @@
 //! The second part of the page: when it is loaded, and what the first part calls in it.
 
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
-use wasm_bindgen_futures::spawn_local;
 use watchscope_model::Time;
 use watchscope_timeline::Store;
 use watchscope_timeline::store::StoreError;
-use web_sys::Window;
 
 use super::engine::{Engine, Handle};
 use super::panels;
+use crate::source::connection::Input;
 
 /// What the first part calls in the second.
 #[derive(Clone, Copy, Debug)]
@@ -19,31 +24,10 @@ pub(super) struct Second {
     pub(super) publish: fn(&mut Engine, Time),
     /// Writes what cannot wait for it: the way to the server, trouble, what is said.
     pub(super) inform: fn(&mut Engine),
+    /// Takes in the next live records.
+    pub(super) segment: fn(&mut Engine, &[u8]) -> Option<Input<'static>>,
     /// [`Store::chapter`]: the past is asked for once there is a present.
     pub(super) chapter: fn(&mut Store, &[u8]) -> Result<usize, StoreError>,
-}
-
-/// Loads the second part and mounts its panels, once what is drawn now is painted.
-pub(super) fn load_soon(window: &Window) {
-    let load = Closure::once_into_js(|| spawn_local(load()));
-    // A frame's callbacks come before its paint, a timer's after it.
-    let _ = window.set_timeout_with_callback(load.unchecked_ref());
-}
-
-async fn load() {
-    let loaded = second_part().await;
-    Handle.with(|engine| match loaded {
-        Ok(second) => {
-            engine.second = Some(second);
-            engine.inform();
-            engine.redraw();
-        }
-        // The picture goes on without panels, and says so where they would be.
-        Err(_) => engine
-            .stage
-            .status
-            .set_text_content(Some("Part of the page could not be loaded: reload it.")),
-    });
 }
 
 /// The cut: what this function reaches and the first part does not is the second part.
@@ -53,6 +37,54 @@ fn second_part() -> Result<Second, SplitLoaderError> {
     Ok(Second {
         publish: Engine::publish,
         inform: Engine::inform_panels,
+        segment: Engine::take_segment,
         chapter: Store::chapter,
     })
+}
+
+type Loading = Pin<Box<dyn Future<Output = Result<Second, SplitLoaderError>>>>;
+
+thread_local! {
+    /// The load under way. The one future of the first part, so it is polled here and needs no executor.
+    static LOADING: RefCell<Option<Loading>> = const { RefCell::new(None) };
+}
+
+/// Loads the second part and mounts its panels, once what is drawn now is painted.
+pub(super) fn load_soon() {
+    LOADING.set(Some(Box::pin(second_part())));
+    poll_soon();
+}
+
+/// A frame's callbacks come before its paint, a timer's after it.
+fn poll_soon() {
+    let poll = Closure::once_into_js(poll);
+    if let Some(window) = web_sys::window() {
+        // It fails on no function.
+        let _ = window.set_timeout_with_callback(poll.unchecked_ref());
+    }
+}
+
+struct PollSoon;
+
+impl Wake for PollSoon {
+    fn wake(self: Arc<Self>) {
+        poll_soon();
+    }
+}
+
+fn poll() {
+    let Some(mut loading) = LOADING.take() else {
+        return;
+    };
+    let waker = Waker::from(Arc::new(PollSoon));
+    match loading.as_mut().poll(&mut Context::from_waker(&waker)) {
+        Poll::Pending => LOADING.set(Some(loading)),
+        Poll::Ready(Ok(second)) => {
+            Handle.with(|engine| engine.join(second));
+        }
+        // The picture stays, and says where the panels would be what became of them.
+        Poll::Ready(Err(_)) => {
+            Handle.with(|engine| engine.stage.tell_incomplete(load_soon));
+        }
+    }
 }

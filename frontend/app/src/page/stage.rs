@@ -1,6 +1,7 @@
 //! The elements of index.html that the first part draws on.
 
 use wasm_bindgen::JsCast as _;
+use wasm_bindgen::closure::Closure;
 use web_sys::{Document, Element, HtmlCanvasElement, HtmlElement, Window};
 
 /// What is on the page before any panel.
@@ -39,5 +40,25 @@ impl Stage {
             document,
             window,
         })
+    }
+
+    /// Says that the second part is missing, with a button that does `again`.
+    pub(super) fn tell_incomplete(&self, again: fn()) {
+        self.status.set_text_content(Some(
+            "Panels and live updates could not be loaded; what is drawn is how it was when the page opened. ",
+        ));
+        let Ok(button) = self.document.create_element("button") else {
+            return;
+        };
+        button.set_text_content(Some("Try again"));
+        let status = self.status.clone();
+        let pressed = Closure::<dyn FnMut()>::new(move || {
+            status.set_text_content(Some("Loading panels and live updates again."));
+            again();
+        });
+        // It fails on no element.
+        let _ = button
+            .add_event_listener_with_callback("click", pressed.into_js_value().unchecked_ref());
+        let _ = self.status.append_child(&button);
     }
 }

@@ -1,14 +1,11 @@
 //! Carries out what the connection asks for: requests, the socket, the timer.
 //!
-//! One set of callbacks serves all sockets of the page's life; what an old socket still brings is told by its not
-//! being the present one.
+//! They are boot.js's, which begins with them while the page's module compiles; here is what it offers, and where it
+//! tells what came of it.
 
-use js_sys::{ArrayBuffer, Promise, Reflect, Uint8Array};
+use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::{JsFuture, spawn_local};
-use watchscope_model::wire::PAGE_HEADER;
-use web_sys::{BinaryType, Event, Headers, MessageEvent, RequestInit, Response, WebSocket, Window};
 
 use super::engine::Handle;
 use crate::source::connection::{Input, SessionStatus};
@@ -16,174 +13,89 @@ use crate::source::connection::{Input, SessionStatus};
 /// Tabs tell each other through this key that the browser has a session; its value says when.
 pub(super) const SESSION_KEY: &str = "watchscope-session";
 
-/// The browser's side of the connection.
-#[derive(Debug)]
-pub(super) struct Way {
-    window: Window,
-    socket: Option<WebSocket>,
-    timer: Option<i32>,
-    on_open: Closure<dyn FnMut(Event)>,
-    on_message: Closure<dyn FnMut(MessageEvent)>,
-    on_close: Closure<dyn FnMut(Event)>,
-    on_timer: Closure<dyn FnMut()>,
-}
+#[allow(
+    unsafe_code,
+    reason = "what boot.js offers is declared as foreign functions"
+)]
+mod boot {
+    use wasm_bindgen::closure::Closure;
+    use wasm_bindgen::prelude::wasm_bindgen;
 
-impl Way {
-    pub(super) fn new(window: Window) -> Self {
-        Self {
-            window,
-            socket: None,
-            timer: None,
-            on_open: Closure::new(move |event: Event| {
-                Handle.with(|engine| {
-                    if engine.way.is_present(&event) {
-                        engine.opened();
-                    }
-                });
-            }),
-            on_close: Closure::new(move |event: Event| {
-                Handle.with(|engine| {
-                    if engine.way.is_present(&event) {
-                        engine.input(Input::Closed);
-                    }
-                });
-            }),
-            on_message: Closure::new(move |event: MessageEvent| {
-                let Ok(buffer) = event.data().dyn_into::<ArrayBuffer>() else {
-                    return;
-                };
-                let bytes = Uint8Array::new(&buffer).to_vec();
-                Handle.with(|engine| {
-                    if engine.way.is_present(&event) {
-                        engine.input(Input::Message(&bytes));
-                    }
-                });
-            }),
-            on_timer: Closure::new(move || {
-                Handle.with(|engine| {
-                    engine.way.timer = None;
-                    engine.input(Input::Timer);
-                });
-            }),
-        }
-    }
+    use super::JsValue;
 
-    pub(super) fn open(&mut self) -> bool {
-        self.close();
-        // Relative: the page may be served behind any address.
-        let Ok(socket) = WebSocket::new("ws") else {
-            return false;
-        };
-        socket.set_binary_type(BinaryType::Arraybuffer);
-        socket.set_onopen(Some(self.on_open.as_ref().unchecked_ref()));
-        socket.set_onmessage(Some(self.on_message.as_ref().unchecked_ref()));
-        socket.set_onclose(Some(self.on_close.as_ref().unchecked_ref()));
-        self.socket = Some(socket);
-        true
-    }
-
-    pub(super) fn close(&mut self) {
-        if let Some(socket) = self.socket.take() {
-            socket.set_onopen(None);
-            socket.set_onmessage(None);
-            socket.set_onclose(None);
-            // It may be closed already.
-            let _ = socket.close();
-        }
-    }
-
-    pub(super) fn send(&self, bytes: &[u8]) {
-        if let Some(socket) = &self.socket {
-            // A socket that is closing drops it; `Closed` follows.
-            let _ = socket.send_with_u8_array(bytes);
-        }
-    }
-
-    pub(super) fn wake_at(&mut self, at_ms: Option<u64>, now_ms: u64) {
-        if let Some(timer) = self.timer.take() {
-            self.window.clear_timeout_with_handle(timer);
-        }
-        if let Some(at_ms) = at_ms {
-            let delay_ms = at_ms.saturating_sub(now_ms).min(60_000) as i32;
-            self.timer = self
-                .window
-                .set_timeout_with_callback_and_timeout_and_arguments_0(
-                    self.on_timer.as_ref().unchecked_ref(),
-                    delay_ms,
-                )
-                .ok();
-        }
-    }
-
-    fn is_present(&self, event: &Event) -> bool {
-        let target = event.current_target();
-        self.socket
-            .as_ref()
-            .is_some_and(|socket| target.as_ref() == Some(socket.unchecked_ref()))
+    #[wasm_bindgen]
+    extern "C" {
+        /// Tells from now on what happens: its number, and what it brought.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(super) fn listen(page: &Closure<dyn FnMut(u32, JsValue)>);
+        /// The secret of the link the page was opened with; it is gone from the address bar.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(in crate::page) fn link() -> Option<String>;
+        /// Asks `GET session`.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(in crate::page) fn ask();
+        /// Asks `POST session` with a link's secret.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(in crate::page) fn exchange(secret: &str);
+        /// Opens a socket; nothing more is told of the one before.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(in crate::page) fn open();
+        /// Sends a message; a socket that is closing drops it, and `Closed` follows.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(in crate::page) fn send(bytes: &[u8]);
+        /// Closes the socket; nothing more is told of it.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(in crate::page) fn close();
+        /// Sets the one timer, in milliseconds from now; never, if negative.
+        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        pub(super) fn wake(delay_ms: i32);
     }
 }
 
-/// Asks `GET session` and puts the answer in.
-pub(super) fn ask_session() {
-    spawn_local(async move {
-        let status = session_status().await;
-        Handle.with(|engine| engine.input(Input::Session(status)));
+pub(super) use self::boot::{ask, close, exchange, link, open, send};
+
+/// Puts into the connection whatever boot.js tells.
+pub(super) fn listen() {
+    let told = Closure::<dyn FnMut(u32, JsValue)>::new(|what: u32, brought: JsValue| {
+        Handle.with(|engine| match what {
+            SESSION => engine.input(Input::Session(session_status(&brought))),
+            EXCHANGED => {
+                let status = brought.as_f64().map(|status| status as u16);
+                engine.input(Input::Exchanged(status));
+            }
+            OPENED => engine.opened(),
+            MESSAGE => {
+                let bytes = brought.unchecked_into::<Uint8Array>().to_vec();
+                engine.input(Input::Message(&bytes));
+            }
+            CLOSED => engine.input(Input::Closed),
+            _ => engine.input(Input::Timer),
+        });
     });
+    boot::listen(&told);
+    // It is heard as long as the page lives.
+    told.forget();
 }
 
-async fn session_status() -> Option<SessionStatus> {
-    let response = match asked_at_boot().await {
-        Some(response) => response,
-        None => fetch("session", "GET", None).await?,
-    };
-    if !response.ok() {
-        return None;
-    }
-    let answer = JsFuture::from(response.json().ok()?).await.ok()?;
-    let field = |name: &str| Reflect::get(&answer, &JsValue::from_str(name)).ok();
+// What is told, as in boot.js; what is left is the timer.
+const SESSION: u32 = 0;
+const EXCHANGED: u32 = 1;
+const OPENED: u32 = 2;
+const MESSAGE: u32 = 3;
+const CLOSED: u32 = 4;
+
+/// Sets the timer.
+pub(super) fn wake_at(at_ms: Option<u64>, now_ms: u64) {
+    let delay_ms = at_ms.map_or(-1, |at_ms| at_ms.saturating_sub(now_ms).min(60_000) as i32);
+    boot::wake(delay_ms);
+}
+
+fn session_status(answer: &JsValue) -> Option<SessionStatus> {
+    let field = |name: &str| Reflect::get(answer, &JsValue::from_str(name)).ok();
     Some(SessionStatus {
         product: field("product")?.as_string().unwrap_or_default(),
         protocol: field("protocol")?.as_f64().unwrap_or_default() as u32,
         instance: field("instance")?.as_string().unwrap_or_default(),
         session: field("session")?.as_bool()?,
     })
-}
-
-/// The answer to what boot.js asked; there is one, for the first who comes.
-async fn asked_at_boot() -> Option<Response> {
-    let window = web_sys::window()?;
-    let name = JsValue::from_str("watchscopeSession");
-    let promise: Promise = Reflect::get(&window, &name).ok()?.dyn_into().ok()?;
-    Reflect::delete_property(&window, &name).ok()?;
-    JsFuture::from(promise).await.ok()?.dyn_into().ok()
-}
-
-/// Exchanges a link's secret for a session and puts the answer in.
-pub(super) fn exchange(secret: String) {
-    spawn_local(async move {
-        let response = fetch("session", "POST", Some(&secret)).await;
-        let status = response.map(|response| response.status());
-        Handle.with(|engine| engine.input(Input::Exchanged(status)));
-    });
-}
-
-/// Asks the server.
-pub(super) async fn fetch(url: &str, method: &str, bearer: Option<&str>) -> Option<Response> {
-    let init = RequestInit::new();
-    init.set_method(method);
-    let headers = Headers::new().ok()?;
-    // What reads from `/api` needs it where the browser does not say whose page fetches.
-    headers.set(PAGE_HEADER, "1").ok()?;
-    if let Some(secret) = bearer {
-        headers
-            .set("Authorization", &format!("Bearer {secret}"))
-            .ok()?;
-    }
-    init.set_headers(&headers);
-    let window = web_sys::window()?;
-    JsFuture::from(window.fetch_with_str_and_init(url, &init))
-        .await
-        .ok()?
-        .dyn_into()
-        .ok()
 }

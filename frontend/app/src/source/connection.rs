@@ -62,6 +62,9 @@ pub enum Input<'a> {
     Poke,
     /// The tab was hidden or shown.
     Hidden(bool),
+    /// All segments delivered are taken in, and those to come will be at once. Until then they are held, and not
+    /// acknowledged: so the server sends at most [`WINDOW_BYTES`](watchscope_model::wire::WINDOW_BYTES) of them.
+    TakenIn,
 }
 
 /// What is to be done.
@@ -170,6 +173,10 @@ pub struct Connection {
     commands: u64,
     /// What was held could not be gone on from: start from a snapshot.
     fresh: bool,
+    /// Whether segments are taken in as they come.
+    takes_in: bool,
+    /// Bytes of the messages with segments that were not taken in yet.
+    held_bytes: u64,
 }
 
 impl Default for Connection {
@@ -187,6 +194,8 @@ impl Default for Connection {
             retry_after_ms: None,
             commands: 0,
             fresh: false,
+            takes_in: false,
+            held_bytes: 0,
         }
     }
 }
@@ -205,6 +214,7 @@ impl Connection {
             Input::Timer => self.timer(now_ms, random),
             Input::TryNow | Input::Poke => self.poke(),
             Input::Hidden(hidden) => self.hide(hidden),
+            Input::TakenIn => self.taken_in(now_ms),
         }
     }
 
@@ -357,6 +367,7 @@ impl Connection {
         self.state = State::Opening;
         self.heard_ms = now_ms;
         self.acknowledger = Acknowledger::default();
+        self.held_bytes = 0;
         self.feed = Feed::default();
         vec![Effect::OpenSocket]
     }
@@ -391,8 +402,13 @@ impl Connection {
             return Vec::new();
         }
         self.heard_ms = now_ms;
+        let length = bytes.len() as u64;
         let mut effects = match self.feed.take(bytes) {
             Ok(None) => Vec::new(),
+            Ok(Some(segment @ Delivery::Segment(_))) if !self.takes_in => {
+                self.held_bytes += length;
+                return vec![Effect::Deliver(segment)];
+            }
             Ok(Some(Delivery::Bye(bye))) => return self.bye(bye, now_ms, random),
             Ok(Some(delivery)) => {
                 let mut effects = Vec::new();
@@ -416,10 +432,22 @@ impl Connection {
             }
             Err(error) => return self.undecodable(error.to_string(), now_ms, random),
         };
-        if let Some(bytes) = self.acknowledger.take(bytes.len() as u64, now_ms) {
-            effects.push(send(Acknowledge { bytes }.into()));
-        }
+        effects.extend(self.acknowledge(length, now_ms));
         effects
+    }
+
+    fn acknowledge(&mut self, length: u64, now_ms: u64) -> Option<Effect> {
+        let bytes = self.acknowledger.take(length, now_ms)?;
+        Some(send(Acknowledge { bytes }.into()))
+    }
+
+    fn taken_in(&mut self, now_ms: u64) -> Vec<Effect> {
+        self.takes_in = true;
+        let held_bytes = std::mem::take(&mut self.held_bytes);
+        match self.state {
+            State::Live => self.acknowledge(held_bytes, now_ms).into_iter().collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn bye(&mut self, bye: Bye, now_ms: u64, random: f64) -> Vec<Effect> {

@@ -1,8 +1,9 @@
 //! Bodies of objects, fetched as they are asked for.
 
+use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::JsFuture;
-
-use super::super::way::fetch;
+use watchscope_model::wire::PAGE_HEADER;
+use web_sys::{Headers, RequestInit, Response};
 
 /// What came of asking for a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(super) enum Body {
 
 /// The redacted body of a change.
 pub(super) async fn object(epoch: &str, seq: u64) -> Body {
-    let Some(response) = fetch(&format!("api/objects/{epoch}.{seq}"), "GET", None).await else {
+    let Some(response) = fetch(&format!("api/objects/{epoch}.{seq}")).await else {
         return Body::Failed(None);
     };
     match response.status() {
@@ -40,4 +41,14 @@ pub(super) async fn object(epoch: &str, seq: u64) -> Body {
         404 => Body::None,
         status => Body::Failed(Some(status)),
     }
+}
+
+async fn fetch(url: &str) -> Option<Response> {
+    let headers = Headers::new().ok()?;
+    // What reads from `/api` needs it where the browser does not say whose page fetches.
+    headers.set(PAGE_HEADER, "1").ok()?;
+    let init = RequestInit::new();
+    init.set_headers(&headers);
+    let answer = web_sys::window()?.fetch_with_str_and_init(url, &init);
+    JsFuture::from(answer).await.ok()?.dyn_into().ok()
 }

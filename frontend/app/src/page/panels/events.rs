@@ -12,6 +12,7 @@ use web_sys::{
 use super::super::engine::Handle;
 use super::super::picture::RULER_PX;
 use super::super::theme::{THEME_KEY, ThemeChoice};
+use super::super::way;
 use super::signals::publish;
 use crate::input::gesture::Pointer;
 use crate::input::keys::{self, Action, Key};
@@ -93,7 +94,7 @@ impl Handle {
         self.with(|engine| {
             let command = engine.connection.command("use-context", name.to_owned());
             if let Some((_, connection::Effect::Send(bytes))) = command {
-                engine.way.send(&bytes);
+                way::send(&bytes);
             }
         });
     }

@@ -9,7 +9,7 @@ use web_sys::{Element, Event, EventTarget, KeyboardEvent, PointerEvent, WheelEve
 
 use super::super::engine::{Engine, Handle, now_ms};
 use super::super::theme::{FORCED, LIGHT, REDUCED_MOTION};
-use super::super::{take_link, way};
+use super::super::way;
 use super::signals::Panels;
 use crate::source::connection::{Input, Status};
 
@@ -95,7 +95,7 @@ fn tabs(handle: Handle) {
         handle.with(|engine| engine.input(Input::Poke));
     };
     window_event_listener(ev::hashchange, move |_| {
-        let secret = take_link(&window());
+        let secret = way::link();
         handle.with(|engine| {
             engine.input(match secret {
                 Some(secret) => Input::Link(Some(secret)),

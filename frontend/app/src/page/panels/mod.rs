@@ -12,6 +12,7 @@ mod interaction;
 mod listen;
 mod overlay;
 mod publish;
+mod records;
 mod save;
 mod selection;
 mod signals;

@@ -31,6 +31,7 @@ impl Page {
 
     fn connected() -> Self {
         let mut page = Self::new();
+        page.step(Input::TakenIn);
         page.step(Input::Link(None));
         page.session(true);
         page.step(Input::Opened(None));
@@ -180,6 +181,32 @@ fn a_silent_connection_is_dead_after_45_seconds() {
             ..
         }
     ));
+}
+
+#[test]
+fn segments_are_acknowledged_only_once_they_can_be_taken_in() {
+    let mut page = Page::new();
+    page.step(Input::Link(None));
+    page.session(true);
+    page.step(Input::Opened(None));
+    page.step(Input::Message(&welcome()));
+    page.now_ms += 250;
+    let welcomed = welcome().len();
+    let acknowledged = |bytes| format!("acknowledge {bytes}");
+    assert_eq!(page.step(Input::Timer), [acknowledged(welcomed)]);
+    for _ in 0..2 {
+        assert_eq!(page.step(Input::Message(&segment())), ["Segment"]);
+        page.now_ms += 250;
+        assert!(page.step(Input::Timer).is_empty());
+    }
+    assert!(page.step(Input::TakenIn).is_empty());
+    page.now_ms += 250;
+    let all = welcomed + 2 * segment().len();
+    assert_eq!(page.step(Input::Timer), [acknowledged(all)]);
+    page.step(Input::Message(&segment()));
+    page.now_ms += 250;
+    let all = all + segment().len();
+    assert_eq!(page.step(Input::Timer), [acknowledged(all)]);
 }
 
 #[test]
