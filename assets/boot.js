@@ -54,8 +54,8 @@ const connectAhead = () => {
   let waitingBytes = 0;
   let page;
   connect((event, data) => {
-    if (page) return page(event, data);
     if (event === OPENED) socket.send(new Uint8Array(HELLO));
+    if (page) return page(event, data);
     waiting.push([event, data]);
     waitingBytes += data?.length ?? 0;
     if (waitingBytes > MOST_WAITING_BYTES) socket.close();
