@@ -15,6 +15,18 @@ use world::{START, Viewer, World, note};
 
 const RING: u64 = 64 << 20;
 
+/// An empty log with a ring of that size, and a viewer that waits at its head.
+fn live(ring_bytes: u64) -> (World, Viewer) {
+    let mut world = World::new(ring_bytes);
+    let viewer = Viewer::joined(&mut world);
+    (world, viewer)
+}
+
+/// The viewer has the log's fold.
+fn assert_whole(world: &World, viewer: &Viewer) {
+    assert_eq!(viewer.page.state, world.folded(world.head()));
+}
+
 #[test]
 fn a_new_viewer_gets_welcome_snapshot_and_then_live() {
     let mut world = World::new(RING);
@@ -26,7 +38,7 @@ fn a_new_viewer_gets_welcome_snapshot_and_then_live() {
     world.changes(4);
     viewer.settle(&mut world);
     assert_eq!(viewer.page.tell(), "segment*2");
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
     let welcome = viewer.page.welcome.unwrap();
     assert_eq!(
         (welcome.first, welcome.head, welcome.first_at),
@@ -47,15 +59,12 @@ fn a_snapshot_larger_than_a_message_comes_in_pieces_before_any_segment() {
         story.starts_with("welcome piece*") && story.ends_with(" snapshot segment"),
         "{story}"
     );
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
 fn a_viewer_reads_on_across_chapters_without_their_openings() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     let openings = |world: &World| world.ring.chapter(world.head()).unwrap().first;
     let before = openings(&world);
     for _ in 0..300 {
@@ -65,7 +74,7 @@ fn a_viewer_reads_on_across_chapters_without_their_openings() {
     }
     assert!(openings(&world) > before);
     assert_eq!(viewer.page.tell(), "segment*300");
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
@@ -107,9 +116,7 @@ fn run_link(world: &mut World, viewer: &mut Viewer, seconds: u64, bytes_per_s: u
 
 #[test]
 fn a_viewer_slower_than_the_log_is_moved_to_the_head_and_never_far_behind() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let (mut world, mut viewer) = live(RING);
     run_link(&mut world, &mut viewer, 30, 20_000, 100_000);
     assert!(
         (2..=6).contains(&viewer.page.moved.len()),
@@ -121,15 +128,12 @@ fn a_viewer_slower_than_the_log_is_moved_to_the_head_and_never_far_behind() {
     // A faster link brings it back.
     run_link(&mut world, &mut viewer, 10, 10_000_000, 100_000);
     viewer.settle(&mut world);
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
 fn a_viewer_over_4_mib_behind_is_moved_however_short_the_time() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     world.notes(5 << 20);
     viewer.fill(&mut world);
     viewer.deliver(usize::MAX);
@@ -139,14 +143,12 @@ fn a_viewer_over_4_mib_behind_is_moved_however_short_the_time() {
     world.notes(3 << 20);
     viewer.settle(&mut world);
     assert_eq!(viewer.page.moved.len(), 1);
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
 fn a_viewer_that_catches_up_is_not_moved() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let (mut world, mut viewer) = live(RING);
     // 4 s of nothing read, then a link ten times as fast as the log.
     for _ in 0..80 {
         world.notes(10_000);
@@ -156,7 +158,7 @@ fn a_viewer_that_catches_up_is_not_moved() {
     run_link(&mut world, &mut viewer, 10, 2_000_000, 200_000);
     viewer.settle(&mut world);
     assert_eq!(viewer.page.moved, []);
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
@@ -193,19 +195,16 @@ fn a_snapshot_on_its_way_is_never_replaced_and_lag_counts_from_its_acknowledgeme
     let story = viewer.page.tell();
     assert!(viewer.page.moved.is_empty(), "{story}");
     assert_eq!(story.matches("snapshot").count(), 1, "{story}");
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
 fn a_viewer_whose_next_record_was_dropped_is_moved_even_without_lag_limits() {
-    let mut world = World::new(3 << 20);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(3 << 20);
     world.notes(8 << 20);
     viewer.settle(&mut world);
     assert_eq!(viewer.page.tell(), "moved snapshot");
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
@@ -223,15 +222,12 @@ fn a_viewer_that_comes_back_soon_goes_on_from_what_it_has() {
     viewer.reconnect(&world);
     viewer.settle(&mut world);
     assert_eq!(viewer.page.tell(), "resumed segment");
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
 fn a_viewer_that_comes_back_too_late_joins_at_the_head() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     world.changes(5);
     world.pass_ms(6_000);
     viewer.reconnect(&world);
@@ -241,15 +237,12 @@ fn a_viewer_that_comes_back_too_late_joins_at_the_head() {
     viewer.reconnect(&world);
     viewer.settle(&mut world);
     assert_eq!(viewer.page.tell(), "welcome snapshot");
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
 fn a_viewer_that_comes_back_is_told_what_the_ring_has_dropped() {
-    let mut world = World::new(3 << 20);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(3 << 20);
     world.notes(8 << 20);
     viewer.reconnect(&world);
     viewer.settle(&mut world);
@@ -288,10 +281,7 @@ fn a_position_of_another_run_another_log_or_the_future_is_no_place_to_resume_fro
 
 #[test]
 fn a_hidden_tab_gets_heartbeats_only_and_moves_to_the_head_when_it_comes_back() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     viewer.pause(&world, true);
     for _ in 0..60 {
         world.changes(2);
@@ -318,10 +308,7 @@ fn a_hidden_tab_gets_heartbeats_only_and_moves_to_the_head_when_it_comes_back() 
 
 #[test]
 fn a_viewer_subscribed_to_other_logs_gets_nothing_live_until_it_comes_back() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     viewer.say(
         &world,
         Subscribe {
@@ -346,8 +333,7 @@ fn the_past_comes_newest_first_chapter_by_chapter_until_what_the_ring_has_droppe
     let mut world = World::new(6 << 20);
     world.changes(1_000);
     world.notes(8 << 20);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let mut viewer = Viewer::joined(&mut world);
     let mut before = viewer.page.live_seq().unwrap();
     while viewer.page.expired.is_empty() {
         viewer.backfill(&world, before);
@@ -372,8 +358,7 @@ fn a_chapter_is_cut_at_before_and_the_open_one_comes_too() {
     let mut world = World::new(RING);
     world.changes(10);
     world.changes(10);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let mut viewer = Viewer::joined(&mut world);
     for before in [22, 12, 15, 2] {
         viewer.backfill(&world, Seq(before));
         viewer.settle(&mut world);
@@ -385,10 +370,7 @@ fn a_chapter_is_cut_at_before_and_the_open_one_comes_too() {
 
 #[test]
 fn backfills_of_another_run_and_of_nothing_are_answered_as_expired() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     viewer.say(
         &world,
         Backfill {
@@ -407,9 +389,7 @@ fn backfills_of_another_run_and_of_nothing_are_answered_as_expired() {
 fn live_goes_between_the_pieces_of_the_past() {
     let mut world = World::new(RING);
     world.changes(20_000);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let mut viewer = Viewer::joined(&mut world);
     viewer.backfill(&world, viewer.page.live_seq().unwrap());
     while viewer.page.chapters.is_empty() {
         world.changes(1);
@@ -433,8 +413,7 @@ fn live_goes_between_the_pieces_of_the_past() {
 fn the_past_leaves_half_the_window_to_live() {
     let mut world = World::new(RING);
     world.changes(40_000);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let mut viewer = Viewer::joined(&mut world);
     viewer.backfill(&world, viewer.page.live_seq().unwrap());
     let sent = viewer.fill(&mut world);
     assert!(sent > WINDOW_BYTES / 4 && sent <= WINDOW_BYTES / 2);
@@ -446,8 +425,7 @@ fn the_past_leaves_half_the_window_to_live() {
 fn a_chapter_dropped_while_it_is_sent_is_told_as_expired() {
     let mut world = World::new(4 << 20);
     world.changes(30_000);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let mut viewer = Viewer::joined(&mut world);
     viewer.backfill(&world, Seq(10));
     viewer.fill(&mut world);
     world.notes(8 << 20);
@@ -462,15 +440,14 @@ fn a_chapter_dropped_while_it_is_sent_is_told_as_expired() {
 fn a_segment_larger_than_a_message_comes_in_pieces_and_the_past_goes_on_after_it() {
     let mut world = World::new(RING);
     world.changes(20_000);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let mut viewer = Viewer::joined(&mut world);
     viewer.backfill(&world, viewer.page.live_seq().unwrap());
     viewer.fill(&mut world);
     world.push(note(200_000));
     world.seal();
     viewer.settle(&mut world);
     assert_eq!(viewer.page.chapters.len(), 1);
-    assert_eq!(viewer.page.state, world.folded(world.head()));
+    assert_whole(&world, &viewer);
 }
 
 #[test]
@@ -490,9 +467,7 @@ fn a_heartbeat_comes_every_20_s_also_when_the_window_is_full() {
 
 #[test]
 fn the_machine_says_when_it_wants_to_be_asked_again() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
+    let (mut world, mut viewer) = live(RING);
     let wait = |until| Step::Wait {
         until: Some(until),
         needs_snapshot: false,
@@ -511,10 +486,7 @@ fn the_machine_says_when_it_wants_to_be_asked_again() {
 
 #[test]
 fn a_goodbye_is_the_last_message() {
-    let mut world = World::new(RING);
-    let mut viewer = Viewer::connect(&world);
-    viewer.settle(&mut world);
-    viewer.page.tell();
+    let (mut world, mut viewer) = live(RING);
     world.changes(1);
     viewer.reader.part(Parting {
         reason: "going-away".into(),

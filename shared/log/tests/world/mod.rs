@@ -183,6 +183,14 @@ impl Viewer {
         viewer
     }
 
+    /// Has connected and taken in all there is; its story begins after that.
+    pub fn joined(world: &mut World) -> Self {
+        let mut viewer = Self::connect(world);
+        viewer.settle(world);
+        viewer.page.tell();
+        viewer
+    }
+
     /// Connects anew with what the page has; what was on its way is lost.
     pub fn reconnect(&mut self, world: &World) {
         self.reader = watchscope_log::Reader::new("0.1.0".into());

@@ -167,6 +167,20 @@ pub(crate) fn story_with(spec: WatchSpec, config: ProbeConfig, script: &str) -> 
     stage.transcript
 }
 
+/// Plays a story that begins connected, with the first list asked for.
+pub(crate) fn listing(script: &str) -> String {
+    begun(ProbeConfig::default(), "start\nconnected", script)
+}
+
+/// Plays a story that begins connected, with the first watch-list asked for.
+pub(crate) fn watch_listing(script: &str) -> String {
+    let config = ProbeConfig {
+        watch_list: true,
+        ..ProbeConfig::default()
+    };
+    begun(config, "start\nconnected", script)
+}
+
 /// Plays a story that begins on a stream: opened from a list at 100 that held a@5 and b@7, three seconds old.
 pub(crate) fn streaming(script: &str) -> String {
     streaming_with(ProbeConfig::default(), script)
@@ -174,8 +188,14 @@ pub(crate) fn streaming(script: &str) -> String {
 
 /// The same with other settings.
 pub(crate) fn streaming_with(config: ProbeConfig, script: &str) -> String {
+    let opening = "start\nconnected\n200\nlist 100 a@5 b@7\n200\n+3s";
+    begun(config, opening, script)
+}
+
+/// What comes of a script after an opening.
+fn begun(config: ProbeConfig, opening: &str, script: &str) -> String {
     let mut stage = Stage::new(Probe::new(pods(), config, 7));
-    stage.play_all("start\nconnected\n200\nlist 100 a@5 b@7\n200\n+3s");
+    stage.play_all(opening);
     stage.transcript.clear();
     stage.play_all(script);
     stage.transcript

@@ -1,6 +1,6 @@
 //! Connections and answers that cannot be had.
 
-use crate::stage::{story, streaming};
+use crate::stage::{listing, story, streaming};
 use insta::assert_snapshot;
 
 #[test]
@@ -103,17 +103,7 @@ connected
 
 #[test]
 fn a_fresh_connection_that_breaks_is_a_failure() {
-    assert_snapshot!(story("start
-        connected
-        request failed broken connection reset by peer"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    assert_snapshot!(listing("request failed broken connection reset by peer"), @r#"
 request failed broken connection reset by peer
   > close main
   {"type":"request.answered","request":1,"error":"connection reset by peer"}
@@ -123,17 +113,7 @@ request failed broken connection reset by peer
 
 #[test]
 fn a_request_without_an_answer_is_given_up() {
-    assert_snapshot!(story("start
-        connected
-        +90s"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    assert_snapshot!(listing("+90s"), @r#"
 +90s
   > close main
   {"type":"request.answered","request":1,"error":"no answer within 90 s"}

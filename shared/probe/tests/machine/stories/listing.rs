@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use watchscope_probe::ProbeConfig;
 
-use crate::stage::{pods, story, story_with, streaming};
+use crate::stage::{listing, pods, story, story_with, streaming};
 
 #[test]
 fn a_list_in_pages_is_written_page_by_page() {
@@ -117,9 +117,7 @@ list 1000 a@5 b@7
 
 #[test]
 fn a_list_that_no_stream_could_follow_is_left_with_a_gap() {
-    assert_snapshot!(story("start
-        connected
-        200
+    assert_snapshot!(listing("200
         list 100 a@5
         410
         status 410 Expired too old resource version: 100 (160)
@@ -127,14 +125,6 @@ fn a_list_that_no_stream_could_follow_is_left_with_a_gap() {
         +2s
         200
         list 170 a@165"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 200
   {"type":"request.answered","request":1,"status":200}
 list 100 a@5
@@ -383,9 +373,7 @@ status 504 Timeout Too large resource version: 100, current: 91
 
 #[test]
 fn a_token_that_expires_begins_the_list_again_and_the_second_time_without_pages() {
-    assert_snapshot!(story("start
-        connected
-        200
+    assert_snapshot!(listing("200
         list 100 a@5 continue=t1
         410
         status 410 Expired The provided continue parameter is too old
@@ -397,14 +385,6 @@ fn a_token_that_expires_begins_the_list_again_and_the_second_time_without_pages(
         +5s
         200
         list 120 a@5 b@115"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 200
   {"type":"request.answered","request":1,"status":200}
 list 100 a@5 continue=t1
@@ -502,21 +482,11 @@ list 100 b@7
 
 #[test]
 fn pages_of_different_resource_versions_are_no_list() {
-    assert_snapshot!(story("start
-        connected
-        200
+    assert_snapshot!(listing("200
         list 100 a@5 continue=t1
         200
         list 101 b@7
         +2s"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 200
   {"type":"request.answered","request":1,"status":200}
 list 100 a@5 continue=t1

@@ -1,6 +1,6 @@
 //! The server says no, or not now.
 
-use crate::stage::{pods, story, story_with, streaming};
+use crate::stage::{listing, pods, story, story_with, streaming};
 use insta::assert_snapshot;
 use watchscope_probe::{ProbeConfig, WatchSpec};
 
@@ -128,19 +128,9 @@ MODIFIED a@160
 
 #[test]
 fn credentials_that_cannot_be_had_are_a_refusal() {
-    assert_snapshot!(story("start
-        connected
-        401
+    assert_snapshot!(listing("401
         status 401 Unauthorized Unauthorized
         credentials failed exec plugin aws: exit status 1"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 401
 status 401 Unauthorized Unauthorized
   > close main
@@ -260,18 +250,8 @@ connected
 
 #[test]
 fn an_answer_that_fits_nothing_is_a_refusal() {
-    assert_snapshot!(story("start
-        connected
-        302
+    assert_snapshot!(listing("302
         end"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 302
 end
   {"type":"request.answered","request":1,"status":302,"error":"the server answered 302"}

@@ -1,6 +1,6 @@
 //! The watch is not wanted any more.
 
-use crate::stage::{story, streaming};
+use crate::stage::{listing, story, streaming};
 use insta::assert_snapshot;
 
 #[test]
@@ -51,17 +51,7 @@ stop
 
 #[test]
 fn a_stop_before_an_answer_says_so() {
-    assert_snapshot!(story("start
-        connected
-        stop"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
-  {"type":"request.sent","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    assert_snapshot!(listing("stop"), @r#"
 stop
   > close main
   {"type":"request.answered","request":1,"error":"the watch was stopped"}

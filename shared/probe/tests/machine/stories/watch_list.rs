@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use watchscope_probe::ProbeConfig;
 
-use crate::stage::{pods, story_with};
+use crate::stage::{pods, story_with, watch_listing};
 
 #[test]
 fn initial_events_end_with_a_bookmark_that_completes_a_list() {
@@ -40,9 +40,7 @@ MODIFIED a@101
 
 #[test]
 fn a_relist_by_watch_list_writes_only_what_differs() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        200
+    assert_snapshot!(watch_listing("200
         ADDED a@5
         ADDED b@7
         BOOKMARK 100 end
@@ -53,13 +51,6 @@ fn a_relist_by_watch_list_writes_only_what_differs() {
         ADDED a@5
         ADDED c@150
         BOOKMARK 200 end"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 200
   {"type":"request.answered","request":1,"status":200}
   {"type":"stream.opened","stream":1,"request":1}
@@ -99,18 +90,9 @@ BOOKMARK 200 end
 
 #[test]
 fn a_server_that_refuses_watch_list_is_listed() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        422
+    assert_snapshot!(watch_listing("422
         status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled
         200"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 422
 status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled
   > send request 2 on 1
@@ -124,9 +106,7 @@ status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList
 
 #[test]
 fn two_streams_without_an_end_bookmark_make_it_list() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        200
+    assert_snapshot!(watch_listing("200
         ADDED a@5
         end
         +2s
@@ -137,13 +117,6 @@ fn two_streams_without_an_end_bookmark_make_it_list() {
         +4s
         200
         list 100 b@7"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 200
   {"type":"request.answered","request":1,"status":200}
   {"type":"stream.opened","stream":1,"request":1}
@@ -186,19 +159,10 @@ list 100 b@7
 
 #[test]
 fn initial_events_that_do_not_end_make_it_list() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        200
+    assert_snapshot!(watch_listing("200
         ADDED a@5
         +10s
         connected"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 200
   {"type":"request.answered","request":1,"status":200}
   {"type":"stream.opened","stream":1,"request":1}
@@ -219,9 +183,7 @@ connected
 
 #[test]
 fn initial_events_of_a_state_before_progress_infer_nothing() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        200
+    assert_snapshot!(watch_listing("200
         ADDED a@5
         BOOKMARK 100 end
         ERROR 500 InternalError no leader
@@ -230,13 +192,6 @@ fn initial_events_of_a_state_before_progress_infer_nothing() {
         200
         BOOKMARK 90 end
         connected"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 200
   {"type":"request.answered","request":1,"status":200}
   {"type":"stream.opened","stream":1,"request":1}
@@ -275,9 +230,7 @@ connected
 
 #[test]
 fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        200
+    assert_snapshot!(watch_listing("200
         ADDED a@5
         BOOKMARK 100 end
         ERROR 410 Expired too old
@@ -291,13 +244,6 @@ fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
         ERROR 504 Timeout Too large resource version: 100, current: 91
         end
         +8s"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 200
   {"type":"request.answered","request":1,"status":200}
   {"type":"stream.opened","stream":1,"request":1}
@@ -348,20 +294,11 @@ end
 
 #[test]
 fn changes_within_the_initial_events_are_live() {
-    assert_snapshot!(story_with(pods(), ProbeConfig { watch_list: true, ..ProbeConfig::default() }, "start
-        connected
-        200
+    assert_snapshot!(watch_listing("200
         ADDED a@5
         MODIFIED a@6
         DELETED a@7
         BOOKMARK 100 end"), @r#"
-start
-  > connect main
-  {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
-  {"type":"watch.phase","to":"connecting","reason":"started"}
-connected
-  > send request 1 on 1
-  {"type":"request.sent","request":1,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
 200
   {"type":"request.answered","request":1,"status":200}
   {"type":"stream.opened","stream":1,"request":1}
