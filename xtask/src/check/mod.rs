@@ -72,9 +72,23 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         document(&mut for_wasm(project, "doc"))
     });
     if shell::on_path("cargo-deny").is_some() {
-        rule("cargo-deny", &mut || {
-            shell::run(project.cargo("deny").arg("check"))
+        let deny = |arguments: &[&str]| shell::run(project.cargo("deny").args(arguments));
+        rule("bans, licences and sources by cargo-deny", &mut || {
+            deny(&[
+                "--log-level",
+                "error",
+                "check",
+                "bans",
+                "licenses",
+                "sources",
+            ])
         });
+        match deny(&["fetch", "db"]) {
+            Ok(()) => rule("advisories by cargo-deny", &mut || {
+                deny(&["--offline", "check", "advisories"])
+            }),
+            Err(error) => eprintln!("  advisories are not checked: {error:#}"),
+        }
     }
     if broken.is_empty() {
         println!("all rules hold");
