@@ -19,6 +19,9 @@ use crate::project::Project;
 use crate::setup::{Installs, browser, kube};
 use crate::{bench, build, page, shell};
 
+/// Random cases of each property under `--long`; the usual number is each test's own.
+const LONG_CASES: &str = "10000";
+
 /// Runs all tests; the last line of all is `N passed, N failed, N skipped`, also when they fail.
 pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<ExitCode> {
     let start = Instant::now();
@@ -58,7 +61,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     }
     if long {
         command
-            .env("WATCHSCOPE_TEST_LONG", "1")
+            .env("PROPTEST_CASES", LONG_CASES)
             .args(["--", "--include-ignored"]);
     }
     eprintln!("» running the tests");
@@ -135,7 +138,7 @@ fn write_report(project: &Project, counts: &Counts, seconds: u64) -> Result<()> 
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let path = folder.join("long-test.md");
     let text = format!(
-        "# The long tests\n\nWritten by `cargo xtask test --long`.\n\n{}\n\n{counts}, in {} min {:02} s, builds included.\n",
+        "# The long tests\n\nWritten by `cargo xtask test --long`: each property with {LONG_CASES} random cases, and the tests that take virtual days.\n\n{}\n\n{counts}, in {} min {:02} s, builds included.\n",
         bench::machine(project)?,
         seconds / 60,
         seconds % 60,

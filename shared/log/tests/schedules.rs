@@ -3,11 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../cases.rs"]
+mod cases;
 mod world;
 
 use proptest::prelude::*;
 use watchscope_model::Seq;
 
+use cases::cases;
 use world::{Viewer, World};
 
 #[derive(Clone, Debug)]
@@ -66,7 +69,7 @@ fn check(world: &World, viewer: &Viewer) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
     #[test]
     fn a_viewer_that_applies_what_it_gets_has_the_logs_fold_and_no_untold_hole(

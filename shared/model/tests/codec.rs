@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../cases.rs"]
+mod cases;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use cases::cases;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use watchscope_model::codec::{ChapterReader, ChapterWriter, decode_chapter};
@@ -216,7 +220,7 @@ fn chapter(before: &State, records: &[Record], run: usize) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(cases(96)))]
 
     #[test]
     fn a_chapter_decodes_to_what_was_written(records in log(), run in 1usize..40) {

@@ -1,8 +1,11 @@
 //! The scene property: however a log was cut and in whatever order its chapters came, the picture of a loaded
 //! stretch is the same, and nothing that must be seen is missing at any zoom.
 
+#[path = "../../cases.rs"]
+mod cases;
 mod common;
 
+use cases::cases;
 use common::{Log, START, at, picture};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -316,7 +319,7 @@ fn first_difference(a: &str, b: &str) -> String {
 
 #[test]
 fn a_scene_does_not_depend_on_cuts_or_on_what_is_loaded_outside_the_view() {
-    for seed in 0..200 {
+    for seed in 0..u64::from(cases(200)) {
         let log = random_log(seed, 260);
         let mut chance = Chance(ChaCha8Rng::seed_from_u64(seed ^ 0xC0FFEE));
         let whole = log.store();
@@ -355,7 +358,7 @@ fn a_scene_does_not_depend_on_cuts_or_on_what_is_loaded_outside_the_view() {
 
 #[test]
 fn a_scene_does_not_depend_on_the_order_in_which_chapters_come() {
-    for seed in 0..120 {
+    for seed in 0..u64::from(cases(120)) {
         let log = random_log(seed + 1_000, 220);
         let mut chance = Chance(ChaCha8Rng::seed_from_u64(seed ^ 0xBEEF));
         let head = log.records.len() - chance.below(40) as usize;
