@@ -343,6 +343,61 @@ async fn what_must_be_withheld_is_in_no_record_state_object_frame_metric_or_log(
     Ok(())
 }
 
+/// Row 20, the words of a refusal: of one about Secrets, code and reason are all that is told.
+#[tokio::test]
+async fn what_a_refusal_about_secrets_says_is_told_nowhere_and_one_about_pods_is() -> Result<()> {
+    const USER: &str = "canary-in-a-status";
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    // Without a right to anything; the apiserver's refusals name who asked.
+    let kubeconfig = cluster.user(USER, &[])?;
+    for (resource, is_told) in [("secrets", false), ("pods", true)] {
+        let metrics = format!("127.0.0.1:{}", free_port()?);
+        let served = Served::start(
+            binary
+                .with(&[
+                    "serve",
+                    resource,
+                    "-n",
+                    "default",
+                    "--health-listen",
+                    &metrics,
+                ])
+                .kubeconfig(&kubeconfig)
+                .env("RUST_LOG", "watchscope=trace"),
+        )
+        .await?;
+        let lines = served
+            .records()
+            .await?
+            .up_to(|record| record["to"] == "refused")
+            .await?;
+        let answer = lines
+            .iter()
+            .find(|record| record["type"] == "request.answered" && record["status"] == 403)
+            .with_context(|| format!("no refusal among {lines:?}"))?;
+        assert_eq!(answer["watch"], format!("default/{resource}"));
+        let records: String = lines.iter().map(ToString::to_string).collect();
+        assert_eq!(records.contains(USER), is_told, "{records}");
+        let state = served.state().await?;
+        let metrics = eventually("metrics are served", LONG, async || {
+            http::get(&format!("http://{metrics}"), "/metrics", &[]).await
+        })
+        .await?;
+        let (stderr, stdout) = (served.watchscope.stderr(), served.watchscope.stdout());
+        for (place, text) in [
+            ("state", &state),
+            ("metrics", &metrics.body),
+            ("stderr", &stderr),
+            ("stdout", &stdout),
+        ] {
+            assert!(is_told || !text.contains(USER), "{place}: {text}");
+        }
+    }
+    Ok(())
+}
+
 /// What a viewer of the page gets until it has been told of everything: snapshot and segments, as bytes.
 async fn frames(served: &Served) -> Result<Vec<u8>> {
     let url = format!("ws://{}/ws", http::address(served.link.origin()));

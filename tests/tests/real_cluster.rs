@@ -9,7 +9,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use watchscope_tests::kube::Rule;
 use watchscope_tests::{
-    ClusterOptions, KubeCluster, KubeTools, Watchscope, WatchscopeBinary, eventually, or_skip,
+    ClusterOptions, KubeCluster, KubeTools, Served, Watchscope, WatchscopeBinary, eventually,
+    or_skip,
 };
 
 use crate::records::{Followed, existing_at, find, follow, numbered_without_holes, of, streams};
@@ -327,13 +328,16 @@ async fn a_kind_that_is_forbidden_is_refused_in_words_while_others_flow() -> Res
     .await
 }
 
-fn widget_definition() -> Value {
+/// A kind of that group, whose short name is its first two letters.
+fn definition(group: &str, kind: &str) -> Value {
+    let singular = kind.to_lowercase();
+    let plural = format!("{singular}s");
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.factory.test"},
+        "metadata": {"name": format!("{plural}.{group}")},
         "spec": {
-            "group": "factory.test", "scope": "Namespaced",
-            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wg"]},
+            "group": group, "scope": "Namespaced",
+            "names": {"plural": plural, "singular": singular, "kind": kind, "shortNames": [singular[..2]]},
             "versions": [{
                 "name": "v1", "served": true, "storage": true,
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
@@ -354,7 +358,7 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
         "metadata": {"name": "sprocket", "namespace": "factory"}, "spec": {"teeth": 12},
     });
     let establish = async || {
-        kubectl.apply(&widget_definition()).await?;
+        kubectl.apply(&definition("factory.test", "Widget")).await?;
         eventually("the resource is served", LONG, async || {
             kubectl.apply(&widget).await.map(drop)
         })
@@ -366,7 +370,7 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
         &binary,
         cluster.kubeconfig(),
         "factory",
-        &["wg", "configmaps"],
+        &["wi", "configmaps"],
     )?;
     until(&mut watchscope, "the widget is there", |records| {
         find(records, "change", name, |change| {
@@ -412,6 +416,61 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
     .await?;
     let others = of(&watchscope.records()?, "stream.ended", "factory/configmaps").len();
     assert_eq!(others, 0, "the other watch was not touched");
+    Ok(())
+}
+
+#[tokio::test]
+async fn where_everything_is_watched_a_new_definition_gets_its_watch_and_secrets_get_none()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let kubectl = cluster.kubectl();
+    kubectl.run(&["create", "namespace", "workshop"]).await?;
+    let launch = binary.with(&["serve", "--all-resources", "-n", "workshop"]);
+    let served = Served::start(launch.kubeconfig(cluster.kubeconfig())).await?;
+    let mut records = served.records().await?;
+    let of_usual = |record: &Value, kind: &str| {
+        record["type"] == kind && record["watch"] == "workshop/configmaps"
+    };
+    let before = records
+        .up_to(|record| of_usual(record, "stream.opened"))
+        .await?;
+
+    kubectl.apply(&definition("workshop.test", "Gear")).await?;
+    let gear = json!({
+        "apiVersion": "workshop.test/v1", "kind": "Gear",
+        "metadata": {"name": "cog", "namespace": "workshop"}, "spec": {"teeth": 12},
+    });
+    eventually("the resource is served", LONG, async || {
+        kubectl.apply(&gear).await.map(drop)
+    })
+    .await?;
+    let after = records
+        .up_to(|record| {
+            record["change"] == "ADDED"
+                && record["name"] == "cog"
+                && record["watch"] == "workshop/gears.workshop.test"
+        })
+        .await?;
+
+    let started = |records: &[Value], watch: &str| {
+        let is_start =
+            |record: &&Value| record["type"] == "watch.started" && record["watch"] == watch;
+        records.iter().filter(is_start).count()
+    };
+    let of_gears = "workshop/gears.workshop.test";
+    assert_eq!(
+        (started(&before, of_gears), started(&after, of_gears)),
+        (0, 1)
+    );
+    let all = [before, after].concat();
+    assert_eq!(started(&all, "workshop/configmaps"), 1);
+    assert_eq!(started(&all, "workshop/secrets"), 0);
+    assert!(
+        !all.iter().any(|record| of_usual(record, "stream.ended")),
+        "looking again costs no watch its stream"
+    );
     Ok(())
 }
 
