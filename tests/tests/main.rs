@@ -14,6 +14,7 @@ mod harness;
 mod http;
 mod kubeconfig;
 mod page;
+mod proxied;
 mod real_clients;
 mod real_cluster;
 mod records;

@@ -1,0 +1,136 @@
+//! The page under another name than loopback's: over plain http, and behind a proxy that terminates TLS.
+//!
+//! Browsers treat such names differently: only here do they keep silent about the site of a fetch, and ask for
+//! `Secure` cookies. Rows 3 and 10 of the attack table; `web/tests/crossing.rs` has the same rules as raw HTTP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::json;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, or_skip};
+
+use crate::browser::{Tab, has_page};
+use crate::http;
+
+/// Leads to this machine, which the browser does not know for loopback.
+const NAME: &str = "scope.test";
+const FLAGS: [&str; 2] = [
+    "--host-resolver-rules=MAP scope.test 127.0.0.1",
+    "--ignore-certificate-errors",
+];
+
+/// Asks `GET /api/state` from the page, with and without the page's header, and whether there is a session.
+const ASK: &str = "
+    const status = async headers => {
+        const answer = await fetch('api/state', {headers});
+        await answer.body.cancel();
+        return answer.status;
+    };
+    return (async () => ({
+        bare: await status({}),
+        page: await status({'X-Watchscope-Page': '1'}),
+        session: (await (await fetch('session')).json()).session,
+    }))();";
+
+async fn served(binary: &WatchscopeBinary) -> Result<(Served, SocketAddr)> {
+    let served = Served::start(binary.with(&["demo", "--allow-host", NAME])).await?;
+    let address = http::address(served.link.origin()).parse()?;
+    Ok((served, address))
+}
+
+/// Takes TLS off, and passes all else on as it is, Host and its port included; ends when dropped.
+struct Proxy {
+    address: SocketAddr,
+    _serving: JoinSet<()>,
+}
+
+impl Proxy {
+    async fn to(target: SocketAddr) -> Result<Self> {
+        let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())
+            .map_err(|error| anyhow::anyhow!("{error}"))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)?;
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            let mut conversations = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let acceptor = acceptor.clone();
+                conversations.spawn(async move {
+                    // Whoever ends it, the browser asks again.
+                    let mut client = acceptor.accept(stream).await.ok()?;
+                    let mut server = TcpStream::connect(target).await.ok()?;
+                    copy_bidirectional(&mut client, &mut server).await.ok()
+                });
+            }
+        });
+        Ok(Self {
+            address,
+            _serving: serving,
+        })
+    }
+}
+
+#[tokio::test]
+async fn over_plain_http_under_an_allowed_name_the_page_is_live_and_its_own_header_lets_it_ask()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let (served, address) = served(&binary).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start_with(&tools, &FLAGS).await?;
+    let tab = Tab(browser.driver());
+    let secret = served.link.secret().context("a secret")?;
+    let page = format!("http://{NAME}:{}", address.port());
+    browser.driver().goto(format!("{page}/#t={secret}")).await?;
+    tab.is_live().await?;
+    assert_eq!(
+        tab.script(ASK).await?,
+        json!({"bare": 403, "page": 200, "session": true})
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn behind_tls_the_page_is_live_and_its_session_is_no_good_over_plain_http() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let (served, address) = served(&binary).await?;
+    or_skip!(has_page(&served.link).await);
+    let proxy = Proxy::to(address).await?;
+    let browser = Browser::start_with(&tools, &FLAGS).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    let secret = served.link.secret().context("a secret")?;
+    let page = format!("https://{NAME}:{}", proxy.address.port());
+    driver.goto(format!("{page}/#t={secret}")).await?;
+    tab.is_live().await?;
+    assert_eq!(
+        tab.script(ASK).await?,
+        json!({"bare": 200, "page": 200, "session": true})
+    );
+    let cookies = driver.get_all_cookies().await?;
+    let secure: Vec<_> = cookies.iter().map(|cookie| cookie.secure).collect();
+    assert_eq!(secure, [Some(true)], "{cookies:?}");
+
+    driver
+        .goto(format!("http://{NAME}:{}/", address.port()))
+        .await?;
+    assert_eq!(
+        tab.script(ASK).await?,
+        json!({"bare": 401, "page": 401, "session": false})
+    );
+    Ok(())
+}
