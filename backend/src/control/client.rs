@@ -215,6 +215,13 @@ mod tests {
         token(&world.folders, &request).await
     }
 
+    fn at_port(port: u16) -> TokenRequest {
+        TokenRequest {
+            port: Some(port),
+            ..TokenRequest::default()
+        }
+    }
+
     fn secret(link: &str, base: &str) -> String {
         link.strip_prefix(&format!("{base}/#t="))
             .expect(link)
@@ -301,29 +308,13 @@ mod tests {
             (2, true),
             "{error}"
         );
-        let picked = ask(
-            &world,
-            TokenRequest {
-                port: Some(8081),
-                ..TokenRequest::default()
-            },
-        )
-        .await
-        .unwrap();
+        let picked = ask(&world, at_port(8081)).await.unwrap();
         assert!(
             second
                 .exchange(&secret(&picked, "http://127.0.0.1:8081"), Scheme::Http)
                 .is_ok()
         );
-        let error = ask(
-            &world,
-            TokenRequest {
-                port: Some(9),
-                ..TokenRequest::default()
-            },
-        )
-        .await
-        .unwrap_err();
+        let error = ask(&world, at_port(9)).await.unwrap_err();
         assert_eq!(
             (
                 error.exit_code(),

@@ -119,6 +119,19 @@ async fn tls_to_the_server_goes_through_tls_to_the_proxy() {
     proxying.await.unwrap();
 }
 
+/// Why nothing could be opened through that proxy.
+async fn refused_through(proxy: &str) -> DialError {
+    let target = through(plain_target(6443), proxy);
+    connector(target).open().await.unwrap_err()
+}
+
+fn is_no_proxy(error: &DialError) -> bool {
+    let DialError::Proxy { failure, .. } = error else {
+        return false;
+    };
+    matches!(failure, ProxyFailure::Protocol)
+}
+
 /// What becomes of one answer of an HTTP proxy.
 async fn refusal(answer: &'static str) -> DialError {
     let (proxy, proxy_port) = listen().await;
@@ -126,11 +139,7 @@ async fn refusal(answer: &'static str) -> DialError {
         let (mut stream, _) = accept(&proxy).await;
         let _ = stream.write_all(answer.as_bytes()).await;
     });
-    let target = through(
-        plain_target(6443),
-        &format!("http://127.0.0.1:{proxy_port}"),
-    );
-    let error = connector(target).open().await.unwrap_err();
+    let error = refused_through(&format!("http://127.0.0.1:{proxy_port}")).await;
     proxying.await.unwrap();
     assert_eq!(error.code(), "proxy");
     error
@@ -176,21 +185,8 @@ async fn an_endless_answer_of_a_proxy_is_refused() {
         let (mut stream, _) = accept(&proxy).await;
         while stream.write_all(&[b'x'; 1024]).await.is_ok() {}
     });
-    let target = through(
-        plain_target(6443),
-        &format!("http://127.0.0.1:{proxy_port}"),
-    );
-    let error = connector(target).open().await.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            DialError::Proxy {
-                failure: ProxyFailure::Protocol,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    let error = refused_through(&format!("http://127.0.0.1:{proxy_port}")).await;
+    assert!(is_no_proxy(&error), "{error:?}");
     proxying.await.unwrap();
 }
 
@@ -303,21 +299,8 @@ async fn what_is_no_socks5_proxy_is_recognised() {
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest).await;
     });
-    let target = through(
-        plain_target(6443),
-        &format!("socks5://127.0.0.1:{proxy_port}"),
-    );
-    let error = connector(target).open().await.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            DialError::Proxy {
-                failure: ProxyFailure::Protocol,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    let error = refused_through(&format!("socks5://127.0.0.1:{proxy_port}")).await;
+    assert!(is_no_proxy(&error), "{error:?}");
     proxying.await.unwrap();
 }
 
@@ -325,11 +308,7 @@ async fn what_is_no_socks5_proxy_is_recognised() {
 async fn a_proxy_that_is_not_there_refuses() {
     let (proxy, proxy_port) = listen().await;
     drop(proxy);
-    let target = through(
-        plain_target(6443),
-        &format!("http://127.0.0.1:{proxy_port}"),
-    );
-    let error = connector(target).open().await.unwrap_err();
+    let error = refused_through(&format!("http://127.0.0.1:{proxy_port}")).await;
     assert_eq!(
         error.to_string(),
         format!("127.0.0.1:{proxy_port} refused the connection")
