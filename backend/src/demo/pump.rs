@@ -173,7 +173,8 @@ impl Running {
         while let Some(delivery) = self.world.next_delivery() {
             had_any = true;
             let parcel = match delivery.arrival {
-                Arrival::Connected => continue,
+                // HTTP/1.1 has no word for going away: the connection closes when its answer is over.
+                Arrival::Connected | Arrival::GoAway => continue,
                 Arrival::Refused => Parcel::Refused,
                 Arrival::Head { request, head } => Parcel::Head(request, head),
                 Arrival::Chunk { request, bytes } => Parcel::Chunk(request, bytes),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Note};
+use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Author, Cause};
 use watchscope_model::{ConnectionId, Event, Record, RequestId, Seq, State, StreamId, Time};
@@ -18,6 +18,9 @@ use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Req
 
 use crate::clients;
 use crate::story::{Story, Telling};
+
+/// What a server says that lets every stream come to its end (HTTP/2's largest stream id).
+const MAX_STREAM_ID: u64 = (1 << 31) - 1;
 
 /// A story with our probes in it.
 pub struct Run {
@@ -408,6 +411,17 @@ impl Run {
                             cause: Cause::End,
                         },
                     );
+                }
+            }
+            Arrival::GoAway => {
+                let log = self.wire(index, channel).as_ref().and_then(|w| w.log);
+                if let Some(connection) = log {
+                    let event = ConnectionGoaway {
+                        connection,
+                        last_stream: MAX_STREAM_ID,
+                        code: 0,
+                    };
+                    self.recorder.record(event.into(), self.now());
                 }
             }
             Arrival::Closed(cut) => self.cut(index, channel, cut),

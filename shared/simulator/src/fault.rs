@@ -93,6 +93,74 @@ pub enum Fault {
         /// Which connections.
         target: Target,
     },
+    /// What matching clients send is lost on its way, and what comes from the server arrives (one half of F04). A state.
+    ///
+    /// World: requests are held until lifted, as TCP would send them again; what is under way to the client goes on.
+    /// Socket: nothing special, requests stay without answer.
+    LoseRequests {
+        /// Which connections.
+        target: Target,
+    },
+    /// What servers send is lost on its way, and what clients send arrives (the other half of F04). A state.
+    ///
+    /// World: the server's side fills its buffers and gives up; the client hears nothing. Socket: no bytes come.
+    LoseAnswers {
+        /// Which connections.
+        target: Target,
+    },
+    /// Matching connections are told to go away (F09). A moment.
+    ///
+    /// World: [`Arrival::GoAway`](crate::Arrival::GoAway); what is open goes on, and when it is over the server closes.
+    /// With a cut it does not wait. Socket: HTTP/1.1 has no GOAWAY; the connection is not used again after its answer.
+    GoAway {
+        /// Which connections.
+        target: Target,
+        /// How the connection is cut behind it, as some load balancers do.
+        cut: Option<Cut>,
+    },
+    /// A proxy keeps what servers send until it has this much of a response, or its end (F44). A state.
+    ///
+    /// World: heads and chunks come late and together. Socket: the same.
+    Buffer {
+        /// Which connections.
+        target: Target,
+        /// Bytes that fill the buffer of one response.
+        bytes: usize,
+    },
+    /// No more than so many requests are answered at a time over a connection (F50). A state.
+    ///
+    /// World: further ones wait, without a word, until others are over. Socket: HTTP/1.1 has one at a time anyway.
+    CapStreams {
+        /// Which connections.
+        target: Target,
+        /// How many.
+        streams: usize,
+    },
+    /// A middlebox forgets connections over which nothing passed for so long (F04, F08). A state.
+    ///
+    /// World: they are reset if it `says_so`; else nothing passes any more, in either direction. Socket: the same.
+    KillIdle {
+        /// How long.
+        after: Duration,
+        /// Whether both sides are told.
+        says_so: bool,
+    },
+    /// The tokens of matching clients are no longer valid (F40). A state; open watches go on.
+    ///
+    /// World and socket: 401.
+    ExpireTokens {
+        /// Whose.
+        target: Target,
+    },
+    /// Matching clients may no longer list, watch or get a resource (F41). A state; open watches go on.
+    ///
+    /// World and socket: 403.
+    RevokeAccess {
+        /// Whose.
+        target: Target,
+        /// To what: `pods`, `deployments.apps`.
+        resource: String,
+    },
     /// The next frame of each matching watch is torn in the middle and its connection cut (F47). A moment, with an
     /// effect at the watch's next frame.
     ///
@@ -103,6 +171,18 @@ pub enum Fault {
         /// How the connection is cut after it.
         cut: Cut,
     },
+    /// The load balancer gives no new connections to a server (F14, F22, F31). A state; open connections go on.
+    ///
+    /// World: clients that dial again come to the others; with no server left they are refused. Socket: the same, since
+    /// the world chooses the server of a connection.
+    OutOfRotation {
+        /// Which server.
+        server: ServerId,
+    },
+    /// The load balancer forwards each request for itself instead of each connection (F14, F31). A state.
+    ///
+    /// World: requests of one connection go to the servers in turn, beginning with its own. Socket: nothing special.
+    BalanceRequests,
     /// Every packet between clients and server takes this much longer. A state.
     ///
     /// World: requests and deliveries come later, in order. Socket: nothing special.
@@ -206,6 +286,11 @@ pub enum Fault {
         /// Of this resource.
         resource: String,
     },
+    /// Bookmarks say etcd's revision, though the watch cache has not come so far (F35; k/k#122805). A state.
+    BookmarksAhead {
+        /// Of this resource.
+        resource: String,
+    },
     /// The bookmark that ends initial events is not sent (F35). A state.
     NoEndBookmark {
         /// Of this resource.
@@ -259,6 +344,7 @@ impl Fault {
         matches!(
             self,
             Fault::Cut { .. }
+                | Fault::GoAway { .. }
                 | Fault::CloseStreams { .. }
                 | Fault::TearFrame { .. }
                 | Fault::RestartEtcd { .. }
@@ -286,6 +372,7 @@ impl Fault {
             Fault::SilentExpiry { resource }
             | Fault::GoneAsStatus { resource }
             | Fault::NoBookmarks { resource }
+            | Fault::BookmarksAhead { resource }
             | Fault::NoEndBookmark { resource }
             | Fault::UnsortedInitial { resource }
             | Fault::StartRace { resource }

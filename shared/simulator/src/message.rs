@@ -159,6 +159,9 @@ pub enum Arrival {
         /// Whose body.
         request: RequestId,
     },
+    /// The server takes no new requests over this connection (HTTP/2 GOAWAY, F09): those open on it go on, and when they
+    /// are over it closes.
+    GoAway,
     /// The connection is gone, and with it every request open on it.
     Closed(Cut),
 }
@@ -170,7 +173,7 @@ impl Arrival {
             Arrival::Head { request, .. }
             | Arrival::Chunk { request, .. }
             | Arrival::End { request } => Some(*request),
-            Arrival::Connected | Arrival::Refused | Arrival::Closed(_) => None,
+            Arrival::Connected | Arrival::Refused | Arrival::GoAway | Arrival::Closed(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Connections between clients and apiserver: delays, order, windows, and what is held or lost on the way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::config::NetworkConfig;
@@ -26,13 +26,15 @@ pub(crate) struct Network {
     owners: BTreeMap<RequestId, ConnectionId>,
     last_connection: u64,
     last_request: u64,
-    /// Whose turn it is at the load balancer.
-    turn: usize,
+    /// Who got the last connection.
+    last_server: Option<ServerId>,
 }
 
 #[derive(Debug)]
 struct Connection {
     server: ServerId,
+    /// Who got its last request, while a load balancer looks at requests.
+    last_server: Option<ServerId>,
     flow: Flow,
     user_agent: String,
     /// Responses that are open.
@@ -42,25 +44,55 @@ struct Connection {
     /// What a stall holds, in order.
     held_up: Vec<Up>,
     held_down: Vec<Arrival>,
+    /// Requests that wait for others to be over (fault `CapStreams`).
+    waiting: VecDeque<(RequestId, Request)>,
+    /// The server takes no new requests: it closes when the open ones are over.
+    drains: bool,
+    /// A middlebox forgot it.
+    forgotten: bool,
+    /// When something last passed.
+    passed_at: Time,
     /// The client closed it: nothing is delivered any more.
     client_gone: bool,
     /// The server's side is gone: only the cut itself, and with [`Cut::Eof`] what is under way, is delivered.
     cut: Option<Cut>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
+    /// Who answers it.
+    server: ServerId,
     /// Bytes sent and not consumed.
     outstanding: usize,
     cancelled: bool,
+    /// Whether the server has it.
+    begun: bool,
+    /// What a proxy keeps of its answer, and how many bytes that is.
+    kept: Vec<Arrival>,
+    kept_bytes: usize,
 }
 
 impl Network {
-    /// The server that the load balancer gives the next connection: one after the other.
-    pub(crate) fn balance(&mut self, servers: usize) -> ServerId {
-        let chosen = self.turn % servers.max(1);
-        self.turn = chosen + 1;
-        ServerId(u16::try_from(chosen).unwrap_or(0))
+    /// The server that the load balancer gives the next connection: one after the other of those in rotation.
+    pub(crate) fn balance(&mut self, in_rotation: &[ServerId]) -> Option<ServerId> {
+        let chosen = next_in_turn(in_rotation, self.last_server)?;
+        self.last_server = Some(chosen);
+        Some(chosen)
+    }
+
+    /// The server that a load balancer which looks at requests gives the next one of a connection.
+    pub(crate) fn balance_request(
+        &mut self,
+        connection: ConnectionId,
+        in_rotation: &[ServerId],
+    ) -> Option<ServerId> {
+        let open = self.connections.get_mut(&connection)?;
+        let chosen = match open.last_server {
+            None => open.server,
+            last => next_in_turn(in_rotation, last).unwrap_or(open.server),
+        };
+        open.last_server = Some(chosen);
+        Some(chosen)
     }
 
     pub(crate) fn connect(&mut self, server: ServerId, flow: Flow, now: Time) -> ConnectionId {
@@ -68,6 +100,7 @@ impl Network {
         let id = ConnectionId(self.last_connection);
         let connection = Connection {
             server,
+            last_server: None,
             flow,
             user_agent: String::new(),
             lanes: BTreeMap::new(),
@@ -75,6 +108,10 @@ impl Network {
             last_down: now,
             held_up: Vec::new(),
             held_down: Vec::new(),
+            waiting: VecDeque::new(),
+            drains: false,
+            forgotten: false,
+            passed_at: now,
             client_gone: false,
             cut: None,
         };
@@ -89,12 +126,26 @@ impl Network {
     }
 
     /// Registers a request on a connection that is still usable by its client.
-    pub(crate) fn begin(&mut self, connection: ConnectionId, request: RequestId, user_agent: &str) {
+    pub(crate) fn begin(
+        &mut self,
+        connection: ConnectionId,
+        request: RequestId,
+        server: ServerId,
+        user_agent: &str,
+    ) {
         if let Some(open) = self.usable(connection) {
             if open.user_agent.is_empty() {
                 user_agent.clone_into(&mut open.user_agent);
             }
-            open.lanes.insert(request, Lane::default());
+            let lane = Lane {
+                server,
+                outstanding: 0,
+                cancelled: false,
+                begun: false,
+                kept: Vec::new(),
+                kept_bytes: 0,
+            };
+            open.lanes.insert(request, lane);
             self.owners.insert(request, connection);
         }
     }
@@ -107,6 +158,11 @@ impl Network {
     /// Where a connection goes.
     pub(crate) fn server(&self, connection: ConnectionId) -> Option<ServerId> {
         self.connections.get(&connection).map(|c| c.server)
+    }
+
+    /// Who answers a request.
+    pub(crate) fn server_of(&self, request: RequestId) -> Option<ServerId> {
+        self.lane(request).map(|lane| lane.server)
     }
 
     pub(crate) fn owner(&self, request: RequestId) -> Option<ConnectionId> {
@@ -188,13 +244,125 @@ impl Network {
         if open.client_gone {
             return false;
         }
-        if let (Some(Cut::Reset), false) = (open.cut, matches!(arrival, Arrival::Closed(_))) {
+        let is_last = matches!(arrival, Arrival::Closed(_) | Arrival::GoAway);
+        if open.cut == Some(Cut::Reset) && !is_last {
             return false;
         }
         match arrival.request() {
             Some(request) => open.lanes.get(&request).is_some_and(|lane| !lane.cancelled),
             None => true,
         }
+    }
+
+    /// Lets the server have a request, unless as many as it may have at a time are open: then it waits.
+    pub(crate) fn admit(
+        &mut self,
+        connection: ConnectionId,
+        id: RequestId,
+        request: Request,
+        cap: Option<usize>,
+    ) -> Option<Request> {
+        let open = self.connections.get_mut(&connection)?;
+        let begun = open.lanes.values().filter(|lane| lane.begun).count();
+        let lane = open.lanes.get_mut(&id)?;
+        if cap.is_some_and(|cap| begun >= cap) {
+            open.waiting.push_back((id, request));
+            return None;
+        }
+        lane.begun = true;
+        Some(request)
+    }
+
+    /// The next request that waits for others to be over.
+    pub(crate) fn next_waiting(
+        &mut self,
+        connection: ConnectionId,
+    ) -> Option<(RequestId, Request)> {
+        self.connections.get_mut(&connection)?.waiting.pop_front()
+    }
+
+    /// A proxy takes part of an answer; what it passes on, if anything.
+    pub(crate) fn keep(
+        &mut self,
+        request: RequestId,
+        arrival: Arrival,
+        most: usize,
+    ) -> Vec<Arrival> {
+        let Some(lane) = self.lane_mut(request) else {
+            return vec![arrival];
+        };
+        if let Arrival::Chunk { bytes, .. } = &arrival {
+            lane.kept_bytes += bytes.len();
+        }
+        lane.kept.push(arrival);
+        if lane.kept_bytes < most {
+            return Vec::new();
+        }
+        lane.kept_bytes = 0;
+        std::mem::take(&mut lane.kept)
+    }
+
+    /// What a proxy keeps of an answer.
+    pub(crate) fn take_kept(&mut self, request: RequestId) -> Vec<Arrival> {
+        match self.lane_mut(request) {
+            Some(lane) => {
+                lane.kept_bytes = 0;
+                std::mem::take(&mut lane.kept)
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// The open requests of a connection.
+    pub(crate) fn requests(&self, connection: ConnectionId) -> Vec<RequestId> {
+        let open = self.connections.get(&connection);
+        open.map_or_else(Vec::new, |c| c.lanes.keys().copied().collect())
+    }
+
+    /// From now on the server takes no new requests.
+    pub(crate) fn drain(&mut self, connection: ConnectionId) {
+        if let Some(open) = self.connections.get_mut(&connection) {
+            open.drains = true;
+        }
+    }
+
+    /// Whether a connection that takes no new requests has nothing left to do.
+    pub(crate) fn is_drained(&self, connection: ConnectionId) -> bool {
+        let open = self.connections.get(&connection);
+        open.is_some_and(|c| c.drains && c.lanes.is_empty() && c.cut.is_none())
+    }
+
+    /// Something passes over a connection.
+    pub(crate) fn passes(&mut self, connection: ConnectionId, now: Time) {
+        if let Some(open) = self.connections.get_mut(&connection) {
+            open.passed_at = now;
+        }
+    }
+
+    /// When something last passed over a connection that is open.
+    pub(crate) fn passed_at(&self, connection: ConnectionId) -> Option<Time> {
+        let open = self.connections.get(&connection)?;
+        (open.cut.is_none() && !open.client_gone && !open.forgotten).then_some(open.passed_at)
+    }
+
+    /// A middlebox forgets a connection: nothing passes any more.
+    pub(crate) fn forget_flow(&mut self, connection: ConnectionId) {
+        if let Some(open) = self.connections.get_mut(&connection) {
+            open.forgotten = true;
+        }
+    }
+
+    pub(crate) fn is_forgotten(&self, connection: ConnectionId) -> bool {
+        self.connections
+            .get(&connection)
+            .is_some_and(|c| c.forgotten)
+    }
+
+    /// The first word of what a connection's client calls itself.
+    pub(crate) fn user(&self, connection: ConnectionId) -> &str {
+        let open = self.connections.get(&connection);
+        let name = open.map_or("", |c| c.user_agent.as_str());
+        name.split([' ', '/']).next().unwrap_or_default()
     }
 
     /// The response is over.
@@ -231,12 +399,16 @@ impl Network {
     }
 
     /// Forgets a connection; its requests, whose replies are to be dropped.
-    pub(crate) fn remove(&mut self, connection: ConnectionId) -> Vec<RequestId> {
+    pub(crate) fn remove(&mut self, connection: ConnectionId) -> Vec<(RequestId, ServerId)> {
         let Some(open) = self.connections.remove(&connection) else {
             return Vec::new();
         };
-        let requests: Vec<RequestId> = open.lanes.into_keys().collect();
-        for request in &requests {
+        let requests: Vec<(RequestId, ServerId)> = open
+            .lanes
+            .into_iter()
+            .map(|(id, lane)| (id, lane.server))
+            .collect();
+        for (request, _) in &requests {
             self.owners.remove(request);
         }
         requests
@@ -260,15 +432,16 @@ impl Network {
         }
     }
 
-    /// What a stall held on a connection.
-    pub(crate) fn take_held(&mut self, connection: ConnectionId) -> (Vec<Up>, Vec<Arrival>) {
-        match self.connections.get_mut(&connection) {
-            Some(open) => (
-                std::mem::take(&mut open.held_up),
-                std::mem::take(&mut open.held_down),
-            ),
-            None => (Vec::new(), Vec::new()),
-        }
+    /// What a stall held on its way to the server.
+    pub(crate) fn take_held_up(&mut self, connection: ConnectionId) -> Vec<Up> {
+        let open = self.connections.get_mut(&connection);
+        open.map_or_else(Vec::new, |open| std::mem::take(&mut open.held_up))
+    }
+
+    /// What a stall held on its way to the client.
+    pub(crate) fn take_held_down(&mut self, connection: ConnectionId) -> Vec<Arrival> {
+        let open = self.connections.get_mut(&connection);
+        open.map_or_else(Vec::new, |open| std::mem::take(&mut open.held_down))
     }
 
     pub(crate) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
@@ -302,4 +475,12 @@ impl Network {
             .lanes
             .get_mut(&request)
     }
+}
+
+/// The server after the last one, around.
+fn next_in_turn(servers: &[ServerId], last: Option<ServerId>) -> Option<ServerId> {
+    let after = servers
+        .iter()
+        .find(|server| last.is_none_or(|last| **server > last));
+    after.or(servers.first()).copied()
 }

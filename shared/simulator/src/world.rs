@@ -84,6 +84,8 @@ enum Event {
     Server(ServerId, Alarm),
     Task(Task),
     Client(clients::Moment),
+    /// Look whether a connection is idle long enough for a middlebox to forget it.
+    IdleCheck(ConnectionId),
 }
 
 impl World {
@@ -194,7 +196,10 @@ impl World {
     /// Opens a connection through the load balancer; [`Arrival::Connected`] or [`Arrival::Refused`] answers. Requests
     /// may be sent at once.
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
-        let server = self.network.balance(self.servers.len());
+        let in_rotation = self.in_rotation();
+        // A balancer with nobody behind it refuses, as a server that does not exist.
+        let nobody = ServerId(u16::MAX);
+        let server = self.network.balance(&in_rotation).unwrap_or(nobody);
         self.connect_to(server, flow)
     }
 
@@ -208,9 +213,11 @@ impl World {
     /// Sends a request. On a connection that is gone it is lost, as bytes written to a dead socket are.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
         let id = self.network.next_request();
-        if self.network.is_usable(connection) {
+        if self.network.is_usable(connection)
+            && let Some(server) = self.server_for_request(connection)
+        {
             let user_agent = request.header_value("user-agent").unwrap_or("").to_owned();
-            self.network.begin(connection, id, &user_agent);
+            self.network.begin(connection, id, server, &user_agent);
             self.send_up(connection, Up::Request(id, request));
         }
         id
@@ -280,6 +287,7 @@ impl World {
             }
             Event::Task(task) => self.work(task),
             Event::Client(moment) => self.client_moment(moment),
+            Event::IdleCheck(connection) => self.kill_if_idle(connection),
         }
     }
 }

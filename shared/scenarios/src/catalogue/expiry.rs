@@ -3,11 +3,14 @@
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Cut, Fault, KubeWatcher, Program, Request, Scope, Target};
 
-use super::{Row, Wire, close, correct, cut, delete, informer, let_in, naive, reflector, refuse};
+use super::{
+    MAPS_TYPE, Row, Wire, close, correct, cut, delete, informer, inject, let_in, naive, reflector,
+    refuse,
+};
 use crate::story::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
-    vec![f10(), f11(), f12(), f28(), f34()]
+    vec![f10(), f11(), f12(), f13(), f28(), f34()]
 }
 
 /// The caches lose their history.
@@ -80,6 +83,27 @@ fn f12() -> Row {
         row = row.at(60 * n + 30, [super::write("b", n + 1)]);
     }
     row
+}
+
+fn f13() -> Row {
+    let gone = Fault::GoneAsStatus {
+        resource: MAPS_TYPE.to_owned(),
+    };
+    Row::new("F13", "410 as the status of the answer")
+        .client(
+            Program::KubeWatcher(KubeWatcher::default()),
+            // It asks for the same again and again.
+            naive("kube-rs", ClientPhase::Backoff, 1).asking(4..=30),
+        )
+        .client(informer(), correct("informer"))
+        .at(4, [inject(gone)])
+        .at(5, [refuse(), cut(Cut::Reset), delete("a")])
+        .at(8, [expire(), let_in()])
+        .wire([
+            Wire::Status(410, 1..=3),
+            Wire::Changes(ChangeType::Deleted, Origin::Inferred, 1..=1),
+            Wire::Ended(Cause::ErrorEvent, 0..=0),
+        ])
 }
 
 fn f28() -> Row {

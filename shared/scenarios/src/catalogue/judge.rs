@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use std::time::Duration;
 
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{Event, Record, WatchName};
+use watchscope_model::{Event, Record, Time, WatchName};
 use watchscope_probe::{ProbeConfig, Served, WatchSpec};
 
 use super::{Expected, Row, Wire};
@@ -16,6 +16,7 @@ impl Row {
     #[must_use]
     pub fn play(&self, seed: u64) -> Vec<String> {
         let mut run = Run::of_story(self.story.clone(), seed);
+        let began = run.now();
         // What is there at the beginning is there before the probe lists.
         run.run_for(Duration::from_millis(500));
         let spec = self.spec();
@@ -25,7 +26,7 @@ impl Row {
         let wire = self
             .wire
             .iter()
-            .filter_map(|wire| unseen(wire, &run, &watch));
+            .filter_map(|wire| unseen(wire, run.records(), began, &watch));
         let clients = self
             .clients
             .iter()
@@ -66,13 +67,22 @@ impl Row {
 }
 
 /// What a wire expectation found instead, if it was not met.
-fn unseen(wire: &Wire, run: &Run, watch: &WatchName) -> Option<String> {
+fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Option<String> {
     let count = |is: &dyn Fn(&Event) -> bool| {
         let of_watch = |record: &&Record| record.event.watch() == Some(watch);
-        let records = run.records().iter().filter(of_watch);
+        let records = records.iter().filter(of_watch);
         records.filter(|record| is(&record.event)).count()
     };
     let (found, is_met) = match wire {
+        Wire::By(secs, wire) => {
+            let until = |record: &Record| {
+                let micros = record.at.micros_since(began);
+                u64::try_from(micros).unwrap_or(0) <= secs * 1_000_000
+            };
+            let until = records.partition_point(until);
+            let unseen = unseen(wire, &records[..until], began, watch)?;
+            return Some(format!("by {secs} s {unseen}"));
+        }
         Wire::Ended(cause, times) => {
             let found = count(&|e| matches!(e, Event::StreamEnded(end) if end.cause == *cause));
             (found, times.contains(&found))
@@ -109,6 +119,15 @@ fn unseen(wire: &Wire, run: &Run, watch: &WatchName) -> Option<String> {
         }
         Wire::Bookmarks(times) => {
             let found = count(&|e| matches!(e, Event::Bookmark(_)));
+            (found, times.contains(&found))
+        }
+        Wire::GoneAway(times) => {
+            let is = |record: &&Record| matches!(record.event, Event::ConnectionGoaway(_));
+            let found = records.iter().filter(is).count();
+            (found, times.contains(&found))
+        }
+        Wire::Lost(times) => {
+            let found = count(&|e| matches!(e, Event::Loss(_)));
             (found, times.contains(&found))
         }
         Wire::Lists(times) => {

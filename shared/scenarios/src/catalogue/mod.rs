@@ -4,11 +4,18 @@
 //! One file per family. [`Row::play`] tells a row's story to our probe and the row's clients, and says where it did not
 //! come out as written.
 
+mod access;
 mod definitions;
+mod etcd;
 mod expiry;
+mod forms;
 mod judge;
 mod load;
 mod naive;
+mod network;
+mod order;
+mod servers;
+mod starts;
 mod streams;
 mod views;
 
@@ -18,7 +25,8 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
-    ClientGo, ClientPhase, Config, Controller, Cut, Fault, Program, Request, Scope, Target,
+    ClientGo, ClientPhase, Config, Controller, Cut, Fault, Program, Request, Scope, ServerId,
+    Target,
 };
 
 use crate::story::{Act, Deed, Line, Story};
@@ -59,6 +67,12 @@ pub enum Wire {
     Bookmarks(RangeInclusive<usize>),
     /// Lists, so many.
     Lists(RangeInclusive<usize>),
+    /// Documents that were no event of the type, so many.
+    Lost(RangeInclusive<usize>),
+    /// The server asked for another connection, so often.
+    GoneAway(RangeInclusive<usize>),
+    /// Something that is so after so many seconds of the row.
+    By(u64, Box<Wire>),
 }
 
 /// What must have become of a client.
@@ -170,14 +184,25 @@ impl Row {
     }
 
     /// A client that starts after a second, and what must become of it.
-    fn client(mut self, program: Program, expected: Expected) -> Row {
+    fn client(self, program: Program, expected: Expected) -> Row {
+        self.client_at(1, program, expected)
+    }
+
+    fn client_at(mut self, secs: u64, program: Program, expected: Expected) -> Row {
         let start = Deed::Start {
             name: expected.client.to_owned(),
             program,
             scope: self.scope.clone(),
         };
         self.clients.push(expected);
-        self.at(1, [start])
+        self.at(secs, [start])
+    }
+
+    /// The servers, by their versions.
+    fn servers(self, versions: &[&str]) -> Row {
+        let read = |text: &&str| text.parse().expect("a version of the simulator's");
+        let servers = versions.iter().map(read).collect();
+        self.config(|config| config.servers = servers)
     }
 
     fn wire(mut self, wire: impl Into<Vec<Wire>>) -> Row {
@@ -214,7 +239,7 @@ impl Row {
     }
 }
 
-/// All rows that can be produced, in the order of their numbers.
+/// All rows, in the order of their numbers.
 #[must_use]
 pub fn rows() -> Vec<Row> {
     let mut rows = [
@@ -224,43 +249,24 @@ pub fn rows() -> Vec<Row> {
         load::rows(),
         definitions::rows(),
         views::rows(),
+        servers::rows(),
+        etcd::rows(),
+        order::rows(),
+        starts::rows(),
+        forms::rows(),
+        network::rows(),
+        access::rows(),
     ]
     .concat();
     rows.sort_by_key(|row| row.code);
     rows
 }
 
-/// Rows that cannot be produced yet, and what they need of the simulator.
-pub const PENDING: &[(&str, &str)] = &[
-    ("F09", "GOAWAY"),
-    ("F13", "a 410 as HTTP status"),
-    ("F14", "two servers, one with a frozen cache"),
-    ("F20", "etcd's shared watch streams"),
-    ("F22", "a second server that lags"),
-    (
-        "F23",
-        "a server that leaves deleted objects their old resourceVersion",
-    ),
-    ("F24", "etcd's watchers and prevKV"),
-    ("F25", "etcd's watchers and their channel"),
-    ("F26", "etcd's prevKV"),
-    ("F27", "etcd's compaction boundary"),
-    ("F29", "a knob that repeats events"),
-    ("F30", "a knob that reorders events"),
-    ("F31", "a second server that lags"),
-    ("F32", "a second server that lags, or a restore"),
-    ("F33", "a restore of etcd"),
-    ("F35", "knobs for bookmarks"),
-    ("F37", "watch buffers that fill during initial events"),
-    ("F38", "an object that cannot be decoded"),
-    ("F39", "an event of the wrong kind"),
-    ("F40", "tokens"),
-    ("F41", "RBAC"),
-    ("F44", "a buffering proxy"),
-    ("F45", "a watch that is registered late"),
-    ("F50", "a cap on a connection's streams"),
-];
+const FIRST: ServerId = ServerId(0);
+const SECOND: ServerId = ServerId(1);
 
+/// As faults name it.
+const MAPS_TYPE: &str = "configmaps";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn create(name: &str) -> Deed {
@@ -284,6 +290,14 @@ fn merge(path: &str, patch: &serde_json::Value) -> Deed {
 
 fn delete(name: &str) -> Deed {
     Deed::Call(Request::new("DELETE", &format!("{MAPS}/{name}")))
+}
+
+fn inject(fault: Fault) -> Deed {
+    Deed::Inject(fault)
+}
+
+fn lift(fault: Fault) -> Deed {
+    Deed::Lift(fault)
 }
 
 /// All watches end in order.
@@ -315,5 +329,27 @@ fn informer() -> Program {
 fn reflector(minor: u8) -> Program {
     Program::Reflector {
         version: ClientGo::minor(minor),
+    }
+}
+
+/// An informer over a version of client-go.
+fn informer_of(minor: u8) -> Program {
+    Program::Controller(Controller {
+        version: ClientGo::minor(minor),
+        ..Controller::default()
+    })
+}
+
+fn poller() -> Program {
+    Program::Poller {
+        every: Duration::from_secs(2),
+    }
+}
+
+/// A poller that believes the truth at the end.
+fn polling(client: &'static str) -> Expected {
+    Expected {
+        phase: ClientPhase::Sleeping,
+        ..correct(client)
     }
 }

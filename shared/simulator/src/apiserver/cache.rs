@@ -168,6 +168,12 @@ impl WatchCache {
         })
     }
 
+    /// The events of the ring after a revision.
+    pub(super) fn changes_after(&self, revision: u64) -> impl Iterator<Item = &Arc<Change>> {
+        let later = self.ring.partition_point(|c| c.revision <= revision);
+        self.ring.range(later..)
+    }
+
     /// The next events of a replay; empty at its end (1.9 rule 6).
     pub(super) fn next_of(&self, replay: &mut Replay) -> Result<Vec<Arc<Change>>, Overrun> {
         if replay.next >= replay.end {

@@ -7,6 +7,7 @@
 //!
 //! Its clocks are [`Alarm`]s that the world hands back when they are due.
 
+mod access;
 mod backlog;
 mod cache;
 mod cacher;
@@ -51,6 +52,7 @@ use crate::object::encode;
 use crate::random::Random;
 use crate::time::{Time, Wall, micros};
 use crate::version::Version;
+pub(crate) use access::Denial;
 use cacher::Cacher;
 pub(crate) use cacher::Step;
 use negotiate::{Representation, aggregated_discovery, representation};

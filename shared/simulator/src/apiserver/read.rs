@@ -506,7 +506,7 @@ impl Apiserver {
 }
 
 /// Refuses to answer with an object that a fault makes impossible to read or convert (F38).
-fn readable<'a>(
+pub(super) fn readable<'a>(
     mut objects: impl Iterator<Item = &'a Arc<Object>>,
     resource: ResourceId,
     ctx: &Context<'_>,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kinds::ResourceType;
 use crate::version::Version;
 
 /// A refusal: what the Status says.
@@ -202,6 +203,44 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
             format!(
                 "{} {name:?} is forbidden: {why}",
                 qualified(group, resource)
+            ),
+        )
+    }
+}
+
+/// 401 of a request whose credentials say nothing.
+pub(crate) fn unauthorized() -> ApiError {
+    error(401, "Unauthorized", "Unauthorized".to_owned())
+}
+
+/// 403 of a request that RBAC does not allow.
+pub(crate) fn forbidden_request(
+    user: &str,
+    verb: &str,
+    kind: &ResourceType,
+    namespace: &str,
+    name: &str,
+) -> ApiError {
+    let (group, plural) = (kind.group.as_str(), kind.plural.as_str());
+    let place = if namespace.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace {namespace:?}")
+    };
+    let named = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" {name:?}")
+    };
+    ApiError {
+        details: about(group, plural, name),
+        ..error(
+            403,
+            "Forbidden",
+            format!(
+                "{}{named} is forbidden: User \"system:serviceaccount:default:{user}\" cannot {verb} resource \
+                 {plural:?} in API group {group:?} {place}",
+                qualified(group, plural)
             ),
         )
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::backlog::{Backlog, First, Next};
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query};
-use super::read::{PendingRead, Until};
+use super::read::{PendingRead, Until, readable};
 use super::reply::{OpenWatch, Part, Source};
 use super::route::Target;
 use super::selector::Selector;
@@ -169,11 +169,20 @@ impl Apiserver {
                 {
                     ctx.random.shuffle(&mut objects);
                 }
+                if let Err(error) = readable(objects.iter(), resource, ctx) {
+                    return self.fail_watch(id, &error, ctx);
+                }
                 (at, First::Objects(objects.into_iter()))
             }
             Start::Now => (at, First::Nothing),
             Start::After(revision) => match cacher.cache.replay_after(revision) {
                 Ok(mut replay) => {
+                    let prefix = &watch.parameters.prefix;
+                    let told = cacher.cache.changes_after(revision);
+                    let told = told.filter(|change| change.key.starts_with(prefix.as_str()));
+                    if let Err(error) = readable(told.map(|c| &c.object), resource, ctx) {
+                        return self.fail_watch(id, &error, ctx);
+                    }
                     let races = |f: &Fault| matches!(f, Fault::StartRace { .. });
                     let mut floor = revision;
                     if ctx.is_on_for(resource, races) && !replay.skip_one() {
@@ -500,6 +509,12 @@ impl Apiserver {
             now: ctx.now,
         };
         let silent = ctx.is_on_for(resource, |f| matches!(f, Fault::NoBookmarks { .. }));
+        let ahead = ctx.is_on_for(resource, |f| matches!(f, Fault::BookmarksAhead { .. }));
+        let processed = if ahead {
+            ctx.etcd.revision()
+        } else {
+            processed
+        };
         if !silent
             && watch.backlog.has_slot()
             && let Some(frame) = watch.watcher.bookmark(processed, false, telling)

@@ -61,6 +61,8 @@ pub(crate) enum Style {
 #[derive(Debug)]
 struct Line {
     requests: BTreeSet<RequestId>,
+    /// The server takes no new requests over it.
+    is_leaving: bool,
     dialled_at: Time,
     is_open: bool,
     heard_at: Time,
@@ -111,7 +113,8 @@ impl Transport {
 
     /// Sends a request, over a connection there is or a new one.
     pub(crate) fn send(&mut self, request: Request, ctx: &mut Context<'_>) -> RequestId {
-        let is_free = |line: &Line| self.style != Style::Http1 || line.requests.is_empty();
+        let takes_more = |line: &Line| self.style != Style::Http1 || line.requests.is_empty();
+        let is_free = |line: &Line| !line.is_leaving && takes_more(line);
         let free = self.lines.iter().rev().find(|(_, line)| is_free(line));
         let connection = match free {
             Some((connection, _)) => *connection,
@@ -119,6 +122,7 @@ impl Transport {
                 let connection = ctx.port.connect();
                 let line = Line {
                     requests: BTreeSet::new(),
+                    is_leaving: false,
                     dialled_at: ctx.now,
                     is_open: false,
                     heard_at: ctx.now,
@@ -192,6 +196,10 @@ impl Transport {
         let (request, got) = match arrival {
             Arrival::Connected => {
                 line.is_open = true;
+                return Vec::new();
+            }
+            Arrival::GoAway => {
+                line.is_leaving = true;
                 return Vec::new();
             }
             Arrival::Refused => return self.lose(connection, Failure::Refused),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::faults::Way;
 use super::{Event, World};
 use crate::client::belief::Belief;
 use crate::client::record::Records;
@@ -302,10 +303,17 @@ impl World {
                 if self.network.is_cut(connection) {
                     return;
                 }
-                if self.is_stalled(connection) {
+                let way = match moment {
+                    Moment::Pong(_) => Way::Down,
+                    _ => Way::Up,
+                };
+                if self.is_stalled(connection, way) {
                     self.queue
                         .schedule(self.now + RETRANSMIT_EVERY, Event::Client(moment));
-                } else if moment == Moment::Pong(connection) {
+                    return;
+                }
+                self.passes(connection);
+                if moment == Moment::Pong(connection) {
                     self.step_client(owner, Some(Input::Pong(connection)));
                 } else {
                     let at = self.arrival_down(connection);

@@ -1,10 +1,21 @@
 //! Faults: what each does to the parts when it is switched on, happens, or is lifted.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::World;
+use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};
+
+/// A direction of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To the server.
+    Up,
+    /// To the client.
+    Down,
+}
 
 impl World {
     /// Switches a fault on, or makes it happen if it is a moment.
@@ -13,6 +24,11 @@ impl World {
             Fault::Cut { target, cut } => {
                 for connection in self.connections_of(target) {
                     self.cut(connection, *cut);
+                }
+            }
+            Fault::GoAway { target, cut } => {
+                for connection in self.connections_of(target) {
+                    self.go_away(connection, *cut);
                 }
             }
             Fault::CloseStreams { target } => {
@@ -61,12 +77,22 @@ impl World {
             Fault::Refuse
             | Fault::TooManyRequests { .. }
             | Fault::Stall { .. }
+            | Fault::LoseRequests { .. }
+            | Fault::LoseAnswers { .. }
+            | Fault::Buffer { .. }
+            | Fault::CapStreams { .. }
+            | Fault::KillIdle { .. }
+            | Fault::ExpireTokens { .. }
+            | Fault::RevokeAccess { .. }
+            | Fault::OutOfRotation { .. }
+            | Fault::BalanceRequests
             | Fault::Delay { .. }
             | Fault::Lag { .. }
             | Fault::FreezeCaches { .. }
             | Fault::SilentExpiry { .. }
             | Fault::GoneAsStatus { .. }
             | Fault::NoBookmarks { .. }
+            | Fault::BookmarksAhead { .. }
             | Fault::NoEndBookmark { .. }
             | Fault::UnsortedInitial { .. }
             | Fault::StartRace { .. }
@@ -77,8 +103,15 @@ impl World {
             | Fault::WrongKind { .. } => {}
         }
         self.settle();
+        let kills_idle = matches!(fault, Fault::KillIdle { .. });
         if !fault.is_momentary() {
             self.faults.insert(fault);
+        }
+        if kills_idle {
+            let connections: Vec<ConnectionId> = self.network.connections().collect();
+            for connection in connections {
+                self.watch_idleness(connection);
+            }
         }
     }
 
@@ -99,7 +132,11 @@ impl World {
                     }
                 }
             }
-            Fault::Stall { .. } => self.release_held(),
+            Fault::Stall { .. } | Fault::LoseRequests { .. } | Fault::LoseAnswers { .. } => {
+                self.release_held();
+            }
+            Fault::Buffer { .. } => self.release_kept(),
+            Fault::CapStreams { .. } => self.release_waiting(),
             Fault::EtcdDefect(defect) => self.etcd.switch(*defect, false),
             Fault::NoLeader => {
                 self.etcd.elect_leader();
@@ -136,10 +173,55 @@ impl World {
         self.servers.get(usize::from(server.0)).is_some()
     }
 
-    pub(super) fn is_stalled(&self, connection: ConnectionId) -> bool {
-        self.faults.iter().any(|fault| match fault {
-            Fault::Stall { target } => self.matches(target, connection),
-            _ => false,
+    pub(super) fn is_stalled(&self, connection: ConnectionId, way: Way) -> bool {
+        self.network.is_forgotten(connection)
+            || self.faults.iter().any(|fault| match (fault, way) {
+                (Fault::Stall { target }, _)
+                | (Fault::LoseRequests { target }, Way::Up)
+                | (Fault::LoseAnswers { target }, Way::Down) => self.matches(target, connection),
+                _ => false,
+            })
+    }
+
+    /// How much a proxy before a connection keeps of each answer.
+    pub(super) fn buffer_of(&self, connection: ConnectionId) -> Option<usize> {
+        self.faults.iter().find_map(|fault| match fault {
+            Fault::Buffer { target, bytes } if self.matches(target, connection) => Some(*bytes),
+            _ => None,
+        })
+    }
+
+    /// How many requests a connection may have open.
+    pub(super) fn stream_cap(&self, connection: ConnectionId) -> Option<usize> {
+        self.faults.iter().find_map(|fault| match fault {
+            Fault::CapStreams { target, streams } if self.matches(target, connection) => {
+                Some(*streams)
+            }
+            _ => None,
+        })
+    }
+
+    /// After how long idle connections are forgotten, and whether that is told.
+    pub(super) fn idle_killer(&self) -> Option<(Duration, bool)> {
+        self.faults.iter().find_map(|fault| match fault {
+            Fault::KillIdle { after, says_so } => Some((*after, *says_so)),
+            _ => None,
+        })
+    }
+
+    /// Why a connection's client may not do everything.
+    pub(super) fn denial(&self, connection: ConnectionId) -> Option<Denial> {
+        self.faults.iter().find_map(|fault| match fault {
+            Fault::ExpireTokens { target } if self.matches(target, connection) => {
+                Some(Denial::Unauthorized)
+            }
+            Fault::RevokeAccess { target, resource } if self.matches(target, connection) => {
+                Some(Denial::Forbidden {
+                    user: self.network.user(connection).to_owned(),
+                    resource: resource.clone(),
+                })
+            }
+            _ => None,
         })
     }
 
@@ -195,7 +277,11 @@ impl World {
                     .collect(),
                 None => BTreeSet::new(),
             },
-            Target::Connection(_) | Target::UserAgent(_) | Target::Server(_) => {
+            Target::Server(server) => {
+                let wanted = self.servers.iter().filter(|s| s.id == *server);
+                wanted.flat_map(|s| s.watches()).collect()
+            }
+            Target::Connection(_) | Target::UserAgent(_) => {
                 let connections = self.connections_of(target);
                 let on_them = |w: &RequestId| {
                     self.network
@@ -209,6 +295,6 @@ impl World {
     }
 
     fn server_of(&self, request: RequestId) -> Option<ServerId> {
-        self.network.server(self.network.owner(request)?)
+        self.network.server_of(request)
     }
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::faults::Way;
 use super::{Event, World};
 use crate::apiserver::{Part, Sending};
 use crate::fault::Fault;
-use crate::message::{Arrival, ConnectionId, Cut, Delivery, RequestId};
+use crate::message::{Arrival, ConnectionId, Cut, Delivery, Request, RequestId, ServerId};
 use crate::network::Up;
 use crate::time::Time;
 
@@ -17,9 +18,10 @@ impl World {
         if self.network.is_cut(connection) {
             return;
         }
-        if self.is_stalled(connection) {
+        if self.is_stalled(connection, Way::Up) {
             return self.network.hold_up(connection, up);
         }
+        self.passes(connection);
         let Some(server) = self.network.server(connection) else {
             return;
         };
@@ -38,14 +40,11 @@ impl World {
                     self.network.cut(connection, Cut::Eof);
                 }
             }
-            Up::Request(id, request) => {
-                if self.network.owner(id).is_some() {
-                    self.with_server(server, |server, ctx| server.handle(id, request, ctx));
-                }
-            }
+            Up::Request(id, request) => self.take_request(connection, id, request),
             Up::Cancel(id) => {
-                self.with_server(server, |server, ctx| server.drop_reply(id, ctx));
+                self.drop_reply(id);
                 self.network.finish(id);
+                self.is_over(connection);
             }
             Up::Close => self.forget(connection),
         }
@@ -53,9 +52,37 @@ impl World {
 
     /// Something a server sent reaches its client.
     pub(super) fn deliver(&mut self, connection: ConnectionId, arrival: Arrival) {
-        if self.is_stalled(connection) && !matches!(arrival, Arrival::Closed(_)) {
+        if self.is_stalled(connection, Way::Down) && !matches!(arrival, Arrival::Closed(_)) {
             return self.network.hold_down(connection, arrival);
         }
+        self.passes(connection);
+        let Some(most) = self.buffer_of(connection) else {
+            return self.hand_over(connection, arrival);
+        };
+        let passed = match &arrival {
+            Arrival::Head { request, .. } | Arrival::Chunk { request, .. } => {
+                self.network.keep(*request, arrival, most)
+            }
+            Arrival::End { request } => {
+                let mut kept = self.network.take_kept(*request);
+                kept.push(arrival);
+                kept
+            }
+            _ => {
+                let requests = self.network.requests(connection).into_iter();
+                let mut kept: Vec<Arrival> =
+                    requests.flat_map(|id| self.network.take_kept(id)).collect();
+                kept.push(arrival);
+                kept
+            }
+        };
+        for arrival in passed {
+            self.hand_over(connection, arrival);
+        }
+    }
+
+    /// What has come through all middleboxes reaches its client.
+    fn hand_over(&mut self, connection: ConnectionId, arrival: Arrival) {
         if !self.network.reaches(connection, &arrival) {
             if matches!(arrival, Arrival::Closed(_) | Arrival::Refused) {
                 self.forget(connection);
@@ -63,12 +90,16 @@ impl World {
             return;
         }
         let mut freed = None;
+        let mut ended = false;
         match &arrival {
             Arrival::Chunk { request, bytes } if self.network.consumes_at_once(connection) => {
                 self.network.consumed(*request, bytes.len());
                 freed = Some(*request);
             }
-            Arrival::End { request } => self.network.finish(*request),
+            Arrival::End { request } => {
+                self.network.finish(*request);
+                ended = true;
+            }
             Arrival::Closed(_) | Arrival::Refused => self.forget(connection),
             _ => {}
         }
@@ -83,6 +114,104 @@ impl World {
         if let Some(request) = freed {
             self.pump(request);
         }
+        if ended {
+            self.is_over(connection);
+        }
+    }
+
+    /// A request reaches its server, or whoever stands before it and refuses.
+    fn take_request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
+        let cap = self.stream_cap(connection);
+        let Some(request) = self.network.admit(connection, id, request, cap) else {
+            return;
+        };
+        let Some(server) = self.network.server_of(id) else {
+            return;
+        };
+        let denial = self.denial(connection);
+        self.with_server(server, |server, ctx| {
+            match denial.and_then(|denial| server.denied(&request, &denial, ctx)) {
+                Some(error) => server.deny(id, &error, ctx),
+                None => server.handle(id, request, ctx),
+            }
+        });
+    }
+
+    /// A request of a connection is over: the next that waits may go, or the connection closes that was to.
+    fn is_over(&mut self, connection: ConnectionId) {
+        if let Some((id, request)) = self.network.next_waiting(connection) {
+            self.take_request(connection, id, request);
+        }
+        if self.network.is_drained(connection) {
+            self.cut(connection, Cut::Eof);
+        }
+    }
+
+    /// A server tells a connection to go away.
+    pub(super) fn go_away(&mut self, connection: ConnectionId, cut: Option<Cut>) {
+        self.network.drain(connection);
+        self.send_down(connection, Arrival::GoAway);
+        match cut {
+            Some(cut) => self.cut(connection, cut),
+            None => self.is_over(connection),
+        }
+    }
+
+    /// Hands over what proxies keep that are no more.
+    pub(super) fn release_kept(&mut self) {
+        let connections: Vec<ConnectionId> = self.network.connections().collect();
+        for connection in connections {
+            if self.buffer_of(connection).is_some() {
+                continue;
+            }
+            for request in self.network.requests(connection) {
+                for arrival in self.network.take_kept(request) {
+                    self.hand_over(connection, arrival);
+                }
+            }
+        }
+    }
+
+    /// Requests that a lifted cap kept waiting go on.
+    pub(super) fn release_waiting(&mut self) {
+        let connections: Vec<ConnectionId> = self.network.connections().collect();
+        for connection in connections {
+            if self.stream_cap(connection).is_some() {
+                continue;
+            }
+            while let Some((id, request)) = self.network.next_waiting(connection) {
+                self.take_request(connection, id, request);
+            }
+        }
+    }
+
+    /// Something passes over a connection, so that no middlebox takes it for idle.
+    pub(super) fn passes(&mut self, connection: ConnectionId) {
+        self.network.passes(connection, self.now);
+        self.watch_idleness(connection);
+    }
+
+    /// Looks at a connection again when it may be idle for long enough.
+    pub(super) fn watch_idleness(&mut self, connection: ConnectionId) {
+        if let Some((after, _)) = self.idle_killer() {
+            self.queue
+                .schedule(self.now + after, Event::IdleCheck(connection));
+        }
+    }
+
+    pub(super) fn kill_if_idle(&mut self, connection: ConnectionId) {
+        let Some((after, says_so)) = self.idle_killer() else {
+            return;
+        };
+        let passed_at = self.network.passed_at(connection);
+        if passed_at.is_none_or(|at| self.now.since(at) < after) {
+            return;
+        }
+        if says_so {
+            self.cut(connection, Cut::Reset);
+        } else {
+            self.network.forget_flow(connection);
+        }
     }
 
     /// Moves what a reply has to the network, as far as there is room.
@@ -90,7 +219,7 @@ impl World {
         let Some(connection) = self.network.owner(request) else {
             return;
         };
-        let Some(server) = self.network.server(connection) else {
+        let Some(server) = self.network.server_of(request) else {
             return;
         };
         let server = usize::from(server.0);
@@ -124,7 +253,7 @@ impl World {
                     self.send_down(connection, Arrival::Chunk { request, bytes });
                 }
                 Some(Part::End) => {
-                    self.drop_reply(connection, request);
+                    self.drop_reply(request);
                     self.torn.remove(&request);
                     self.send_down(connection, Arrival::End { request });
                     break;
@@ -149,7 +278,7 @@ impl World {
         );
         // The reset overtakes nothing here: the half frame is what the client is to see.
         for id in self.network.cut(connection, Cut::Eof) {
-            self.drop_reply(connection, id);
+            self.drop_reply(id);
         }
         self.queue
             .schedule(at, Event::Down(connection, Arrival::Closed(cut)));
@@ -160,7 +289,7 @@ impl World {
             return;
         }
         for id in self.network.cut(connection, cut) {
-            self.drop_reply(connection, id);
+            self.drop_reply(id);
             self.torn.remove(&id);
         }
         let at = self.arrival_down(connection);
@@ -172,17 +301,36 @@ impl World {
     pub(super) fn release_held(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
-            if self.is_stalled(connection) {
-                continue;
+            if !self.is_stalled(connection, Way::Up) {
+                for up in self.network.take_held_up(connection) {
+                    self.arrive(connection, up);
+                }
             }
-            let (ups, downs) = self.network.take_held(connection);
-            for up in ups {
-                self.arrive(connection, up);
-            }
-            for arrival in downs {
-                self.deliver(connection, arrival);
+            if !self.is_stalled(connection, Way::Down) {
+                for arrival in self.network.take_held_down(connection) {
+                    self.deliver(connection, arrival);
+                }
             }
         }
+    }
+
+    /// The servers the load balancer gives new connections to.
+    pub(super) fn in_rotation(&self) -> Vec<ServerId> {
+        let is_out = |server: &ServerId| {
+            let server = *server;
+            !self.faults.is_empty() && self.faults.contains(&Fault::OutOfRotation { server })
+        };
+        let all = self.servers.iter().map(|s| s.id);
+        all.filter(|server| !is_out(server)).collect()
+    }
+
+    /// Who is to answer the next request of a connection.
+    pub(super) fn server_for_request(&mut self, connection: ConnectionId) -> Option<ServerId> {
+        if self.faults.contains(&Fault::BalanceRequests) {
+            let in_rotation = self.in_rotation();
+            return self.network.balance_request(connection, &in_rotation);
+        }
+        self.network.server(connection)
     }
 
     pub(super) fn send_up(&mut self, connection: ConnectionId, up: Up) {
@@ -198,17 +346,14 @@ impl World {
     }
 
     pub(super) fn forget(&mut self, connection: ConnectionId) {
-        let server = self.network.server(connection);
-        for id in self.network.remove(connection) {
-            if let Some(server) = server {
-                self.with_server(server, |server, ctx| server.drop_reply(id, ctx));
-            }
+        for (id, server) in self.network.remove(connection) {
+            self.with_server(server, |server, ctx| server.drop_reply(id, ctx));
             self.torn.remove(&id);
         }
     }
 
-    fn drop_reply(&mut self, connection: ConnectionId, request: RequestId) {
-        if let Some(server) = self.network.server(connection) {
+    fn drop_reply(&mut self, request: RequestId) {
+        if let Some(server) = self.network.server_of(request) {
             self.with_server(server, |server, ctx| server.drop_reply(request, ctx));
         }
     }

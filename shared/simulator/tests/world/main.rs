@@ -6,6 +6,7 @@ mod cluster;
 mod faults;
 mod hostile;
 mod lists;
+mod network;
 mod oracles;
 mod rig;
 mod watches;

@@ -68,7 +68,7 @@ impl Client {
 
     fn receive(&mut self, arrival: &Arrival, world: &mut World) -> Broken {
         match arrival {
-            Arrival::Connected => Ok(()),
+            Arrival::Connected | Arrival::GoAway => Ok(()),
             Arrival::Refused | Arrival::Closed(_) => {
                 self.lose_connection(world);
                 Ok(())
@@ -233,8 +233,26 @@ fn fault() -> impl Strategy<Value = Fault> {
         target
             .clone()
             .prop_map(|target| Fault::CloseStreams { target }),
-        (target.clone(), cut).prop_map(|(target, cut)| Fault::TearFrame { target, cut }),
-        target.prop_map(|target| Fault::Stall { target }),
+        (target.clone(), cut.clone()).prop_map(|(target, cut)| Fault::TearFrame { target, cut }),
+        target.clone().prop_map(|target| Fault::Stall { target }),
+        target
+            .clone()
+            .prop_map(|target| Fault::LoseRequests { target }),
+        target
+            .clone()
+            .prop_map(|target| Fault::LoseAnswers { target }),
+        (target.clone(), 1usize..4000).prop_map(|(target, bytes)| Fault::Buffer { target, bytes }),
+        (target.clone(), prop::option::of(cut.clone()))
+            .prop_map(|(target, cut)| Fault::GoAway { target, cut }),
+        target
+            .clone()
+            .prop_map(|target| Fault::ExpireTokens { target }),
+        target.prop_map(|target| Fault::CapStreams { target, streams: 1 }),
+        (500u64..5000).prop_map(|ms| Fault::KillIdle {
+            after: Duration::from_millis(ms),
+            says_so: true,
+        }),
+        Just(Fault::BalanceRequests),
         Just(Fault::Refuse),
         resource
             .clone()

@@ -25,6 +25,7 @@ pub(crate) struct Rig {
     pub(crate) replies: BTreeMap<RequestId, Reply>,
     pub(crate) connected: BTreeMap<ConnectionId, Time>,
     pub(crate) refused: Vec<ConnectionId>,
+    pub(crate) going_away: Vec<ConnectionId>,
     pub(crate) closed: BTreeMap<ConnectionId, (Time, Cut)>,
 }
 
@@ -35,6 +36,7 @@ impl Rig {
             replies: BTreeMap::new(),
             connected: BTreeMap::new(),
             refused: Vec::new(),
+            going_away: Vec::new(),
             closed: BTreeMap::new(),
         }
     }
@@ -97,6 +99,7 @@ impl Rig {
                 Arrival::End { request } => {
                     self.replies.entry(request).or_default().ended_at = Some(at)
                 }
+                Arrival::GoAway => self.going_away.push(delivery.connection),
                 Arrival::Closed(cut) => {
                     self.closed.insert(delivery.connection, (at, cut));
                 }

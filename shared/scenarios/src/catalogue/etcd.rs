@@ -1,0 +1,293 @@
+//! What goes wrong between etcd and the watch cache, where no client can see it.
+//!
+//! The ghost of semantics 3.1 is played with other servers and a sound etcd, too, by the tests below.
+
+use std::time::Duration;
+
+use serde_json::json;
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_simulator::{
+    ClientPhase, Cut, Defect, Fault, Program, Request, Scope, WatchDeployment,
+};
+
+use super::{
+    MAPS_TYPE, Row, Wire, correct, create, cut, delete, informer_of, inject, let_in, lift, naive,
+    poller, polling, refuse, write,
+};
+use crate::story::Deed;
+
+pub(super) fn rows() -> Vec<Row> {
+    vec![f20(), f24(), f25(), f26(), f27(), f33()]
+}
+
+/// Each response on etcd's streams of configmaps takes so long.
+fn slow(per_response: Duration) -> Fault {
+    Fault::SlowEtcdStreams {
+        server: None,
+        resource: Some(MAPS_TYPE.to_owned()),
+        per_response,
+    }
+}
+
+/// So many clients that watch the other namespace without a resourceVersion.
+fn crowd(count: u64, scope: &Scope) -> Vec<Deed> {
+    (0..count)
+        .map(|n| Deed::Start {
+            name: format!("crowd-{n}"),
+            program: Program::WatchDeployment(WatchDeployment::Final),
+            scope: scope.clone(),
+        })
+        .collect()
+}
+
+/// A namespace whose configmaps only the crowd watches.
+const ELSEWHERE: &str = "/api/v1/namespaces/elsewhere/configmaps";
+
+fn elsewhere() -> (Deed, Scope) {
+    let namespace = json!({"metadata": {"name": "elsewhere"}});
+    let create = Deed::Call(Request::new("POST", "/api/v1/namespaces").json(&namespace));
+    let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("elsewhere");
+    (create, scope)
+}
+
+fn create_elsewhere(name: &str) -> Deed {
+    let body = json!({"metadata": {"name": name}});
+    Deed::Call(Request::new("POST", ELSEWHERE).json(&body))
+}
+
+fn write_elsewhere(name: &str, n: u64) -> Deed {
+    super::merge(
+        &format!("{ELSEWHERE}/{name}"),
+        &json!({"data": {"n": n.to_string()}}),
+    )
+}
+
+fn f20() -> Row {
+    let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
+    let mut row = Row::new("F20", "watches without resourceVersion weigh on etcd")
+        .servers(&["1.27.0"])
+        .at(1, crowd(40, &scope))
+        .client(
+            Program::WatchDeployment(WatchDeployment::Final),
+            naive("guilty", ClientPhase::Watching, 0).handling(103..=103),
+        )
+        .client(informer_of(26), correct("informer").handling(103..=103))
+        .at(3, [inject(slow(Duration::from_millis(50)))])
+        .says(
+            1,
+            "Forty clients watch without a resourceVersion. Each is a watch of etcd, on the stream that the watch \
+             cache uses, too.",
+        )
+        // A hundred changes in two seconds; each is told 42 times over the one stream.
+        .wire([
+            Wire::By(9, Box::new(Wire::Changes(ChangeType::Modified, Origin::Live, 1..=10))),
+            Wire::Changes(ChangeType::Modified, Origin::Live, 100..=100),
+            Wire::Ended(Cause::End, 0..=0),
+        ])
+        .lasts(30);
+    for n in 1..=100 {
+        row = row.at_ms(5000 + n * 20, [write("b", n)]);
+    }
+    row
+}
+
+/// What fills etcd's stream until nothing more fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flood {
+    /// Changes of one object, each with a state before it that etcd has to look up.
+    Changes,
+    /// New objects, which have none.
+    Births,
+}
+
+/// The ghost of 3.1: a crowd of watches without resourceVersion starves the watch cache's own, the deletion of `a` waits
+/// behind them, and is compacted away before it is told.
+fn ghost(code: &'static str, title: &'static str, flood: Flood, server: &str) -> Row {
+    let (namespace, scope) = elsewhere();
+    let starved = slow(Duration::from_millis(200));
+    let mut row = Row::new(code, title)
+        .servers(&[server])
+        .at(0, [namespace, create_elsewhere("x")])
+        .at(1, crowd(60, &scope))
+        .at(4, [inject(starved.clone())])
+        .at(7, [delete("a")])
+        .at(8, [inject(Fault::CompactEtcd)])
+        .says(
+            8,
+            "The deletion of a waits behind a full channel when etcd compacts it away.",
+        )
+        .at(60, [lift(starved)])
+        .at(80, [write("b", 1)])
+        .lasts(100);
+    for n in 1..=550 {
+        let deed = match flood {
+            Flood::Changes => write_elsewhere("x", n),
+            Flood::Births => create_elsewhere(&format!("y{n}")),
+        };
+        row = row.at_ms(5000 + n * 100, [deed]);
+    }
+    row
+}
+
+fn f24() -> Row {
+    ghost(
+        "F24",
+        "an event without its past, and a cache that goes on as if nothing were",
+        Flood::Changes,
+        "1.27.0",
+    )
+    .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
+    .client(
+        informer_of(26),
+        naive("informer", ClientPhase::Watching, 1).asking(4..=8),
+    )
+    .client(poller(), polling("reading-etcd"))
+    // It lists again, from the same cache.
+    .at(84, [refuse(), cut(Cut::Reset)])
+    .at(85, [write("b", 2), super::expiry::expire(), let_in()])
+    .wire([
+        Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+        Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+        Wire::Error(410, "too old resource version"),
+    ])
+}
+
+fn f25() -> Row {
+    ghost(
+        "F25",
+        "a gap that nobody is told of",
+        Flood::Births,
+        "1.27.0",
+    )
+    .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
+    .client(
+        informer_of(26),
+        naive("informer", ClientPhase::Watching, 1).asking(2..=2),
+    )
+    .client(poller(), polling("reading-etcd"))
+    .wire([
+        Wire::Ended(Cause::End, 0..=0),
+        Wire::Ended(Cause::ErrorEvent, 0..=0),
+        Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+        Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+    ])
+}
+
+fn f26() -> Row {
+    Row::new("F26", "a deletion without an object")
+        .servers(&["1.14.0"])
+        .client(informer_of(14), naive("informer", ClientPhase::Watching, 1))
+        .client(poller(), polling("reading-etcd"))
+        .at(5, [inject(slow(Duration::from_secs(2))), write("b", 1), delete("a"), inject(Fault::CompactEtcd)])
+        .at(9, [lift(slow(Duration::from_secs(2)))])
+        .at(15, [write("b", 2)])
+        .says(5, "What was there before is compacted before etcd has sent the deletion, which then says nothing of what it deletes.")
+        .wire([
+            Wire::Changes(ChangeType::Modified, Origin::Live, 2..=2),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Ended(Cause::End, 0..=0),
+        ])
+        .lasts(30)
+}
+
+fn f27() -> Row {
+    Row::new("F27", "a deletion at the very revision that is compacted")
+        .servers(&["1.30.0"])
+        .client(
+            informer_of(30),
+            naive("informer", ClientPhase::Watching, 1).asking(2..=2),
+        )
+        .client(poller(), polling("reading-etcd"))
+        .at(
+            2,
+            [inject(Fault::EtcdDefect(
+                Defect::DeleteLostByCompactionAtIt,
+            ))],
+        )
+        .at(5, [inject(slow(Duration::from_secs(2))), write("b", 1)])
+        .at(6, [delete("a"), inject(Fault::CompactEtcd)])
+        .at_ms(
+            6100,
+            [inject(Fault::RestartEtcd {
+                during_compaction: false,
+            })],
+        )
+        .at_ms(6200, [lift(slow(Duration::from_secs(2)))])
+        .wire([
+            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Ended(Cause::End, 0..=0),
+        ])
+        .lasts(30)
+}
+
+/// etcd as it was two seconds ago: `a` is back, and `c` never was.
+fn restored(bump: Option<u64>) -> Row {
+    Row::new("F33", "etcd restored from a backup")
+        .servers(&["1.30.0"])
+        .at(3, [inject(Fault::TakeSnapshot)])
+        .at(4, [delete("a"), create("c")])
+        .at(5, [inject(Fault::RestoreSnapshot { bump })])
+        .says(
+            5,
+            "etcd is as it was at 3 s: a is back, c never was, and revisions count from there again.",
+        )
+        .lasts(30)
+}
+
+fn f33() -> Row {
+    restored(None)
+        .client(
+            informer_of(30),
+            naive("informer", ClientPhase::Watching, 1).missing(1),
+        )
+        .client(poller(), polling("reading-etcd"))
+        .wire([
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+            Wire::Changes(ChangeType::Added, Origin::Live, 1..=1),
+            Wire::Ended(Cause::End, 0..=0),
+            Wire::Lists(1..=1),
+        ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(row: &Row) -> Vec<String> {
+        (0..3).flat_map(|seed| row.play(seed)).collect()
+    }
+
+    fn healed(server: &str, minor: u8) -> Row {
+        ghost("3.1", "healed", Flood::Changes, server)
+            .client(informer_of(minor), correct("informer"))
+            .client(poller(), polling("reading-etcd"))
+    }
+
+    #[test]
+    fn below_1_25_the_error_heals_the_cache() {
+        let defect = inject(Fault::EtcdDefect(Defect::GapUnderStarvation));
+        let row = healed("1.24.0", 24).at(0, [defect]);
+        assert_eq!(wrong(&row), [""; 0]);
+    }
+
+    #[test]
+    fn a_sound_etcd_tells_the_starved_watch_that_it_is_compacted() {
+        assert_eq!(wrong(&healed("1.27.0", 26)), [""; 0]);
+    }
+
+    #[test]
+    fn a_stream_of_its_own_keeps_the_crowd_from_the_cache() {
+        let defect = inject(Fault::EtcdDefect(Defect::GapUnderStarvation));
+        let row = healed("1.29.3", 26).at(0, [defect]);
+        assert_eq!(wrong(&row), [""; 0]);
+    }
+
+    #[test]
+    fn a_restore_that_raises_the_revision_is_told_and_heals() {
+        let row = restored(Some(1_000_000_000))
+            .client(informer_of(30), correct("informer"))
+            .client(poller(), polling("reading-etcd"));
+        assert_eq!(wrong(&row), [""; 0]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Events out of their order, with wrong versions, or told twice.
+
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_simulator::{ClientPhase, Fault, Program, WatchDeployment};
+
+use super::{
+    MAPS_TYPE, Row, Wire, close, correct, create, delete, informer_of, inject, naive, poller,
+    polling, reflector, write,
+};
+
+pub(super) fn rows() -> Vec<Row> {
+    vec![f23(), f29(), f30()]
+}
+
+fn maps() -> String {
+    MAPS_TYPE.to_owned()
+}
+
+/// The replay of 3.2, from the server that gives a deletion its object's old version.
+fn replay(server: &'static str) -> Row {
+    Row::new("F23", "a deletion that carries an old resourceVersion")
+        .servers(&[server])
+        .at_ms(100, [delete("b"), create("b")])
+        .at(5, [delete("a")])
+        .at(10, [close()])
+        .at(20, [close()])
+        .says(
+            10,
+            "The stream ends in order, and the last event it brought was a's end, with the version of a's birth: the \
+             reflector goes on from there.",
+        )
+        .lasts(30)
+}
+
+fn f23() -> Row {
+    replay("1.9.2")
+        .client(
+            reflector(9),
+            // The list, a's end, and twice b's birth, end, birth, a's end again, and the root CA's map, which came
+            // after a.
+            naive("reflector-1.9", ClientPhase::Watching, 0)
+                .handling(12..=12)
+                .asking(4..=4),
+        )
+        .client(poller(), polling("poller"))
+        .wire([
+            Wire::Ended(Cause::End, 2..=2),
+            // a's end, and once more for each stream: what came with it moved our probe nowhere.
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 3..=3),
+            Wire::Changes(ChangeType::Added, Origin::Live, 0..=0),
+            Wire::Lists(1..=1),
+        ])
+}
+
+fn f29() -> Row {
+    Row::new("F29", "events told twice")
+        .client(
+            Program::WatchDeployment(WatchDeployment::Final),
+            // Three objects, and four events for two changes.
+            naive("counting", ClientPhase::Watching, 0).handling(7..=7),
+        )
+        .client(informer_of(26), correct("informer"))
+        .at(3, [inject(Fault::RepeatEvents { resource: maps() })])
+        .at(5, [write("b", 1)])
+        .at(6, [delete("a")])
+        .wire([
+            Wire::Changes(ChangeType::Modified, Origin::Live, 2..=2),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 2..=2),
+            Wire::Ended(Cause::End, 0..=0),
+        ])
+        .lasts(30)
+}
+
+fn f30() -> Row {
+    Row::new("F30", "events in the wrong order")
+        .client(
+            reflector(36),
+            naive("reflector", ClientPhase::Watching, 0).stale(1),
+        )
+        .client(poller(), polling("poller"))
+        .at(3, [inject(Fault::SwapEvents { resource: maps() })])
+        .at(5, [write("a", 1), write("a", 2)])
+        .says(5, "The older state of a comes last.")
+        .wire([Wire::Ended(Cause::End, 0..=0), Wire::Lists(1..=1)])
+        .lasts(30)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_gives_deletions_their_own_version_replays_nothing() {
+        let row = replay("1.9.3").client(
+            reflector(9),
+            // The list and a's end.
+            correct("reflector-1.9").handling(2..=2).asking(4..=4),
+        );
+        let wrong: Vec<String> = (0..3).flat_map(|seed| row.play(seed)).collect();
+        assert_eq!(wrong, [""; 0]);
+    }
+}

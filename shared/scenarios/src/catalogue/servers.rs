@@ -1,0 +1,161 @@
+//! Several apiservers over one etcd, which do not know the same at the same time.
+
+use std::time::Duration;
+
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_simulator::{
+    ClientPhase, Cut, Fault, KubeWatcher, Program, ServerId, Target, WatchDeployment,
+};
+
+use super::{
+    FIRST, MAPS_TYPE, Row, SECOND, Wire, close, correct, create, delete, informer_of, inject,
+    naive, poller, polling, reflector, write,
+};
+use crate::story::Deed;
+
+pub(super) fn rows() -> Vec<Row> {
+    vec![f14(), f22(), f31(), f32()]
+}
+
+/// The second server's cache of configmaps stands still.
+fn frozen() -> Deed {
+    inject(Fault::FreezeCaches {
+        server: SECOND,
+        resource: Some(MAPS_TYPE.to_owned()),
+    })
+}
+
+/// New connections go to the other server.
+fn out(server: ServerId) -> Deed {
+    inject(Fault::OutOfRotation { server })
+}
+
+/// All connections to the first server are cut, and new ones go to the second.
+fn moved() -> [Deed; 3] {
+    [
+        super::lift(Fault::OutOfRotation { server: SECOND }),
+        out(FIRST),
+        inject(Fault::Cut {
+            target: Target::Server(FIRST),
+            cut: Cut::Reset,
+        }),
+    ]
+}
+
+fn f14() -> Row {
+    Row::new("F14", "410 without end between two servers")
+        .servers(&["1.30.0", "1.30.0"])
+        .at_ms(800, [out(FIRST)])
+        .client(
+            reflector(15),
+            naive("relisting-from-0", ClientPhase::Backoff, 1).stale(1).asking(30..=150),
+        )
+        .client(
+            informer_of(26),
+            naive("relisting-from-last", ClientPhase::Backoff, 1).stale(1).asking(6..=40),
+        )
+        .client(
+            Program::KubeWatcher(KubeWatcher::default()),
+            correct("kube-rs").asking(3..=10),
+        )
+        .at(3, [frozen(), super::lift(Fault::OutOfRotation { server: FIRST }), inject(Fault::BalanceRequests)])
+        .at(4, [write("b", 1), delete("a")])
+        .at(
+            5,
+            [inject(Fault::Reinitialise {
+                server: Some(FIRST),
+                resource: Some(MAPS_TYPE.to_owned()),
+            })],
+        )
+        // The first watch again is at the server that stands still, the second at the other.
+        .at(8, [close()])
+        .at(11, [close()])
+        .says(
+            11,
+            "The list is answered by a server that stands still, the watch after it by one that has forgotten what \
+             came before.",
+        )
+        .wire([Wire::Lists(1..=3)])
+}
+
+fn f22() -> Row {
+    Row::new("F22", "a list from the past")
+        .servers(&["1.30.0", "1.30.0"])
+        .at_ms(800, [out(FIRST)])
+        .at(3, [frozen()])
+        .at(4, [delete("a"), create("c")])
+        .client_at(
+            6,
+            reflector(15),
+            // It starts with whatever the cache has.
+            naive("restarted", ClientPhase::Watching, 1).missing(1).handling(1..=1),
+        )
+        .client(poller(), polling("asking-for-the-newest"))
+        .at(
+            8,
+            [inject(Fault::Cut {
+                target: Target::Server(FIRST),
+                cut: Cut::Reset,
+            })],
+        )
+        .says(6, "A controller restarts and lists with resourceVersion=0. Its server's cache stands still.")
+        .wire([
+            Wire::Ended(Cause::TcpReset, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+            Wire::Lists(1..=1),
+        ])
+        .lasts(30)
+}
+
+fn f31() -> Row {
+    Row::new("F31", "one server behind the other")
+        .servers(&["1.26.0", "1.26.0"])
+        .at_ms(800, [out(SECOND)])
+        .client(
+            Program::WatchDeployment(WatchDeployment::Final),
+            // Three objects, a's end; then from the other server three again, and a's end once more.
+            naive("final", ClientPhase::Watching, 0).handling(8..=8),
+        )
+        .client(informer_of(26), correct("informer").handling(4..=4))
+        .at(
+            3,
+            [inject(Fault::Lag {
+                server: SECOND,
+                by: Duration::from_secs(12),
+            })],
+        )
+        .at(5, [delete("a")])
+        .at(6, moved())
+        .says(
+            6,
+            "The load balancer moves everybody to a server that is 12 s behind.",
+        )
+        .wire([
+            Wire::Ended(Cause::TcpReset, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+            Wire::Lists(1..=1),
+        ])
+        .lasts(30)
+}
+
+fn f32() -> Row {
+    Row::new("F32", "a watch from the future")
+        .servers(&["1.30.0", "1.30.0"])
+        .at_ms(800, [out(SECOND)])
+        .client(
+            informer_of(30),
+            naive("waiting", ClientPhase::Watching, 1).handling(4..=4),
+        )
+        .client(poller(), polling("asking-for-the-newest"))
+        .at(3, [frozen()])
+        .at(4, [write("b", 1)])
+        .at(6, moved())
+        .at(8, [delete("a")])
+        .says(6, "The new server has not come as far as the version that is asked for. It accepts the watch and says nothing.")
+        .wire([
+            Wire::Ended(Cause::TcpReset, 1..=1),
+            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Lists(1..=1),
+        ])
+}

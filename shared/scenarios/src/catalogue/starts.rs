@@ -1,0 +1,89 @@
+//! How watches begin and say how far they are: bookmarks, initial events, the first event.
+
+use std::time::Duration;
+
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_simulator::{ClientPhase, Cut, Fault, ServerId};
+
+use super::{
+    FIRST, MAPS_TYPE, Row, Wire, close, correct, create, cut, delete, informer, informer_of,
+    inject, lift, naive, poller, polling, reflector, write,
+};
+
+pub(super) fn rows() -> Vec<Row> {
+    vec![f35(), f37(), f45()]
+}
+
+fn maps() -> String {
+    MAPS_TYPE.to_owned()
+}
+
+fn f35() -> Row {
+    let behind = |server: ServerId| Fault::FreezeCaches {
+        server,
+        resource: Some(maps()),
+    };
+    Row::new("F35", "bookmarks that say too much, or are missing")
+        .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
+        .client(poller(), polling("poller"))
+        .at(3, [inject(Fault::BookmarksAhead { resource: maps() })])
+        .at(50, [inject(behind(FIRST)), delete("a")])
+        .at(70, [cut(Cut::Reset)])
+        .at(75, [lift(behind(FIRST))])
+        .says(
+            70,
+            "A bookmark said that all up to now was told. The watch from there does not bring what still was to come.",
+        )
+        .at(80, [inject(Fault::NoEndBookmark { resource: maps() })])
+        .client_at(
+            82,
+            informer(),
+            naive("never-synced", ClientPhase::Syncing, 0).missing(2),
+        )
+        .wire([
+            Wire::Bookmarks(1..=3),
+            Wire::Ended(Cause::TcpReset, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Lists(1..=1),
+        ])
+        .lasts(100)
+}
+
+fn f37() -> Row {
+    let many: Vec<_> = (1..=250).map(|n| create(&format!("y{n}"))).collect();
+    let mut row = Row::new("F37", "a watch-list that never comes to its end")
+        .config(|config| config.apiserver.initial_event_latency = Duration::from_millis(10))
+        .at(0, many)
+        .client_at(
+            8,
+            informer(),
+            naive("watch-list", ClientPhase::Syncing, 0).missing(253).asking(20..=60),
+        )
+        .client_at(8, reflector(34), correct("list-and-watch"))
+        .says(
+            8,
+            "To send what is there takes seconds. Meanwhile more changes come than the watch's buffer holds.",
+        )
+        .wire([Wire::Ended(Cause::End, 0..=0), Wire::Lists(1..=1)])
+        .lasts(30);
+    for n in 1..=500 {
+        row = row.at_ms(5000 + n * 50, [write("b", n)]);
+    }
+    row
+}
+
+fn f45() -> Row {
+    Row::new("F45", "the first event of a watch is lost")
+        .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
+        .client(poller(), polling("poller"))
+        .at(3, [inject(Fault::StartRace { resource: maps() })])
+        .at(5, [close()])
+        .at(6, [delete("a")])
+        .at(7, [write("b", 1)])
+        .wire([
+            Wire::Ended(Cause::End, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+        ])
+        .lasts(30)
+}

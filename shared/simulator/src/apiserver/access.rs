@@ -1,0 +1,58 @@
+//! Who may do what: everybody everything, unless a fault takes that away (F40, F41).
+//!
+//! A real server asks only when a request begins; so does this one, and open watches go on.
+
+use super::route::{Route, Target};
+use super::status::{ApiError, forbidden_request, unauthorized};
+use super::{Apiserver, Context, Reply, routed};
+use crate::message::{Request, RequestId};
+
+/// Why a client may not do what it asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Denial {
+    /// Nobody knows who it is.
+    Unauthorized,
+    /// It is known, and may not read a resource.
+    Forbidden {
+        /// Who it is.
+        user: String,
+        /// `pods`, `deployments.apps`.
+        resource: String,
+    },
+}
+
+impl Apiserver {
+    /// The refusal of a request that is denied.
+    pub(crate) fn denied(
+        &self,
+        request: &Request,
+        denial: &Denial,
+        ctx: &Context<'_>,
+    ) -> Option<ApiError> {
+        let Denial::Forbidden { user, resource } = denial else {
+            return Some(unauthorized());
+        };
+        let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
+            return None;
+        };
+        let kind = ctx.kinds.get(target.resource);
+        if kind.qualified() != *resource || request.method != "GET" {
+            return None;
+        }
+        let Target {
+            namespace, name, ..
+        } = &target;
+        let verb = match (name.is_empty(), query.flag("watch").unwrap_or(false)) {
+            (false, _) => "get",
+            (true, true) => "watch",
+            (true, false) => "list",
+        };
+        Some(forbidden_request(user, verb, kind, namespace, name))
+    }
+
+    /// Refuses a request before anything is done about it.
+    pub(crate) fn deny(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
+        self.replies.insert(id, Reply::default());
+        self.refuse(id, error, ctx);
+    }
+}
