@@ -205,10 +205,14 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         "row 8: the secret is taken out of the address"
     );
 
-    // Something happens live, and its lane is there.
+    // Something happens live, also in one of the first lanes.
     let mut stream = served.records().await?;
     let lines = stream
-        .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
+        .up_to(|record| {
+            record["change"] == "DELETED"
+                && record["origin"] == "live"
+                && record["watch"] == "shop/configmaps"
+        })
         .await?;
     let newest = lines.last().context("a record")?;
     tab.paints(newest["seq"].as_u64().context("a seq")?).await?;
@@ -300,6 +304,51 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
             .is_some_and(|label| !label.is_empty())
     );
     browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it_when_asked()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    let block = async |urls: &[&str]| {
+        let parameters = json!({ "urls": urls });
+        driver
+            .cdp()
+            .send_raw("Network.setBlockedURLs", parameters)
+            .await
+    };
+    driver.cdp().send_raw("Network.enable", json!({})).await?;
+    block(&["*second*"]).await?;
+    driver.goto(served.link.text()).await?;
+    eventually("the page says what is missing", LONG, async || {
+        let text = tab.text("#status").await?;
+        ensure!(text.contains("could not be loaded"), "{text:?}");
+        Ok(())
+    })
+    .await?;
+    assert!(
+        !tab.lanes().await?.is_empty(),
+        "lanes are painted without it"
+    );
+    block(&[]).await?;
+    driver
+        .find(By::Css("#status button"))
+        .await?
+        .click()
+        .await?;
+    tab.is_live().await?;
+    assert_eq!(
+        tab.text("#status").await?,
+        "",
+        "the panels are there instead"
+    );
+    Ok(())
 }
 
 #[tokio::test]

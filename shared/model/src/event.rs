@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{Reader, Writer};
 use crate::field::{Fields, Headers, fields};
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
 use crate::time::Time;
@@ -56,10 +56,10 @@ macro_rules! events {
             }
 
             /// Reads the fields of a kind; `None` if this build does not know the kind.
-            pub(crate) fn read_fields(kind: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
-                Ok(match kind {
-                    $($kind => Some(Self::$name($name::read_fields(reader)?)),)*
-                    _ => None,
+            pub(crate) fn read_fields(kind: u64, reader: &mut Reader<'_>) -> Option<Self> {
+                Some(match kind {
+                    $($kind => Self::$name($name::read_fields(reader)),)*
+                    _ => return None,
                 })
             }
 

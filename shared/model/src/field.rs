@@ -23,11 +23,9 @@ pub trait Field: Sized {
     /// Writes the binary form.
     fn write(&self, writer: &mut Writer<'_>);
 
-    /// Reads the binary form.
-    ///
-    /// # Errors
-    /// If the bytes end early, are no such field, or ask for more memory than the input justifies.
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+    /// Reads the binary form. If the bytes end early, are no such field, or ask for more memory than the input
+    /// justifies, the reader keeps the error and the value means nothing.
+    fn read(reader: &mut Reader<'_>) -> Self;
 
     /// The value of a field that an older writer did not know; `None` if it cannot be missing.
     fn absent() -> Option<Self> {
@@ -45,14 +43,11 @@ pub trait Field: Sized {
         }
     }
 
-    /// Reads what [`Field::write_option`] wrote.
-    ///
-    /// # Errors
-    /// As [`Field::read`].
-    fn read_option(reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
-        match reader.byte()? {
-            0 => Ok(None),
-            _ => Ok(Some(Self::read(reader)?)),
+    /// Reads what [`Field::write_option`] wrote; errors as in [`Field::read`].
+    fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
+        match reader.byte() {
+            0 => None,
+            _ => Some(Self::read(reader)),
         }
     }
 
@@ -68,11 +63,9 @@ pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
 
-    /// Reads the fields; those missing at the end become absent, unknown bytes after them stay unread.
-    ///
-    /// # Errors
-    /// As [`Field::read`].
-    fn read_fields(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+    /// Reads the fields; those missing at the end become absent, unknown bytes after them stay unread. Errors as in
+    /// [`Field::read`].
+    fn read_fields(reader: &mut Reader<'_>) -> Self;
 
     /// Writes the JSON entries in order.
     ///
@@ -108,15 +101,10 @@ macro_rules! fields {
             }
 
             #[allow(unused_variables)]
-            fn read_fields(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
-                Ok(Self {
-                    $($field: if reader.is_at_end() {
-                        <$type as $crate::field::Field>::absent()
-                            .ok_or($crate::codec::DecodeError::MissingField { field: $crate::field::json_name!($field $($json)?) })?
-                    } else {
-                        $crate::field::Field::read(reader)?
-                    },)*
-                })
+            fn read_fields(reader: &mut $crate::codec::Reader<'_>) -> Self {
+                Self {
+                    $($field: $crate::field::read_field(reader, $crate::field::json_name!($field $($json)?)),)*
+                }
             }
 
             #[allow(unused_variables)]
@@ -128,6 +116,17 @@ macro_rules! fields {
     )*};
 }
 pub(crate) use fields;
+
+/// Reads a field that may be missing at the end of its struct.
+pub(crate) fn read_field<T: Field>(reader: &mut Reader<'_>, field: &'static str) -> T {
+    if reader.is_at_end() {
+        match T::absent() {
+            Some(absent) => return absent,
+            None => reader.fail(DecodeError::MissingField { field }),
+        }
+    }
+    T::read(reader)
+}
 
 /// JSON shape of a struct of fields: one object.
 pub(crate) struct AsJson<'a, T>(pub(crate) &'a T);
@@ -146,8 +145,8 @@ pub(crate) fn write_struct<T: Fields>(value: &T, writer: &mut Writer<'_>) {
 }
 
 /// Reads what [`write_struct`] wrote.
-pub(crate) fn read_struct<T: Fields>(reader: &mut Reader<'_>) -> Result<T, DecodeError> {
-    reader.charge(size_of::<T>())?;
+pub(crate) fn read_struct<T: Fields>(reader: &mut Reader<'_>) -> T {
+    reader.charge(size_of::<T>());
     reader.sized(T::read_fields)
 }
 
@@ -157,7 +156,7 @@ macro_rules! struct_fields {
             fn write(&self, writer: &mut $crate::codec::Writer<'_>) {
                 $crate::field::write_struct(self, writer);
             }
-            fn read(reader: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+            fn read(reader: &mut $crate::codec::Reader<'_>) -> Self {
                 $crate::field::read_struct(reader)
             }
             fn entry<M: serde::ser::SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -183,8 +182,8 @@ macro_rules! leaf {
                 let write: fn(&Self, &mut Writer<'_>) = $write;
                 write(self, writer);
             }
-            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                let read: fn(&mut Reader<'_>) -> Result<Self, DecodeError> = $read;
+            fn read(reader: &mut Reader<'_>) -> Self {
+                let read: fn(&mut Reader<'_>) -> Self = $read;
                 read(reader)
             }
             fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -198,26 +197,26 @@ leaf! {
     i64: |value, w| w.signed(*value), |r| r.signed();
     u32: |value, w| w.varint(u64::from(*value)), |r| r.varint_as();
     u16: |value, w| w.varint(u64::from(*value)), |r| r.varint_as();
-    bool: |value, w| w.byte(u8::from(*value)), |r| Ok(r.byte()? != 0);
-    Seq: |value, w| w.varint(value.0), |r| Ok(Self(r.varint()?));
-    ConnectionId: |value, w| w.varint(value.0), |r| Ok(Self(r.varint()?));
-    RequestId: |value, w| w.varint(value.0), |r| Ok(Self(r.varint()?));
+    bool: |value, w| w.byte(u8::from(*value)), |r| r.byte() != 0;
+    Seq: |value, w| w.varint(value.0), |r| Self(r.varint());
+    ConnectionId: |value, w| w.varint(value.0), |r| Self(r.varint());
+    RequestId: |value, w| w.varint(value.0), |r| Self(r.varint());
     Time: |value, w| w.time(*value), |r| r.time();
-    WatchName: |value, w| w.text(Some(&value.0), 0), |r| Ok(Self(r.text()?));
-    String: |value, w| w.inline(value.as_bytes()), |r| r.inline_text();
+    WatchName: |value, w| w.text(Some(&value.0), 0), |r| Self(r.text());
+    String: |value, w| w.inline(value.as_bytes()), |r| r.inline_str().into();
     ResourceVersion: |value, w| w.version(value), |r| r.version();
     Uid: |value, w| w.uid(value), |r| r.uid();
-    words::Cause: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Phase: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::PhaseReason: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::ChangeType: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Origin: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::LossPlace: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Certainty: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Severity: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Standing: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Divergence: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
-    words::Author: |value, w| w.varint(value.number()), |r| Ok(Self::from_number(r.varint()?));
+    words::Cause: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Phase: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::PhaseReason: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::ChangeType: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Origin: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::LossPlace: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Certainty: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Severity: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Standing: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Divergence: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Author: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
 }
 
 macro_rules! numbers {
@@ -228,15 +227,15 @@ macro_rules! numbers {
                 let get: fn(&Self) -> u64 = $get;
                 writer.varint(get(self));
             }
-            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                Ok($set(reader.varint()?))
+            fn read(reader: &mut Reader<'_>) -> Self {
+                $set(reader.varint())
             }
             fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
                 let get: fn(&Self) -> u64 = $get;
                 writer.wide(value.map_or(0, |value| u128::from(get(value)) + 1));
             }
-            fn read_option(reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
-                Ok(reader.optional_varint()?.map($set))
+            fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
+                reader.optional_varint().map($set)
             }
             fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
                 entry(self, name, map)
@@ -256,7 +255,7 @@ impl Field for Text {
         writer.text(Some(self), 0);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         reader.text()
     }
 
@@ -264,7 +263,7 @@ impl Field for Text {
         writer.text(value, 1);
     }
 
-    fn read_option(reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
+    fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
         reader.optional_text()
     }
 
@@ -279,7 +278,7 @@ impl Field for Arc<Object> {
         writer.object(self);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         reader.object()
     }
 
@@ -302,7 +301,7 @@ impl<T: Field> Field for Option<T> {
         T::write_option(self.as_ref(), writer);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         T::read_option(reader)
     }
 
@@ -324,7 +323,7 @@ impl<T: Field + serde::Serialize> Field for Vec<T> {
         write_list(self, writer);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         read_list(reader)
     }
 
@@ -368,13 +367,13 @@ impl Field for Headers {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let count = reader.count(2, size_of::<(Text, Text)>())?;
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let count = reader.count(2, size_of::<(Text, Text)>());
         let mut headers = Vec::with_capacity(count);
-        for _ in 0..count {
-            headers.push((reader.text()?, reader.inline_text()?.into()));
+        while headers.len() < count && !reader.has_failed() {
+            headers.push((reader.text(), reader.inline_str().into()));
         }
-        Ok(Self(headers))
+        Self(headers)
     }
 
     fn absent() -> Option<Self> {
@@ -405,11 +404,11 @@ pub(crate) fn write_list<T: Field>(values: &[T], writer: &mut Writer<'_>) {
 }
 
 /// Reads what [`write_list`] wrote; the count is checked against the bytes left before anything is allocated.
-pub(crate) fn read_list<T: Field>(reader: &mut Reader<'_>) -> Result<Vec<T>, DecodeError> {
-    let count = reader.count(1, size_of::<T>())?;
+pub(crate) fn read_list<T: Field>(reader: &mut Reader<'_>) -> Vec<T> {
+    let count = reader.count(1, size_of::<T>());
     let mut values = Vec::with_capacity(count);
-    for _ in 0..count {
-        values.push(T::read(reader)?);
+    while values.len() < count && !reader.has_failed() {
+        values.push(T::read(reader));
     }
-    Ok(values)
+    values
 }

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 
 pub use self::objects::{Held, Objects};
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{Reader, Writer};
 use crate::event::{
     Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record,
     RequestAnswered, StreamEnded, StreamOpened, Verdict, WatchStarted,
 };
 use crate::field::{AsJson, Field, Fields, fields, struct_fields};
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
+use crate::map::Map;
 use crate::time::Time;
 use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason, Standing};
 
@@ -61,11 +62,11 @@ impl Field for Moment {
         writer.time(self.at);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            seq: reader.seq_before()?,
-            at: reader.time()?,
-        })
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self {
+            seq: reader.seq_before(),
+            at: reader.time(),
+        }
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -306,8 +307,8 @@ impl Field for Counts {
         self.0.write(writer);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self(Vec::read(reader)?))
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self(Vec::read(reader))
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -320,9 +321,6 @@ impl Field for Counts {
     }
 }
 
-/// A map of the state, in key order.
-pub type Map<K, V> = BTreeMap<K, V>;
-
 impl<K: Field + Ord + serde::Serialize, V: Field + Fields> Field for Map<K, V> {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.varint(self.len() as u64);
@@ -332,14 +330,17 @@ impl<K: Field + Ord + serde::Serialize, V: Field + Fields> Field for Map<K, V> {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let count = reader.count(2, 0)?;
-        let mut map = Self::new();
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let count = reader.count(2, Self::ENTRY_BYTES);
+        let mut map = Self::with_capacity(count);
         for _ in 0..count {
-            reader.charge(2 * size_of::<K>())?;
-            map.insert(K::read(reader)?, V::read(reader)?);
+            let (key, value) = (K::read(reader), V::read(reader));
+            if reader.has_failed() {
+                break;
+            }
+            map.insert(key, value);
         }
-        Ok(map)
+        map
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
@@ -512,15 +513,16 @@ impl State {
             self.findings.remove(&key);
             return;
         }
-        let open = Map::entry(&mut self.findings, key).or_insert_with(|| OpenFinding {
+        let (since, count) = self
+            .findings
+            .get(&key)
+            .map_or((now, 0), |open| (open.since, open.count));
+        let open = OpenFinding {
             finding: event.clone(),
-            since: now,
-            count: 0,
-        });
-        open.finding = event.clone();
-        if event.state == Standing::Raised {
-            open.count += 1;
-        }
+            since,
+            count: count + u64::from(event.state == Standing::Raised),
+        };
+        self.findings.insert(key, open);
     }
 }
 

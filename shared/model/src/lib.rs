@@ -15,6 +15,7 @@ pub mod field;
 pub mod fold;
 pub mod id;
 pub mod json;
+pub mod map;
 pub mod time;
 pub mod vocabulary;
 pub mod wire;

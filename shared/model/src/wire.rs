@@ -65,10 +65,10 @@ macro_rules! messages {
                 match self { $(Self::$name(message) => message.write_fields(writer),)* }
             }
 
-            fn read_fields(kind: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
-                Ok(match kind {
-                    $($kind => Some(Self::$name($name::read_fields(reader)?)),)*
-                    _ => None,
+            fn read_fields(kind: u64, reader: &mut Reader<'_>) -> Option<Self> {
+                Some(match kind {
+                    $($kind => Self::$name($name::read_fields(reader)),)*
+                    _ => return None,
                 })
             }
         }
@@ -244,8 +244,8 @@ macro_rules! id_fields {
             fn write(&self, writer: &mut Writer<'_>) {
                 writer.text(Some(&self.0), 0);
             }
-            fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-                Ok(Self(reader.text()?))
+            fn read(reader: &mut Reader<'_>) -> Self {
+                Self(reader.text())
             }
             fn entry<M: serde::ser::SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
                 map.serialize_entry(name, self)
@@ -296,13 +296,13 @@ pub fn decode_client(bytes: &[u8]) -> Result<Option<ClientMessage>, DecodeError>
 
 fn decode<T>(
     bytes: &[u8],
-    read: impl FnOnce(u64, &mut Reader<'_>) -> Result<Option<T>, DecodeError>,
+    read: impl FnOnce(u64, &mut Reader<'_>) -> Option<T>,
 ) -> Result<Option<(T, &[u8])>, DecodeError> {
-    Reader::plain(bytes, |reader| {
-        let kind = reader.varint()?;
-        let message = reader.sized(|fields| read(kind, fields))?;
-        Ok(message.map(|message| (message, reader.rest())))
-    })
+    let mut reader = Reader::plain(bytes);
+    let kind = reader.varint();
+    let message = reader.sized(|fields| read(kind, fields));
+    let rest = reader.rest();
+    reader.finish(message.map(|message| (message, rest)))
 }
 
 /// Cuts a message that is too large for the wire into encoded pieces; `transfer` numbers such messages.

@@ -51,6 +51,33 @@ pub struct Picture<'a> {
     pub height: Px,
     /// The selected lane, framed.
     pub selected: Option<LaneId>,
+    /// How records are drawn; without it only what lasts is. A snapshot tells of nothing else, so [`RECORDS`] is
+    /// needed only where records are taken in.
+    pub records: Option<&'a Records>,
+}
+
+/// How records are drawn, apart from what lasts.
+#[derive(Clone, Copy, Debug)]
+pub struct Records {
+    group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, (Px, Px)),
+    labels: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace) -> Taken,
+    body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
+    marks: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &[u32]),
+}
+
+/// All of it.
+pub const RECORDS: &Records = &Records {
+    group: |drawer, watch, epoch, trace, ys| drawer.records_of_group(watch, epoch, trace, ys),
+    labels: |drawer, row, epoch, trace| drawer.labels_of_records(row, epoch, trace),
+    body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
+    marks: |drawer, row, epoch, trace, places| drawer.marks(row, epoch, trace, places),
+};
+
+/// Where words of records stand in a watch's row, so that others keep clear.
+#[derive(Default)]
+struct Taken {
+    by_errors: Vec<(Px, Px)>,
+    by_lists: Vec<(Px, Px)>,
 }
 
 /// Layers in paint order.

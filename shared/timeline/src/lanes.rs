@@ -5,8 +5,9 @@
 
 mod filter;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use watchscope_model::map::Map;
 use watchscope_model::vocabulary::{Divergence, Severity};
 use watchscope_model::{Text, Time, WatchName};
 
@@ -131,7 +132,7 @@ pub struct Lanes {
     /// The selected lane: it stays, whatever the view.
     pub selected: Option<LaneId>,
     filter: Filter,
-    expanded: BTreeMap<WatchName, bool>,
+    expanded: Map<WatchName, bool>,
     pinned: BTreeSet<LaneId>,
 }
 

@@ -6,9 +6,10 @@
 
 mod dump;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Add, Neg, Range, Sub};
+
+use watchscope_model::map::Set;
 
 use crate::glyph::Glyph;
 use crate::id::{LaneId, RecordId};
@@ -515,9 +516,9 @@ pub struct Scene {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Legend {
     /// Glyphs, and what is drawn like them.
-    pub glyphs: BTreeSet<Glyph>,
+    pub glyphs: Set<Glyph>,
     /// Hatches; those of one meaning are one.
-    pub hatches: BTreeSet<Hatch>,
+    pub hatches: Set<Hatch>,
     /// Whether marks are merged.
     pub plates: bool,
 }
@@ -612,8 +613,8 @@ impl Scene {
                 }
                 primitive
             }));
-        self.legend.glyphs.extend(other.legend.glyphs);
-        self.legend.hatches.extend(other.legend.hatches);
+        self.legend.glyphs.merge(other.legend.glyphs);
+        self.legend.hatches.merge(other.legend.hatches);
         self.legend.plates |= other.legend.plates;
         self.hits.extend(other.hits.into_iter().map(|mut hit| {
             hit.area = moved(hit.area);

@@ -23,7 +23,8 @@ const SIZE_PX: (u32, u32) = (1_920, 1_080);
 const SETTLE: Duration = Duration::from_secs(2);
 const BAR_MS: f64 = 250.0;
 
-/// Takes the time of the animation frame after the first that painted a lane, and of what came before.
+/// Takes the time of the animation frame after the first that painted a lane, which the page marks, and of what came
+/// before.
 const WATCH_FIRST_LANE: &str = "
     const frame = window.requestAnimationFrame.bind(window);
     window.bench = null;
@@ -31,14 +32,14 @@ const WATCH_FIRST_LANE: &str = "
         const from = performance.now();
         callback(now);
         if (window.bench !== null) return;
-        const {firstLaneMs, records} = JSON.parse(watchscope.summary());
-        if (firstLaneMs === null) return;
+        const [drawn] = performance.getEntriesByName('first lane');
+        if (!drawn) return;
         window.bench = undefined;
         const to = performance.now();
         frame(() => {
             const wasm = performance.getEntriesByType('resource').filter(entry => entry.name.endsWith('.wasm'))[0];
             window.bench = {
-                next: performance.now(), drawn: firstLaneMs, from, to, records,
+                next: performance.now(), drawn: drawn.startTime, from, to,
                 wasm: wasm.responseEnd, html: performance.getEntriesByType('navigation')[0].responseEnd,
             };
         });

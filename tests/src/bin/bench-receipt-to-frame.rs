@@ -43,7 +43,7 @@ const WATCH_PAINTED: &str = "
     let last = 0;
     window.requestAnimationFrame = callback => frame(now => {
         callback(now);
-        const {painted} = JSON.parse(watchscope.summary());
+        const {painted} = JSON.parse(window.watchscope?.summary() ?? '{}');
         if (painted > last) {
             last = painted;
             frame(() => window.bench.push([painted, performance.timeOrigin + performance.now()]));

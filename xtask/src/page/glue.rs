@@ -33,7 +33,7 @@ impl Names {
         let mut shortened = String::with_capacity(script.len());
         let mut in_comment = false;
         for line in script.lines().map(str::trim) {
-            in_comment |= line.starts_with("/**");
+            in_comment |= line.starts_with("/*");
             if !in_comment && !line.is_empty() && !line.starts_with("//") {
                 ensure!(
                     line.matches('`').count() % 2 == 0,

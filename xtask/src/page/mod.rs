@@ -7,7 +7,8 @@
 //! assets/index.html, boot.js, styles.css, *.svg … ─────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
-//! Scripts lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four ways broke the page without a word.
+//! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
+//! ways broke the page without a word.
 
 mod dist;
 mod glue;
@@ -92,11 +93,11 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     })
 }
 
-/// Takes comments and indentation out of the scripts.
+/// Takes comments and indentation out of scripts and styles.
 fn shorten(files: &mut BTreeMap<String, names::Source>) -> Result<()> {
     for (name, source) in files {
         if let names::Source::Template(text) = source
-            && name.ends_with(".js")
+            && [".js", ".css"].iter().any(|end| name.ends_with(end))
         {
             *text = glue::Names::default().shorten(text)?;
         }

@@ -76,6 +76,7 @@ impl Engine {
             top: Px::from_f64(self.scroll_px),
             height: Px::from_f64(self.window_px()),
             selected: self.lanes.selected,
+            records: self.second.map(|second| second.records),
         }
     }
 

@@ -11,6 +11,7 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_model::Time;
 use watchscope_timeline::Store;
+use watchscope_timeline::draw::{RECORDS, Records};
 use watchscope_timeline::store::StoreError;
 
 use super::engine::{Engine, Handle};
@@ -26,6 +27,8 @@ pub(super) struct Second {
     pub(super) inform: fn(&mut Engine),
     /// Takes in the next live records.
     pub(super) segment: fn(&mut Engine, &[u8]) -> Option<Input<'static>>,
+    /// How records are drawn, once there are some.
+    pub(super) records: &'static Records,
     /// [`Store::chapter`]: the past is asked for once there is a present.
     pub(super) chapter: fn(&mut Store, &[u8]) -> Result<usize, StoreError>,
 }
@@ -38,6 +41,7 @@ fn second_part() -> Result<Second, SplitLoaderError> {
         publish: Engine::publish,
         inform: Engine::inform_panels,
         segment: Engine::take_segment,
+        records: RECORDS,
         chapter: Store::chapter,
     })
 }

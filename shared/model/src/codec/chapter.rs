@@ -182,14 +182,15 @@ impl ChapterReader {
             return Err(DecodeError::Tag(b'S'));
         }
         let mut reader = Reader::new(frame.payload, Tables::NONE);
-        let log = LogId(reader.inline_text()?.into());
-        let epoch = EpochId(reader.inline_text()?.into());
+        let log = LogId(reader.inline_str().into());
+        let epoch = EpochId(reader.inline_str().into());
         let mut tables = Tables::default();
-        tables.read_new(&mut reader)?;
+        tables.read_new(&mut reader);
         let mut reader = reader.with_tables(&tables);
-        reader.base_seq = Seq(reader.varint()?);
-        reader.base_at = Time(reader.varint()? as i64);
-        let state = State::read_fields(&mut reader)?;
+        reader.base_seq = Seq(reader.varint());
+        reader.base_at = Time(reader.varint() as i64);
+        let state = State::read_fields(&mut reader);
+        reader.finish(())?;
         let next = Seq(state.seq.0.saturating_add(1));
         Ok((Self { tables, next }, Opening { log, epoch, state }))
     }
@@ -215,21 +216,26 @@ impl ChapterReader {
     /// As [`Self::segment`].
     pub fn skip(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         let (frame, _) = split_frame(frame)?;
-        let (_, count) = self.read_definitions(frame)?;
+        let (reader, count) = self.read_definitions(frame)?;
         self.next = Seq(self.next.0.saturating_add(count as u64));
-        Ok(())
+        reader.finish(())
     }
 
     fn read_segment(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Record>>, DecodeError> {
         let (head, count) = self.read_definitions(frame)?;
         let mut reader = head.with_tables(&self.tables);
-        reader.charge(count.saturating_mul(size_of::<Option<Record>>()))?;
+        let mut records = Vec::new();
+        if reader.charge(count.saturating_mul(size_of::<Option<Record>>())) {
+            records.reserve_exact(count);
+        }
         let mut at = reader.base_at;
-        let mut records = Vec::with_capacity(count);
         for _ in 0..count {
-            at = at.plus_micros(i64::try_from(reader.varint()?).unwrap_or(i64::MAX));
-            let kind = reader.varint()?;
-            let event = reader.sized(|fields| Event::read_fields(kind, fields))?;
+            at = at.plus_micros(i64::try_from(reader.varint()).unwrap_or(i64::MAX));
+            let kind = reader.varint();
+            let event = reader.sized(|fields| Event::read_fields(kind, fields));
+            if reader.has_failed() {
+                break;
+            }
             let seq = self.next;
             self.next = Seq(seq
                 .0
@@ -237,10 +243,11 @@ impl ChapterReader {
                 .ok_or(DecodeError::NumberTooLarge { at: 0 })?);
             records.push(event.map(|event| Record { seq, at, event }));
         }
-        Ok(records)
+        reader.finish(records)
     }
 
-    /// Reads a segment up to its first record; returns the reader there and the number of records.
+    /// Reads a segment up to its first record; returns the reader there, which may hold an error, and the number of
+    /// records.
     fn read_definitions<'a>(
         &mut self,
         frame: Frame<'a>,
@@ -249,17 +256,20 @@ impl ChapterReader {
             return Err(DecodeError::Tag(b'H'));
         }
         let mut reader = Reader::new(frame.payload, Tables::NONE);
-        let first = reader.varint()?;
+        let first = reader.varint();
+        if reader.has_failed() {
+            return Ok((reader, 0));
+        }
         if first != self.next.0 {
             return Err(DecodeError::Discontinuous {
                 expected: self.next.0,
                 found: first,
             });
         }
-        let count = reader.count(3, 0)?;
-        reader.base_at = Time(reader.varint()? as i64);
+        let count = reader.count(3, 0);
+        reader.base_at = Time(reader.varint() as i64);
         reader.base_seq = self.next;
-        self.tables.read_new(&mut reader)?;
+        self.tables.read_new(&mut reader);
         Ok((reader, count))
     }
 }

@@ -310,36 +310,42 @@ impl Tables {
         objects: Table::new(),
     };
 
-    pub(super) fn text(&self, number: u64) -> Result<&Text, DecodeError> {
-        self.texts
-            .get(number)
-            .ok_or(DecodeError::UnknownId { id: number })
+    pub(super) fn text(&self, number: u64) -> Option<&Text> {
+        self.texts.get(number)
     }
 
-    pub(super) fn object(&self, number: u64) -> Result<&Arc<Object>, DecodeError> {
-        self.objects
-            .get(number)
-            .ok_or(DecodeError::UnknownId { id: number })
+    pub(super) fn object(&self, number: u64) -> Option<&Arc<Object>> {
+        self.objects.get(number)
     }
 
     /// Reads definitions written by [`Interner`]; a number defined anew loses its old meaning.
-    pub(super) fn read_new(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+    /// After an error, which the reader keeps, they are of no further use.
+    pub(super) fn read_new(&mut self, reader: &mut Reader<'_>) {
         let (mut name, mut expected) = (Vec::new(), 0);
-        for _ in 0..reader.count(3, entry_bytes::<Text>())? {
-            let number = read_number(&mut expected, reader)?;
-            let text = read_suffixed(&mut name, reader)?;
+        for _ in 0..reader.count(3, entry_bytes::<Text>()) {
+            let number = read_number(&mut expected, reader);
+            let text = read_suffixed(&mut name, reader);
+            if reader.has_failed() {
+                return;
+            }
             self.texts.insert(number, text);
         }
         (name, expected) = (Vec::new(), 0);
-        for _ in 0..reader.count(5, entry_bytes::<Arc<Object>>())? {
-            let number = read_number(&mut expected, reader)?;
-            let namespace = match reader.varint()? {
-                0 => None,
-                number => Some(self.text(number - 1)?.clone()),
-            };
-            let text = read_suffixed(&mut name, reader)?;
-            reader.charge(ALLOCATION_BYTES + size_of::<Object>())?;
-            let uid = reader.uid()?;
+        for _ in 0..reader.count(5, entry_bytes::<Arc<Object>>()) {
+            let number = read_number(&mut expected, reader);
+            let namespace = reader.varint().checked_sub(1).and_then(|number| {
+                let text = self.text(number);
+                if text.is_none() {
+                    reader.fail(DecodeError::UnknownId { id: number });
+                }
+                text.cloned()
+            });
+            let text = read_suffixed(&mut name, reader);
+            reader.charge(ALLOCATION_BYTES + size_of::<Object>());
+            let uid = reader.uid();
+            if reader.has_failed() {
+                return;
+            }
             let object = Arc::new(Object {
                 namespace,
                 name: text,
@@ -347,7 +353,6 @@ impl Tables {
             });
             self.objects.insert(number, object);
         }
-        Ok(())
     }
 }
 
@@ -360,23 +365,22 @@ const fn entry_bytes<T>() -> usize {
     3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
 }
 
-fn read_number(expected: &mut u64, reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
-    let number = expected.wrapping_add(unzigzag(reader.varint()?) as u64);
+fn read_number(expected: &mut u64, reader: &mut Reader<'_>) -> u64 {
+    let number = expected.wrapping_add(unzigzag(reader.varint()) as u64);
     *expected = number.wrapping_add(1);
-    Ok(number)
+    number
 }
 
-fn read_suffixed(before: &mut Vec<u8>, reader: &mut Reader<'_>) -> Result<Text, DecodeError> {
+fn read_suffixed(before: &mut Vec<u8>, reader: &mut Reader<'_>) -> Text {
     let at = reader.position();
-    let shared: usize = reader.varint_as()?;
+    let shared: usize = reader.varint_as();
     if shared > before.len() {
-        return Err(DecodeError::NumberTooLarge { at });
+        reader.fail(DecodeError::NumberTooLarge { at });
     }
-    let suffix = reader.inline()?;
-    reader.charge(ALLOCATION_BYTES + shared + suffix.len())?;
-    before.truncate(shared);
-    before.extend_from_slice(suffix);
-    std::str::from_utf8(before)
-        .map(Text::from)
-        .map_err(|_| DecodeError::Utf8 { at })
+    let suffix = reader.inline();
+    if reader.charge(ALLOCATION_BYTES + shared + suffix.len()) {
+        before.truncate(shared);
+        before.extend_from_slice(suffix);
+    }
+    reader.utf8(at, before).into()
 }

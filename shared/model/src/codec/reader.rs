@@ -15,12 +15,15 @@ const BUDGET_BASE: usize = 1 << 20;
 
 /// A cursor over a payload with the chapter's dictionary at hand.
 ///
+/// It keeps the first error and then stands at the end of its input: what is read from there on is empty, zero or
+/// nothing, and [`finish`](Self::finish) hands the error out. So a field is read in one step, not in two.
 /// Allocation is bounded: 16 times the input plus 1 MiB; what asks for more is an error.
 pub struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
     end: usize,
     budget: usize,
+    error: Option<DecodeError>,
     tables: &'a Tables,
     pub(super) last_version: u64,
     pub(super) base_at: Time,
@@ -37,6 +40,7 @@ impl<'a> Reader<'a> {
                 .len()
                 .saturating_mul(BUDGET_FACTOR)
                 .saturating_add(BUDGET_BASE),
+            error: None,
             tables,
             last_version: 0,
             base_at: Time(0),
@@ -44,12 +48,28 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads fields that were written without a dictionary.
-    pub(crate) fn plain<T>(
-        bytes: &'a [u8],
-        read: impl FnOnce(&mut Reader<'a>) -> Result<T, DecodeError>,
-    ) -> Result<T, DecodeError> {
-        read(&mut Reader::new(bytes, Tables::NONE))
+    /// For fields that were written without a dictionary.
+    pub(crate) fn plain(bytes: &'a [u8]) -> Self {
+        Self::new(bytes, Tables::NONE)
+    }
+
+    /// What was read, or the first error.
+    pub(crate) fn finish<T>(self, value: T) -> Result<T, DecodeError> {
+        match self.error {
+            None => Ok(value),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Notes an error, unless there was one, and goes to the end.
+    pub(crate) fn fail(&mut self, error: DecodeError) {
+        self.error.get_or_insert(error);
+        (self.position, self.end) = (self.bytes.len(), self.bytes.len());
+    }
+
+    /// Whether there was an error: no more is worth reading.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.error.is_some()
     }
 
     /// What has not been read.
@@ -58,11 +78,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes on where `self` stands, with other tables and what is left of the budget.
-    pub(super) fn with_tables<'b>(&self, tables: &'b Tables) -> Reader<'b>
+    pub(super) fn with_tables<'b>(self, tables: &'b Tables) -> Reader<'b>
     where
         'a: 'b,
     {
-        Reader { tables, ..*self }
+        Reader { tables, ..self }
     }
 
     pub(super) fn position(&self) -> usize {
@@ -73,196 +93,224 @@ impl<'a> Reader<'a> {
         self.position >= self.end
     }
 
-    /// Takes `bytes` of memory from the budget.
-    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), DecodeError> {
-        self.budget = self
-            .budget
-            .checked_sub(bytes)
-            .ok_or(DecodeError::OverBudget {
+    /// Takes `bytes` of memory from the budget; says whether they may be allocated.
+    pub(crate) fn charge(&mut self, bytes: usize) -> bool {
+        match self.budget.checked_sub(bytes) {
+            Some(budget) => self.budget = budget,
+            None => self.fail(DecodeError::OverBudget {
                 input: self.bytes.len(),
-            })?;
-        Ok(())
+            }),
+        }
+        !self.has_failed()
     }
 
     /// Reads a count of things that each take at least `min_bytes` here and `memory` there, and charges for them.
-    pub(crate) fn count(&mut self, min_bytes: usize, memory: usize) -> Result<usize, DecodeError> {
+    pub(crate) fn count(&mut self, min_bytes: usize, memory: usize) -> usize {
         let at = self.position;
-        let count: usize = self.varint_as()?;
+        let count: usize = self.varint_as();
         let needed = count.saturating_mul(min_bytes);
         if needed > self.end - self.position {
-            return Err(DecodeError::Truncated { at, needed });
+            self.fail(DecodeError::Truncated { at, needed });
         }
-        self.charge(count.saturating_mul(memory))?;
-        Ok(count)
+        if self.charge(count.saturating_mul(memory)) {
+            count
+        } else {
+            0
+        }
     }
 
-    pub(crate) fn byte(&mut self) -> Result<u8, DecodeError> {
-        if self.is_at_end() {
-            return Err(DecodeError::Truncated {
-                at: self.position,
-                needed: 1,
-            });
+    pub(crate) fn byte(&mut self) -> u8 {
+        match self.take(1) {
+            [byte] => *byte,
+            _ => 0,
         }
-        let byte = self.bytes[self.position];
-        self.position += 1;
-        Ok(byte)
     }
 
-    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+    /// So many bytes, or none.
+    pub(crate) fn take(&mut self, length: usize) -> &'a [u8] {
         let left = self.end - self.position;
         if length > left {
-            return Err(DecodeError::Truncated {
+            self.fail(DecodeError::Truncated {
                 at: self.position,
                 needed: length - left,
             });
+            return &[];
         }
         let taken = &self.bytes[self.position..self.position + length];
         self.position += length;
-        Ok(taken)
+        taken
     }
 
-    pub(crate) fn wide(&mut self) -> Result<u128, DecodeError> {
+    pub(crate) fn wide(&mut self) -> u128 {
         let at = self.position;
         let mut value = 0;
         for shift in (0..70).step_by(7) {
-            let byte = self.byte()?;
+            let byte = self.byte();
             value |= u128::from(byte & 0x7f) << shift;
             if byte < 0x80 {
-                return Ok(value);
+                return value;
             }
         }
-        Err(DecodeError::NumberTooLarge { at })
+        self.fail(DecodeError::NumberTooLarge { at });
+        0
     }
 
-    pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
+    pub(crate) fn varint(&mut self) -> u64 {
         let at = self.position;
-        u64::try_from(self.wide()?).map_err(|_| DecodeError::NumberTooLarge { at })
+        let value = self.wide();
+        self.fitting(at, u64::try_from(value))
     }
 
-    pub(crate) fn varint_as<T: TryFrom<u64>>(&mut self) -> Result<T, DecodeError> {
+    pub(crate) fn varint_as<T: TryFrom<u64> + Default>(&mut self) -> T {
         let at = self.position;
-        T::try_from(self.varint()?).map_err(|_| DecodeError::NumberTooLarge { at })
+        let value = self.varint();
+        self.fitting(at, T::try_from(value))
     }
 
-    pub(crate) fn signed(&mut self) -> Result<i64, DecodeError> {
-        Ok(unzigzag(self.varint()?))
+    fn fitting<T: Default, E>(&mut self, at: usize, value: Result<T, E>) -> T {
+        value.unwrap_or_else(|_| {
+            self.fail(DecodeError::NumberTooLarge { at });
+            T::default()
+        })
     }
 
-    pub(crate) fn time(&mut self) -> Result<Time, DecodeError> {
-        Ok(Time(self.base_at.0.wrapping_add(self.signed()?)))
+    pub(crate) fn signed(&mut self) -> i64 {
+        unzigzag(self.varint())
     }
 
-    pub(crate) fn seq_before(&mut self) -> Result<Seq, DecodeError> {
-        Ok(Seq(self.base_seq.0.wrapping_sub(self.signed()? as u64)))
+    pub(crate) fn time(&mut self) -> Time {
+        Time(self.base_at.0.wrapping_add(self.signed()))
     }
 
-    pub(crate) fn inline(&mut self) -> Result<&'a [u8], DecodeError> {
-        let length = self.varint_as()?;
+    pub(crate) fn seq_before(&mut self) -> Seq {
+        Seq(self.base_seq.0.wrapping_sub(self.signed() as u64))
+    }
+
+    pub(crate) fn inline(&mut self) -> &'a [u8] {
+        let length = self.varint_as();
         self.take(length)
     }
 
-    fn inline_str(&mut self) -> Result<&'a str, DecodeError> {
+    /// A text of bytes that were read from `at` on.
+    pub(super) fn utf8<'b>(&mut self, at: usize, bytes: &'b [u8]) -> &'b str {
+        str::from_utf8(bytes).unwrap_or_else(|_| {
+            self.fail(DecodeError::Utf8 { at });
+            ""
+        })
+    }
+
+    pub(crate) fn inline_str(&mut self) -> &'a str {
         let at = self.position;
-        let bytes = self.inline()?;
-        self.charge(ALLOCATION_BYTES + bytes.len())?;
-        std::str::from_utf8(bytes).map_err(|_| DecodeError::Utf8 { at })
-    }
-
-    pub(crate) fn inline_text(&mut self) -> Result<String, DecodeError> {
-        self.inline_str().map(String::from)
-    }
-
-    pub(crate) fn text(&mut self) -> Result<Text, DecodeError> {
-        match self.varint()? {
-            0 => self.inline_str().map(Text::from),
-            id => Ok(self.tables.text(id - 1)?.clone()),
+        let bytes = self.inline();
+        if self.charge(ALLOCATION_BYTES + bytes.len()) {
+            self.utf8(at, bytes)
+        } else {
+            ""
         }
     }
 
-    pub(crate) fn optional_text(&mut self) -> Result<Option<Text>, DecodeError> {
-        Ok(Some(match self.varint()? {
-            0 => return Ok(None),
-            1 => self.inline_str()?.into(),
-            id => self.tables.text(id - 2)?.clone(),
-        }))
+    pub(crate) fn text(&mut self) -> Text {
+        let id = self.varint();
+        self.text_of(id)
+    }
+
+    pub(crate) fn optional_text(&mut self) -> Option<Text> {
+        let id = self.varint().checked_sub(1)?;
+        Some(self.text_of(id))
+    }
+
+    /// 0: the text that follows; else the dictionary's.
+    fn text_of(&mut self, id: u64) -> Text {
+        let Some(number) = id.checked_sub(1) else {
+            return self.inline_str().into();
+        };
+        match self.tables.text(number) {
+            Some(text) => text.clone(),
+            None => {
+                self.fail(DecodeError::UnknownId { id: number });
+                "".into()
+            }
+        }
     }
 
     /// 0 for none, else the number plus 1.
-    pub(crate) fn optional_varint(&mut self) -> Result<Option<u64>, DecodeError> {
+    pub(crate) fn optional_varint(&mut self) -> Option<u64> {
         let at = self.position;
-        match self.wide()?.checked_sub(1) {
-            None => Ok(None),
-            Some(value) => u64::try_from(value)
-                .map(Some)
-                .map_err(|_| DecodeError::NumberTooLarge { at }),
-        }
+        let value = self.wide().checked_sub(1)?;
+        Some(self.fitting(at, u64::try_from(value)))
     }
 
-    pub(crate) fn object(&mut self) -> Result<Arc<Object>, DecodeError> {
-        match self.varint()? {
-            0 => {
-                let namespace = self.optional_text()?;
-                let name = self.text()?;
-                let uid = self.uid()?;
-                self.charge(ALLOCATION_BYTES + size_of::<Object>())?;
-                Ok(Arc::new(Object {
-                    namespace,
-                    name,
-                    uid,
-                }))
+    pub(crate) fn object(&mut self) -> Arc<Object> {
+        if let Some(number) = self.varint().checked_sub(1) {
+            match self.tables.object(number) {
+                Some(object) => return object.clone(),
+                None => self.fail(DecodeError::UnknownId { id: number }),
             }
-            id => Ok(self.tables.object(id - 1)?.clone()),
         }
+        let object = Object {
+            namespace: self.optional_text(),
+            name: self.text(),
+            uid: self.uid(),
+        };
+        self.charge(ALLOCATION_BYTES + size_of::<Object>());
+        Arc::new(object)
     }
 
-    pub(crate) fn version(&mut self) -> Result<ResourceVersion, DecodeError> {
+    pub(crate) fn version(&mut self) -> ResourceVersion {
         let at = self.position;
-        let folded = self.wide()?;
+        let folded = self.wide();
         if folded & 1 == 1 {
             // Text that reads as a number must come back as the number: each text has one form.
-            return Ok(ResourceVersion::parse(&self.text()?));
+            return ResourceVersion::parse(&self.text());
         }
-        let distance =
-            u64::try_from(folded >> 1).map_err(|_| DecodeError::NumberTooLarge { at })?;
+        let distance = self.fitting(at, u64::try_from(folded >> 1));
         self.last_version = self.last_version.wrapping_add(unzigzag(distance) as u64);
-        Ok(ResourceVersion::Number(self.last_version))
+        ResourceVersion::Number(self.last_version)
     }
 
-    pub(crate) fn uid(&mut self) -> Result<Uid, DecodeError> {
+    pub(crate) fn uid(&mut self) -> Uid {
         let at = self.position;
-        match self.varint_as::<usize>()? {
-            0 => {
-                let mut bytes = [0; 16];
-                bytes.copy_from_slice(self.take(16)?);
-                Ok(Uid::Uuid(bytes))
-            }
-            length => {
-                let bytes = self.take(length - 1)?;
-                self.charge(ALLOCATION_BYTES + bytes.len())?;
-                let text = std::str::from_utf8(bytes).map_err(|_| DecodeError::Utf8 { at })?;
-                Ok(Uid::parse(text))
+        let length: usize = self.varint_as();
+        match length.checked_sub(1) {
+            None => Uid::Uuid(self.take(16).try_into().unwrap_or_default()),
+            Some(length) => {
+                let bytes = self.take(length);
+                if self.charge(ALLOCATION_BYTES + bytes.len()) {
+                    Uid::parse(self.utf8(at, bytes))
+                } else {
+                    Uid::Uuid([0; 16])
+                }
             }
         }
     }
 
     /// Reads a length and lets `read` see only so many bytes; what it leaves is skipped.
-    pub(crate) fn sized<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<T, DecodeError> {
-        let length: usize = self.varint_as()?;
+    pub(crate) fn sized<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let ends = self.enter();
+        let value = read(self);
+        self.leave(ends);
+        value
+    }
+
+    /// Begins a sized part; returns where it and what holds it end.
+    fn enter(&mut self) -> (usize, usize) {
+        let length: usize = self.varint_as();
         let left = self.end - self.position;
         if length > left {
-            return Err(DecodeError::Truncated {
+            self.fail(DecodeError::Truncated {
                 at: self.position,
                 needed: length - left,
             });
+            return (self.end, self.end);
         }
-        let (outer_end, inner_end) = (self.end, self.position + length);
-        self.end = inner_end;
-        let value = read(self)?;
-        self.position = inner_end;
-        self.end = outer_end;
-        Ok(value)
+        let ends = (self.position + length, self.end);
+        self.end = ends.0;
+        ends
+    }
+
+    fn leave(&mut self, (inner, outer): (usize, usize)) {
+        if !self.has_failed() {
+            (self.position, self.end) = (inner, outer);
+        }
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use serde::ser::SerializeMap;
 
 use super::Moment;
-use crate::codec::{DecodeError, Reader, Writer};
+use crate::codec::{Reader, Writer};
 use crate::event::Change;
 use crate::field::{Field, fields};
 use crate::id::{Object, Place, ResourceVersion};
@@ -60,6 +60,11 @@ impl Objects {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// All, in an order that depends on history; by namespace and name, if they were read and nothing has changed.
+    pub fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.0.values()
     }
 
     /// All, by namespace and name.
@@ -130,25 +135,28 @@ impl Field for Objects {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(reader: &mut Reader<'_>) -> Self {
         // Twice: the index table beside the entries.
         let memory = 2 * size_of::<u64>() + size_of::<(u64, Place, Held)>();
-        let count = reader.count(5, 0)?;
+        let count = reader.count(5, 0);
         let mut objects = IndexMap::with_hasher(FxBuildHasher);
         for _ in 0..count {
             let held = Held {
-                object: Field::read(reader)?,
-                resource_version: Field::read(reader)?,
-                generation: Field::read(reader)?,
-                origin: Field::read(reader)?,
-                since: Field::read(reader)?,
+                object: Field::read(reader),
+                resource_version: Field::read(reader),
+                generation: Field::read(reader),
+                origin: Field::read(reader),
+                since: Field::read(reader),
             };
             if objects.len() == objects.capacity() {
-                reader.charge((objects.len() + 1) * memory)?;
+                reader.charge((objects.len() + 1) * memory);
+            }
+            if reader.has_failed() {
+                break;
             }
             objects.insert(Place(held.object.clone()), held);
         }
-        Ok(Self(objects))
+        Self(objects)
     }
 
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {

@@ -12,6 +12,15 @@ use crate::tokens::Token;
 /// Height of a chip.
 const CHIP_HEIGHT: Px = Px::whole(14);
 
+/// All severities, the worst last.
+const RISING: &[Severity] = &[
+    Severity::Note,
+    Severity::Warning,
+    Severity::Error,
+    Severity::Divergence,
+    Severity::Unknown,
+];
+
 /// The colour of a severity.
 pub(crate) fn severity_ink(severity: Severity) -> Token {
     match severity {
@@ -52,31 +61,30 @@ impl Drawer<'_> {
                 });
             }
         }
-        lines.sort_by_key(|line| line.0);
-        for (severity, x0, x1) in lines {
-            let y = top + Px::whole(16);
-            self.fill(
-                Layer::Finding,
-                (x0, x1),
-                (y, y + Px::whole(2)),
-                severity_ink(severity),
-            );
+        for &severity in RISING {
+            for &(_, x0, x1) in lines.iter().filter(|line| line.0 == severity) {
+                let y = top + Px::whole(16);
+                self.fill(
+                    Layer::Finding,
+                    (x0, x1),
+                    (y, y + Px::whole(2)),
+                    severity_ink(severity),
+                );
+            }
         }
         self.chips(row, top, chips);
     }
 
-    /// Chips in order of severity; one that finds no room is a tick in its colour.
-    fn chips(&mut self, row: &Row, top: Px, mut chips: Vec<Chip<'_>>) {
-        let order = |chip: &Chip<'_>| {
-            (
-                std::cmp::Reverse(chip.span.what.severity),
-                std::cmp::Reverse(chip.span.start),
-            )
-        };
-        chips.sort_by_key(order);
+    /// Chips in falling order of severity; one that finds no room is a tick in its colour.
+    fn chips(&mut self, row: &Row, top: Px, chips: Vec<Chip<'_>>) {
         let mut taken: Vec<(Px, Px)> = Vec::new();
-        let mut placed: Vec<(Chip<'_>, Px)> = Vec::new();
-        for chip in chips {
+        let mut placed: Vec<(&Chip<'_>, Px)> = Vec::new();
+        // The newest of each severity first: they come oldest first.
+        let of = |severity| {
+            let of = move |chip: &&Chip<'_>| chip.span.what.severity == severity;
+            chips.iter().rev().filter(of)
+        };
+        for chip in RISING.iter().rev().flat_map(|&severity| of(severity)) {
             let what = &chip.span.what;
             let ink = severity_ink(what.severity);
             let width = chip_width(&what.code);

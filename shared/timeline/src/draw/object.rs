@@ -27,7 +27,9 @@ impl Drawer<'_> {
             for span in object.verdicts.all() {
                 self.divergence(row, epoch, span);
             }
-            self.marks(row, epoch, trace, &object.marks);
+            if let Some(records) = self.picture.records {
+                (records.marks)(self, row, epoch, trace, &object.marks);
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 use watchscope_model::Time;
 use watchscope_model::vocabulary::Cause;
 
-use super::{Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer, SPILL, TextLook, record, within};
+use super::{
+    Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer, SPILL, Taken, TextLook, record, within,
+};
 use crate::format::{duration, number, text_width, version};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, WatchId};
@@ -55,10 +57,23 @@ impl Drawer<'_> {
         );
         for (epoch, trace) in self.watch_traces(watch) {
             self.gaps(watch, epoch, trace, ys, words_at, collapsed);
-            self.losses(watch, epoch, trace, ys);
-            self.lists(watch, epoch, trace, ys);
-            self.error_lines(trace, ys);
+            if let Some(records) = self.picture.records {
+                (records.group)(self, watch, epoch, trace, ys);
+            }
         }
+    }
+
+    /// Losses, relists, errors, over all lanes of a watch.
+    pub(super) fn records_of_group(
+        &mut self,
+        watch: WatchId,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        ys: (Px, Px),
+    ) {
+        self.losses(watch, epoch, trace, ys);
+        self.lists(watch, epoch, trace, ys);
+        self.error_lines(trace, ys);
     }
 
     fn gaps(
@@ -191,7 +206,6 @@ impl Drawer<'_> {
         let LaneId::Watch(watch) = row.id else {
             return;
         };
-        let y = self.y(row);
         for (epoch, trace) in self.watch_traces(watch) {
             let mut torn = -SPILL - TORN_APART;
             let streams = trace.streams.in_sequence(self.left, self.right);
@@ -199,24 +213,45 @@ impl Drawer<'_> {
                 self.stream(row, epoch, trace, span, &mut torn);
             }
             // What is written first is what must be read: codes, relists, waits, streams.
-            let taken = self.errors(row, epoch, trace);
-            let taken_by_lists = self.list_labels(row, trace);
-            self.phases(row, epoch, trace, &taken);
+            let taken = self.picture.records.map_or_else(Taken::default, |records| {
+                (records.labels)(self, row, epoch, trace)
+            });
+            self.phases(row, epoch, trace, &taken.by_errors);
             // Over a strip there is no room for words.
             let has_strip =
                 row.expanded == Some(false) && !trace.marks.is_empty_between(self.left, self.right);
             if !has_strip {
                 for span in streams {
-                    self.stream_label(row, epoch, span, &taken_by_lists);
+                    self.stream_label(row, epoch, span, &taken.by_lists);
                 }
             }
-            self.bookmarks(row, epoch, trace);
-            if row.expanded == Some(false) {
-                let limit = (row.height - Px::whole(13)).to_f64() as u8;
-                self.strip(trace, y + row.height - Px::whole(5), limit);
+            if let Some(records) = self.picture.records {
+                (records.body)(self, row, epoch, trace);
             }
-            self.audits(row, epoch, trace);
         }
+    }
+
+    /// The codes of errors and the words of relists, before anything else is written.
+    pub(super) fn labels_of_records(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+    ) -> Taken {
+        Taken {
+            by_errors: self.errors(row, epoch, trace),
+            by_lists: self.list_labels(row, trace),
+        }
+    }
+
+    /// Bookmarks, the strip of a collapsed watch, audits.
+    pub(super) fn records_in_body(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+        self.bookmarks(row, epoch, trace);
+        if row.expanded == Some(false) {
+            let limit = (row.height - Px::whole(13)).to_f64() as u8;
+            self.strip(trace, self.y(row) + row.height - Px::whole(5), limit);
+        }
+        self.audits(row, epoch, trace);
     }
 
     /// The label behind each relist that shows; returns where labels stand, so that others keep clear.

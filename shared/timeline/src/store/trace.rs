@@ -197,7 +197,7 @@ impl Trace {
                 moment: now,
                 connection: watch.connection,
             });
-            for held in watch.objects.sorted() {
+            for held in watch.objects.iter() {
                 let object = names.object(id, &held.object);
                 trace.object_mut(object).lives.open(
                     held.since,
