@@ -92,7 +92,7 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     page.text(
         head_right,
         HEAD_HEIGHT + Px::whole(17),
-        "events",
+        "changes",
         Look::small(Token::Text3).end(),
     );
     page.clipped(lanes_scene, lanes_x, lanes_y, shown);

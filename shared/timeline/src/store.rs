@@ -422,7 +422,8 @@ impl Store {
         })
     }
 
-    /// The record after (`forward`) or before `id` in a lane: an object's change, or any mark of a watch.
+    /// The record after (`forward`) or before `id` in a lane: an object's change, any mark of a watch, what opened a
+    /// connection, what moved the resourceVersion.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -457,6 +458,9 @@ impl Store {
     /// The time of a mark in a lane.
     fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
         let trace = &self.epochs.get(epoch as usize)?.trace;
+        if let LaneId::Connection(_) = lane {
+            return trace.connections.get(seq).map(|span| span.start.at);
+        }
         match lane.watch() {
             Some(watch) => {
                 let marks = &trace.watch(watch)?.marks;
@@ -482,9 +486,25 @@ impl Store {
                     .map(|&mark| trace.marks.seq(mark as usize))
                     .collect()
             }
-            LaneId::Watch(watch) | LaneId::Connection(watch) | LaneId::Version(watch) => {
+            LaneId::Connection(watch) => {
+                let uses = &trace.watch(watch)?.uses;
+                let is_used = |id| uses.iter().any(|point| point.connection == Some(id));
+                let spans = trace.connections.all().iter();
+                spans
+                    .filter(|span| is_used(span.what.connection))
+                    .map(|span| span.start.seq)
+                    .collect()
+            }
+            LaneId::Watch(watch) => {
                 let marks = &trace.watch(watch)?.marks;
                 (0..marks.len()).map(|place| marks.seq(place)).collect()
+            }
+            LaneId::Version(watch) => {
+                let marks = &trace.watch(watch)?.marks;
+                (0..marks.len())
+                    .filter(|&place| marks.kind(place).moves_version())
+                    .map(|place| marks.seq(place))
+                    .collect()
             }
         })
     }

@@ -197,7 +197,10 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
         });
     let changes = watch.added + watch.modified + watch.deleted;
     let since = watch.phase.as_ref().map_or(String::new(), |phase| {
-        format!(" For {}.", duration(now.micros_since(phase.since.at)))
+        format!(
+            " For {} so far.",
+            duration(now.micros_since(phase.since.at))
+        )
     });
     format!(
         "{doing}{since} {} held, {}.",

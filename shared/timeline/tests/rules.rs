@@ -7,8 +7,8 @@ use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
-use watchscope_timeline::words::{describe, phase_sentence, problems};
-use watchscope_timeline::{Glyph, Lanes, Scene, Store, View};
+use watchscope_timeline::words::{describe, emptiness, phase_sentence, problems};
+use watchscope_timeline::{Glyph, LaneId, Lanes, Scene, Store, View};
 
 const PODS: &str = "shop/pods";
 
@@ -298,6 +298,91 @@ fn before_the_first_log_the_paper_says_that_it_is_not_known() {
         "{}",
         scene.dump()
     );
+}
+
+#[test]
+fn a_view_of_before_the_first_log_says_when_it_begins() {
+    let log = streaming();
+    let (store, mut lanes) = (log.store(), Lanes::default());
+    let told = |lanes: &mut Lanes, from: f64, to: f64| {
+        let view = View::between(at(from), at(to), 300.0);
+        let rows = picture(&store, lanes, &view, at(60.0)).0;
+        emptiness(&store, lanes, &rows, &view, at(60.0)).map(|empty| empty.words())
+    };
+    let (what, when) = told(&mut lanes, -90.0, -30.0).unwrap();
+    assert_eq!(what, "At 09:30:00 watchscope was not running yet.");
+    assert_eq!(when, "Its log begins at 09:31:00.");
+    assert_eq!(told(&mut lanes, -30.0, 30.0), None);
+}
+
+#[test]
+fn a_connection_lane_goes_from_connection_to_connection() {
+    let mut log = streaming();
+    log.change(
+        5.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        1_001,
+    );
+    log.end(10.0, PODS, 10, Cause::TcpReset);
+    log.connection(20.0, 7, "10.0.0.1:6443");
+    log.request(21.0, PODS, 90, 7, "watch", "watch=true");
+    log.open(22.0, PODS, 11, 90, 1_001);
+    log.change(
+        30.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        1_002,
+    );
+    let store = log.store();
+    let watch = store
+        .find_lane(&PODS.into(), None)
+        .unwrap()
+        .watch()
+        .unwrap();
+    let lane = LaneId::Connection(watch);
+    let told = |id| {
+        let target = Target::Stretch(StretchKind::Connection, id);
+        let area = Default::default();
+        let hit = Hit {
+            area,
+            lane,
+            target,
+            drawn: None,
+        };
+        describe(&store, &hit, at(40.0)).what
+    };
+    let last = store.last_before(lane, at(40.0)).unwrap();
+    assert_eq!(told(last), "Connection 7 to 10.0.0.1:6443.");
+    let first = store.neighbour(lane, last, false).unwrap();
+    assert_eq!(told(first), "Connection 1 to 10.20.0.11:6443.");
+    assert_eq!(store.neighbour(lane, first, false), None);
+    assert_eq!(store.neighbour(lane, first, true), Some(last));
+}
+
+#[test]
+fn a_connections_name_ends_before_the_lines_that_errors_and_relists_draw() {
+    let named = |error: Option<f64>| {
+        let mut log = streaming();
+        if let Some(error) = error {
+            log.error(error, PODS, 10, 410);
+        }
+        let scene = draw(&log, 60.0);
+        let texts = texts(&scene);
+        texts
+            .into_iter()
+            .find(|text| text.starts_with("conn"))
+            .map(str::to_owned)
+    };
+    let whole = named(None).unwrap();
+    assert!(whole.contains(" → "), "{whole}");
+    assert_eq!(named(Some(50.0)).unwrap(), whole);
+    assert_eq!(named(Some(10.0)).unwrap(), "conn 1");
+    assert_eq!(named(Some(2.0)), None);
 }
 
 #[test]

@@ -139,14 +139,15 @@ impl Drawer<'_> {
         ground: Token,
     ) {
         let width = text_width(words, 11, 400);
-        if words.is_empty() || x1 - x0 < WORDS_FROM.max(width) {
+        if words.is_empty() || x1 - x0 < WORDS_FROM.max(width + Px::whole(16)) {
             return;
         }
+        // At the end, clear of the names that stand on the lanes of a narrow page.
         let (x, y) = (
-            x0 + (x1 - x0).half(),
+            x1 - Px::whole(12),
             self.picture.height.half() + Px::whole(4),
         );
-        let look = TextLook::plain(ink).over(ground).aligned(Align::Middle);
+        let look = TextLook::plain(ink).over(ground).aligned(Align::End);
         self.text(layer, x, y, words, look);
     }
 

@@ -45,7 +45,7 @@ impl Drawer<'_> {
                 let xs = (self.x(first.moment.at), self.x(end));
                 let closed = points.get(next).map(|point| point.moment.seq);
                 if xs.1 >= -SPILL {
-                    self.bar(row, epoch, connection, xs, closed);
+                    self.bar(row, epoch, trace, connection, xs, closed);
                 }
             }
             place = next;
@@ -56,6 +56,7 @@ impl Drawer<'_> {
         &mut self,
         row: &Row,
         epoch: EpochView<'_>,
+        trace: &WatchTrace,
         connection: ConnectionId,
         (x0, x1): (Px, Px),
         closed: Option<watchscope_model::Seq>,
@@ -90,9 +91,16 @@ impl Drawer<'_> {
         let short = format!("conn {}", what.connection);
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
         let look = TextLook::plain(Token::Text3);
+        // Before the first line that ERROR events and relists draw through it.
+        let errors = trace.errors.iter().map(|error| error.moment.at);
+        let lists = trace.lists.iter().filter(|list| list.relist);
+        let lines = errors.chain(lists.map(|list| list.moment.at));
+        let from = self.shows_from(x0);
+        let line = lines.map(|at| self.x(at)).filter(|&x| x > from).min();
+        let label_xs = (x0, line.map_or(xs.1, |line| line.min(xs.1)));
         let mut words_drawn = String::new();
         for text in [words, short] {
-            if self.label_inside(Layer::Stream, xs, text_y, &text, look) {
+            if self.label_inside(Layer::Stream, label_xs, text_y, &text, look) {
                 words_drawn = text;
                 break;
             }

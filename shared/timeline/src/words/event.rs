@@ -114,12 +114,18 @@ pub fn event_words(event: &Event) -> String {
         }
         Event::StreamError(event) => {
             let reason = event.reason.as_deref().unwrap_or("no reason given");
-            let message = event
-                .message
-                .as_deref()
-                .map_or(String::new(), |message| format!(" {message}"));
+            let message = event.message.as_deref().map_or(String::new(), |message| {
+                format!(": {}", message.trim_end_matches('.'))
+            });
+            // What a client has to know of it; the other codes say nothing of their own.
+            let means = match event.code {
+                410 => {
+                    " The history after the last resourceVersion is gone: only a list can tell what was missed."
+                }
+                _ => "",
+            };
             format!(
-                "ERROR {} ({reason}) ended stream {}.{message}",
+                "ERROR {} ({reason}) ended stream {}{message}.{means}",
                 event.code, event.stream
             )
         }
@@ -274,6 +280,27 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
                     .retry_after_ms
                     .map(|wait| ("Retry-After", format!("{} s", wait / 1_000))),
             );
+        }
+        Event::StreamError(event) => {
+            fields.push(("stream", event.stream.to_string()));
+            fields.push(("code", event.code.to_string()));
+            fields.extend(
+                event
+                    .reason
+                    .as_ref()
+                    .map(|reason| ("reason", reason.to_string())),
+            );
+        }
+        Event::ListComplete(event) => {
+            fields.push(("resourceVersion", version(&event.resource_version)));
+            fields.push(("items", number(event.items)));
+            fields.push(("new", number(event.added)));
+            fields.push(("changed", number(event.changed)));
+            fields.push(("gone", number(event.removed)));
+        }
+        Event::Bookmark(event) => {
+            fields.push(("stream", event.stream.to_string()));
+            fields.push(("resourceVersion", version(&event.resource_version)));
         }
         Event::StreamEnded(event) => {
             fields.push(("stream", event.stream.to_string()));

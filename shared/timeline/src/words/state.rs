@@ -116,6 +116,8 @@ pub enum Empty {
         watch: WatchName,
         /// Whether the account is not known at all (401).
         unknown: bool,
+        /// How many others are refused.
+        others: u64,
     },
     /// The cluster does not answer, and nothing was ever heard of it.
     NoAnswer {
@@ -137,6 +139,13 @@ pub enum Empty {
         lanes: u64,
         /// The filter.
         filter: String,
+    },
+    /// The view shows only what was before watchscope started.
+    Before {
+        /// The time in the middle of the view.
+        at: Time,
+        /// When its log begins.
+        began: Time,
     },
     /// The view shows only what is no longer held.
     Expired {
@@ -161,13 +170,15 @@ impl Empty {
             Self::NoAccess {
                 watch,
                 unknown: true,
+                others,
             } => (
                 format!("401: the server does not know the account that watches {watch}."),
-                "It needs credentials that are still good. Nothing else is affected.".into(),
+                affected("It needs credentials that are still good", *others),
             ),
             Self::NoAccess {
                 watch,
                 unknown: false,
+                others,
             } => {
                 let place = match watch.namespace() {
                     "*" => "in all namespaces".to_string(),
@@ -179,7 +190,7 @@ impl Empty {
                         "403: this account may not list or watch {} {place}.",
                         watch.resource()
                     ),
-                    "It needs the verbs list and watch. Nothing else is affected.".into(),
+                    affected("It needs the verbs list and watch", *others),
                 )
             }
             Self::NoAnswer { error, next } => {
@@ -205,6 +216,10 @@ impl Empty {
                 format!("{}, all hidden by {filter}.", count(*lanes, "lane")),
                 String::new(),
             ),
+            Self::Before { at, began } => (
+                format!("At {} watchscope was not running yet.", clock(*at)),
+                format!("Its log begins at {}.", clock(*began)),
+            ),
             Self::Expired {
                 at,
                 oldest,
@@ -214,6 +229,15 @@ impl Empty {
                 format!("{} are kept, from {}.", duration(*kept_us), clock(*oldest)),
             ),
         }
+    }
+}
+
+/// What is needed, and how far that reaches.
+fn affected(needed: &str, others: u64) -> String {
+    match others {
+        0 => format!("{needed}. Nothing else is affected."),
+        1 => format!("{needed}, and so does 1 watch more."),
+        _ => format!("{needed}, and so do {others} watches more."),
     }
 }
 
@@ -235,6 +259,11 @@ pub fn emptiness(
     }
     let (left, right) = (view.left(), view.right().min(now));
     let stretches = store.coverage(now);
+    let began = stretches.first().map_or(Time(0), |first| first.from);
+    if began >= right && began > Time(0) {
+        let at = view.time_from_x(view.width_px / 2.0);
+        return Some(Empty::Before { at, began });
+    }
     let gone = |coverage| matches!(coverage, Coverage::Expired | Coverage::Dropped);
     if let Some(stretch) = stretches.iter().find(|stretch| gone(stretch.coverage))
         && stretch.from <= left
@@ -255,7 +284,8 @@ pub fn emptiness(
             .as_ref()
             .is_some_and(|open| open.phase == Phase::Refused && no.contains(&open.reason))
     };
-    if let Some((name, watch)) = state.watches.iter().find(|(_, watch)| refused(watch))
+    let mut all_refused = state.watches.iter().filter(|(_, watch)| refused(watch));
+    if let Some((name, watch)) = all_refused.next()
         && state.watches.values().all(|watch| watch.objects.is_empty())
     {
         let unknown = watch
@@ -265,6 +295,7 @@ pub fn emptiness(
         return Some(Empty::NoAccess {
             watch: name.clone(),
             unknown,
+            others: all_refused.count() as u64,
         });
     }
     let is_silent = state.cluster.is_none()
