@@ -94,7 +94,8 @@ impl Tab<'_> {
         Ok(canvas.send_keys(keys).await?)
     }
 
-    /// The glyphs drawn: each hit of `watchscope.hits()`, with the colour of its pixel as `pixel`.
+    /// The glyphs drawn: each hit of `watchscope.hits()`, with the colour of its pixel as `pixel`, and the red, green and
+    /// blue of that and the eight around it as `near`.
     pub(crate) async fn hits(&self) -> Result<Vec<Value>> {
         let script = "
             const canvas = document.querySelector('canvas.chart');
@@ -103,9 +104,11 @@ impl Tab<'_> {
             const hex = value => value.toString(16).padStart(2, '0').toUpperCase();
             // Of what the edge cuts off, the point may lie outside.
             const inside = hit => hit.x >= 0 && hit.y >= 0 && hit.x < canvas.clientWidth && hit.y < canvas.clientHeight;
+            const rgb = at => [...image.data.slice(at, at + 3)];
             return JSON.parse(window.watchscope.hits()).filter(inside).map(hit => {
-                const at = (Math.floor(hit.y * scale) * canvas.width + Math.floor(hit.x * scale)) * 4;
-                return {...hit, pixel: '#' + [...image.data.slice(at, at + 3)].map(hex).join('')};
+                const place = Math.floor(hit.y * scale) * canvas.width + Math.floor(hit.x * scale);
+                const near = [-1, 0, 1].flatMap(dy => [-1, 0, 1].map(dx => rgb((place + dy * canvas.width + dx) * 4)));
+                return {...hit, near, pixel: '#' + rgb(place * 4).map(hex).join('')};
             });";
         let hits = self.script(&script.replace("COPY", COPY)).await?;
         Ok(hits.as_array().context("hits")?.clone())
@@ -172,6 +175,34 @@ fn has_its_ink(hit: &Value) -> bool {
         .into_iter()
         .zip(colour)
         .all(|(pixel, colour)| pixel.abs_diff(colour) <= allowed)
+}
+
+/// Of one device pixel to the page's, thin slanted strokes cover three quarters of some at best.
+const LEAST_SHARE: f64 = 0.7;
+/// How far a channel may be from the mixture: what lies under a glyph is seldom of one colour.
+const MIXING: f64 = 12.0;
+
+/// Whether a pixel next to a hit's point is a mixture of a ground and of this ink, with enough of the ink.
+fn has_ink(hit: &Value, ink: [f64; 3], grounds: &[[f64; 3]]) -> bool {
+    let near = hit["near"].as_array().into_iter().flatten();
+    let pixels = near.filter_map(|pixel| serde_json::from_value::<[f64; 3]>(pixel.clone()).ok());
+    let of_pixel = |pixel: [f64; 3]| {
+        grounds.iter().any(|ground| {
+            let way: [f64; 3] = std::array::from_fn(|i| ink[i] - ground[i]);
+            let gone: [f64; 3] = std::array::from_fn(|i| pixel[i] - ground[i]);
+            let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+            let share = dot(gone, way) / dot(way, way);
+            let off = |i: usize| (gone[i] - share * way[i]).abs();
+            (LEAST_SHARE..=1.05).contains(&share) && (0..3).all(|i| off(i) <= MIXING)
+        })
+    };
+    pixels.into_iter().any(of_pixel)
+}
+
+/// `#RRGGBB` as numbers.
+fn channels(colour: &str) -> Option<[f64; 3]> {
+    let channel = |from: usize| u8::from_str_radix(colour.get(from..from + 2)?, 16).ok();
+    Some([channel(1)?, channel(3)?, channel(5)?].map(f64::from))
 }
 
 /// The glyphs a change may have.
@@ -250,6 +281,46 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
         .filter_map(|hit| hit["color"].as_str())
         .collect();
     assert!(hits.len() >= 10 && colours.len() >= 3, "{hits:#?}");
+
+    // Also where a pixel of the page is one or two of the screen's, and thin strokes have no pixel for themselves; then
+    // none of them passes for another's colour either.
+    let grounds = "const probe = document.body.appendChild(document.createElement('i'));
+        const rgb = name => {
+            probe.style.color = `var(--${name})`;
+            return getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+        };
+        const grounds = ['bg0', 'streamfill', 'errbg'].map(rgb);
+        probe.remove();
+        return grounds;";
+    let grounds: Vec<[f64; 3]> = serde_json::from_value(tab.script(grounds).await?)?;
+    for scale in [1.0, 2.0, 1.5] {
+        let size =
+            json!({"width": 1000, "height": 757, "deviceScaleFactor": scale, "mobile": false});
+        let cdp = browser.driver().cdp();
+        cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
+            .await?;
+        let sharp = format!("every glyph has its colour at {scale} px a px");
+        eventually(&sharp, LONG, async || {
+            let width = "const chart = document.querySelector('canvas.chart');
+                return chart.width / chart.clientWidth";
+            let seen = tab.script(width).await?.as_f64().context("a scale")?;
+            ensure!((seen - scale).abs() < 0.01, "the canvas has {seen}");
+            let hits = tab.hits().await?;
+            let inks: BTreeSet<&str> = hits
+                .iter()
+                .filter_map(|hit| hit["color"].as_str())
+                .collect();
+            ensure!(hits.len() >= 10 && inks.len() >= 3, "{hits:#?}");
+            for hit in &hits {
+                for &ink in &inks {
+                    let has = has_ink(hit, channels(ink).context("a colour")?, &grounds);
+                    ensure!(has == (hit["color"] == ink), "{ink}: {has} in {hit}");
+                }
+            }
+            Ok(())
+        })
+        .await?;
+    }
 
     // And every glyph of one record is that record, in its lane.
     let head: Value =

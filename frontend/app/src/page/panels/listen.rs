@@ -128,6 +128,7 @@ fn surroundings(handle: Handle, panels: Panels) {
     window_event_listener(ev::resize, move |_| {
         handle.with(Engine::redraw);
     });
+    on_resolution(handle);
     // The banner counts down; nothing ticks while there is none.
     let tick = Closure::<dyn FnMut()>::new(move || {
         if panels.way.with_untracked(|way| *way != Status::Live) {
@@ -146,6 +147,26 @@ fn surroundings(handle: Handle, panels: Panels) {
             list.set_onchange(Some(changed.unchecked_ref()));
         }
     }
+}
+
+/// Another screen, or another zoom: the next change is one from there.
+fn on_resolution(handle: Handle) {
+    let query = format!("(resolution: {}dppx)", window().device_pixel_ratio());
+    let Ok(Some(list)) = window().match_media(&query) else {
+        return;
+    };
+    let changed = Closure::once_into_js(move || {
+        handle.with(Engine::redraw);
+        on_resolution(handle);
+    });
+    let once = web_sys::AddEventListenerOptions::new();
+    once.set_once(true);
+    // It fails on no target.
+    let _ = list.add_event_listener_with_callback_and_add_event_listener_options(
+        "change",
+        changed.unchecked_ref(),
+        &once,
+    );
 }
 
 fn on<E: FromWasmAbi + 'static>(target: &EventTarget, name: &str, heard: impl FnMut(E) + 'static) {
