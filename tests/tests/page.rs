@@ -1,8 +1,11 @@
-//! What the page says when there is little to see, and how it looks in few colours and with little motion.
+//! What the page says when there is little to see, that keys and fingers do all there is to do, and how it looks in
+//! few colours and with little motion.
+
+use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use thirtyfour::{By, Key, WebDriver};
+use thirtyfour::{By, Key, TypingData, WebDriver};
 use watchscope_tests::{
     Browser, BrowserTools, Served, WatchscopeBinary, eventually, free_port, or_skip,
 };
@@ -24,6 +27,38 @@ async fn says(tab: &Tab<'_>, selector: &str, beginning: &str) -> Result<String> 
 async fn emulate(driver: &WebDriver, command: &str, parameters: Value) -> Result<()> {
     driver.cdp().send_raw(command, parameters).await?;
     Ok(())
+}
+
+#[tokio::test]
+async fn without_a_current_context_the_page_offers_those_there_are_and_watches_the_one_chosen()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = kubeconfig::write(folder.path(), &simulated.origin, &json!({}))?;
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&kubeconfig)?)?;
+    config["current-context"] = json!("");
+    std::fs::write(&kubeconfig, config.to_string())?;
+    let command = binary.with(&["serve", "jobs", "-n", "shop"]);
+    let served = Served::start(command.kubeconfig(&kubeconfig)).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    driver.goto(served.link.text()).await?;
+
+    let told = says(&tab, "[data-part=empty]", "No cluster.").await?;
+    assert!(told.contains("no current context"), "{told}");
+    says(&tab, "[data-part=words]", "Not watching").await?;
+    let context = driver.find(By::Css("[data-part=empty] button")).await?;
+    assert_eq!(context.text().await?, "c");
+    context.click().await?;
+    says(&tab, "[data-part=words]", "1 watch streaming").await?;
+    assert_eq!(tab.text("[data-part=empty]").await?, "");
+    let lanes = tab.lanes().await?;
+    assert!(lanes.contains(&"shop/jobs.batch".to_owned()), "{lanes:?}");
+    browser.console_is_quiet().await
 }
 
 #[tokio::test]
@@ -140,6 +175,292 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     Ok(())
 }
 
+/// Presses keys wherever the focus is.
+async fn types(driver: &WebDriver, keys: impl Into<TypingData>) -> Result<()> {
+    driver.action_chain().send_keys(keys).perform().await?;
+    Ok(())
+}
+
+/// Waits until what has the focus fits a selector.
+async fn has_focus(tab: &Tab<'_>, selector: &str) -> Result<()> {
+    eventually(selector, LONG, async || {
+        let script = format!(
+            "const at = document.activeElement; return [at.matches({selector:?}), at.outerHTML.slice(0, 120)]"
+        );
+        let told = tab.script(&script).await?;
+        ensure!(told[0] == true, "{} has the focus", told[1]);
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    driver.goto(served.link.text()).await?;
+    tab.is_live().await?;
+    // With a detail open, and the picture paused, all there is to reach is there.
+    tab.press(Key::Down).await?;
+    types(driver, Key::Enter + " ").await?;
+    eventually("the detail opens", LONG, async || {
+        ensure!(!tab.text(".detail").await?.is_empty());
+        ensure!(!tab.text(".pill").await?.is_empty());
+        Ok(())
+    })
+    .await?;
+    let controls = "return [...document.querySelectorAll('button, input, [tabindex=\"0\"]')]
+        .filter(control => control.checkVisibility() && control.tabIndex >= 0)
+        .map((control, place) => (control.dataset.place = place, control.outerHTML))";
+    let controls: Vec<String> = serde_json::from_value(tab.script(controls).await?)?;
+    assert!(controls.len() >= 10, "{controls:#?}");
+    let focused = "const at = document.activeElement;
+        const style = getComputedStyle(at);
+        return [at.dataset.place ?? null, `${style.outlineStyle} ${style.outlineWidth}`];";
+    let mut reached = BTreeSet::new();
+    for _ in 0..=controls.len() {
+        types(driver, Key::Tab).await?;
+        let told = tab.script(focused).await?;
+        // Between the last and the first is the browser's own.
+        if let Some(place) = told[0].as_str() {
+            let place: usize = place.parse()?;
+            assert_eq!(told[1], "solid 2px", "its focus shows: {}", controls[place]);
+            reached.insert(place);
+        }
+    }
+    let missed: Vec<&String> = (0..controls.len())
+        .filter(|place| !reached.contains(place))
+        .map(|place| &controls[place])
+        .collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_there() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    driver.goto(served.link.text()).await?;
+    tab.is_live().await?;
+    let number = async |name: &str| {
+        let summary = tab.summary().await?;
+        summary[name].as_f64().context("a number")
+    };
+    let is_following = async || Ok::<_, anyhow::Error>(tab.summary().await?["following"] == true);
+
+    eventually("the first watch has its objects", LONG, async || {
+        let lanes = tab.lanes().await?;
+        let object = "shop/configmaps shop/feature-flags".to_owned();
+        ensure!(lanes.contains(&object), "{lanes:?}");
+        Ok(())
+    })
+    .await?;
+
+    // Time.
+    tab.press(" ").await?;
+    assert!(!is_following().await?, "Space pauses");
+    let scale = number("usPerPx").await?;
+    for (closer, further) in [("+", "-"), ("w", "s")] {
+        types(driver, closer).await?;
+        assert!(number("usPerPx").await? < scale * 0.9, "{closer}");
+        types(driver, further).await?;
+        assert!(
+            (number("usPerPx").await? / scale - 1.0).abs() < 0.001,
+            "{further}"
+        );
+    }
+    let left = number("leftUs").await?;
+    for (earlier, later) in [
+        (TypingData::from(Key::Left), TypingData::from(Key::Right)),
+        (TypingData::from("a"), TypingData::from("d")),
+    ] {
+        types(driver, earlier).await?;
+        assert!(number("leftUs").await? < left - scale, "earlier");
+        types(driver, later).await?;
+        assert!((number("leftUs").await? - left).abs() <= scale, "later");
+    }
+    types(driver, Key::End).await?;
+    assert!(is_following().await?, "End follows");
+    types(driver, Key::Home).await?;
+    assert!(!is_following().await?, "Home does not");
+    types(driver, "0").await?;
+
+    // Lanes and records: what is opened is said, and shown.
+    let active =
+        "return document.querySelector('canvas.chart').getAttribute('aria-activedescendant')";
+    let down_to = async |kind: &str| {
+        for _ in 0..20 {
+            let before = tab.script(active).await?;
+            types(driver, Key::Down).await?;
+            let lane = eventually("the next lane has the focus", LONG, async || {
+                let lane = tab.script(active).await?;
+                ensure!(lane != before, "{lane}");
+                lane.as_str().map(str::to_owned).context("a lane")
+            })
+            .await?;
+            if lane.starts_with(kind) {
+                return Ok(());
+            }
+        }
+        Err(anyhow::anyhow!("no lane {kind}…"))
+    };
+    down_to("lane-c").await?;
+    types(driver, Key::Enter).await?;
+    says(&tab, ".detail .prose", "Connection ").await?;
+    says(&tab, "[data-part=said]", "shop/configmaps, connection,").await?;
+    down_to("lane-o").await?;
+    types(driver, Key::Enter).await?;
+    let opened = eventually("an object's change opens", LONG, async || {
+        let told = tab.text(".detail .prose").await?;
+        ensure!(told.contains(" at resourceVersion "), "{told}");
+        Ok(told)
+    })
+    .await?;
+    let said = tab.text("[data-part=said]").await?;
+    assert!(
+        said.ends_with(&opened),
+        "{said:?} is told to all: {opened:?}"
+    );
+    has_focus(&tab, "canvas.chart").await?;
+    types(driver, Key::Tab).await?;
+    types(driver, Key::Escape).await?;
+    eventually("the detail closes", LONG, async || {
+        ensure!(tab.text(".detail").await?.is_empty());
+        Ok(())
+    })
+    .await?;
+
+    // Fields and dialogs take the focus, and give it back to where it was.
+    tab.press("/").await?;
+    has_focus(&tab, ".filter input").await?;
+    types(driver, Key::Escape).await?;
+    has_focus(&tab, "canvas.chart").await?;
+    types(driver, "?").await?;
+    has_focus(&tab, ".help *").await?;
+    for _ in 0..3 {
+        types(driver, Key::Tab).await?;
+        let outside = "return !!document.activeElement.closest('.page > :not(.mount), .header, main, .detail')";
+        assert_eq!(
+            tab.script(outside).await?,
+            false,
+            "the help keeps the focus"
+        );
+    }
+    types(driver, Key::Escape).await?;
+    has_focus(&tab, "canvas.chart").await?;
+    let button = driver
+        .find(By::Css("[aria-label='Keys and glyphs'][aria-haspopup]"))
+        .await?;
+    button.focus().await?;
+    types(driver, Key::Enter).await?;
+    has_focus(&tab, ".help *").await?;
+    types(driver, Key::Escape).await?;
+    has_focus(&tab, "button[aria-haspopup]").await?;
+    browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    let size = json!({"width": 420, "height": 900, "deviceScaleFactor": 2, "mobile": true});
+    emulate(driver, "Emulation.setDeviceMetricsOverride", size).await?;
+    let fingers = json!({"enabled": true, "maxTouchPoints": 2});
+    emulate(driver, "Emulation.setTouchEmulationEnabled", fingers).await?;
+    driver.goto(served.link.text()).await?;
+    tab.is_live().await?;
+    let touch = async |kind: &str, points: &[(i32, i32)]| {
+        let points: Vec<Value> = points
+            .iter()
+            .enumerate()
+            .map(|(id, (x, y))| json!({"x": x, "y": y, "id": id}))
+            .collect();
+        let parameters = json!({"type": kind, "touchPoints": points});
+        emulate(driver, "Input.dispatchTouchEvent", parameters).await
+    };
+    let drag = async |from: &[(i32, i32)], to: &[(i32, i32)]| {
+        touch("touchStart", from).await?;
+        for step in 1..=8 {
+            let between = |a: i32, b: i32| a + (b - a) * step / 8;
+            let at: Vec<(i32, i32)> = std::iter::zip(from, to)
+                .map(|(from, to)| (between(from.0, to.0), between(from.1, to.1)))
+                .collect();
+            touch("touchMove", &at).await?;
+        }
+        touch("touchEnd", &[]).await
+    };
+    let changed = async |what: &'static str, before: &Value| {
+        eventually(what, LONG, async || {
+            let now = tab.summary().await?;
+            ensure!(now[what] != before[what], "{now}");
+            Ok(now)
+        })
+        .await
+    };
+    // There is something to move, and it is near the pen.
+    let mut stream = served.records().await?;
+    stream
+        .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
+        .await?;
+    let start = tab.summary().await?;
+    assert_eq!(start["following"], true);
+    drag(&[(300, 400)], &[(324, 404)]).await?;
+    let panned = changed("following", &start).await?;
+    assert_eq!(panned["scrollPx"], start["scrollPx"], "the axis is locked");
+    drag(&[(200, 600)], &[(203, 520)]).await?;
+    let scrolled = changed("scrollPx", &panned).await?;
+    assert_eq!(scrolled["leftUs"], panned["leftUs"], "the axis is locked");
+    drag(&[(320, 500), (380, 500)], &[(284, 500), (416, 500)]).await?;
+    let zoomed = changed("usPerPx", &scrolled).await?;
+    let scale = |summary: &Value| summary["usPerPx"].as_f64().context("a scale");
+    let factor = scale(&scrolled)? / scale(&zoomed)?;
+    assert!((factor - 2.2).abs() < 0.1, "60 px became 132: {factor}");
+    assert_eq!(tab.text(".detail").await?, "", "none of it was a tap");
+
+    // A way back that names no key.
+    let pill = eventually("new records are counted", LONG, async || {
+        let pill = tab
+            .script("return document.querySelector('.pill').innerText")
+            .await?;
+        Ok(pill.as_str().context("a text")?.to_owned())
+    })
+    .await?;
+    assert!(pill.contains("new") && !pill.contains("End"), "{pill}");
+    // The picture stands still: a mark is where it says.
+    let top = "return document.querySelector('canvas.chart').getBoundingClientRect().top";
+    let top = tab.script(top).await?.as_f64().context("a place")?;
+    let hits = tab.hits().await?;
+    let place = |hit: &Value| Some((hit["x"].as_f64()? as i32, (hit["y"].as_f64()? + top) as i32));
+    let marks = hits.iter().filter(|hit| hit["glyph"].is_string());
+    let mark = marks
+        .filter_map(place)
+        .find(|&(x, y)| (20..400).contains(&x) && (150..700).contains(&y))
+        .with_context(|| format!("a mark in {hits:#?}"))?;
+    touch("touchStart", &[mark]).await?;
+    touch("touchEnd", &[]).await?;
+    eventually("a tap opens what lies there", LONG, async || {
+        ensure!(!tab.text(".detail").await?.is_empty(), "{mark:?}");
+        Ok(())
+    })
+    .await?;
+    browser.console_is_quiet().await
+}
+
 #[tokio::test]
 async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_picture_steps()
 -> Result<()> {
@@ -179,7 +500,7 @@ async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_pictu
     while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
         tab.press("+").await?;
     }
-    tab.press(Key::End + "").await?;
+    tab.press(Key::End).await?;
     let steps = "const done = arguments[0];
         const seen = new Set();
         const until = performance.now() + 3000;

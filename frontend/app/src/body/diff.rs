@@ -25,8 +25,15 @@ pub fn differences(before: &str, after: &str) -> Option<Vec<Difference>> {
     let (before, after) = (parse(before)?, parse(after)?);
     let mut found = Vec::new();
     compare(&before, &after, String::new(), &mut found);
+    found.retain(|difference| !is_of_a_list(difference));
     found.sort_by_key(|difference| difference.bookkeeping);
     Some(found)
+}
+
+/// Items of a list come without `kind` and `apiVersion`, which stand in the list.
+fn is_of_a_list(difference: &Difference) -> bool {
+    matches!(difference.path.as_str(), "kind" | "apiVersion")
+        && (difference.before.is_none() || difference.after.is_none())
 }
 
 fn compare(before: &Json<'_>, after: &Json<'_>, path: String, found: &mut Vec<Difference>) {
@@ -179,6 +186,15 @@ mod tests {
         spec.paused: true → nothing
         metadata.resourceVersion: "1" → "2"
         "#);
+    }
+
+    #[test]
+    fn what_came_in_a_list_differs_by_no_kind() {
+        let (listed, watched) = (r#"{"a":1}"#, r#"{"kind":"Pod","apiVersion":"v1","a":2}"#);
+        assert_eq!(told(listed, watched), "a: 1 → 2");
+        assert_eq!(told(watched, listed), "a: 2 → 1");
+        let other = r#"{"kind":"Job","apiVersion":"v1","a":2}"#;
+        assert_eq!(told(watched, other), r#"kind: "Pod" → "Job""#);
     }
 
     #[test]

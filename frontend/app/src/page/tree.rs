@@ -10,6 +10,9 @@ use web_sys::{Document, Element, HtmlElement, Node};
 use super::stage::Stage;
 use crate::decimal::decimal;
 
+/// So much of an object's name is always shown at its end: `-h5qmz`.
+const TAIL_CHARS: usize = 6;
+
 /// A row of the lane tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TreeRow {
@@ -160,7 +163,13 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
     {
         set("title", &format!("{}{}", row.prefix, row.name));
         let parts = name.children();
-        for (place, text) in [&row.prefix, &row.name].into_iter().enumerate() {
+        // Names of one owner differ at their end: for want of room styles.css cuts what stands before it.
+        let end = row.name.char_indices().rev().nth(TAIL_CHARS - 1);
+        let end = end.map_or(0, |(end, _)| end);
+        let (head, tail) = row
+            .name
+            .split_at(if row.is_watch { row.name.len() } else { end });
+        for (place, text) in [row.prefix.as_str(), head, tail].into_iter().enumerate() {
             if let Some(part) = parts.item(place as u32) {
                 part.set_text_content(Some(text));
             }

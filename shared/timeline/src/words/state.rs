@@ -236,8 +236,8 @@ impl Empty {
 fn affected(needed: &str, others: u64) -> String {
     match others {
         0 => format!("{needed}. Nothing else is affected."),
-        1 => format!("{needed}, and so does 1 watch more."),
-        _ => format!("{needed}, and so do {others} watches more."),
+        1 => format!("{needed}; 1 more watch is refused."),
+        _ => format!("{needed}; {others} more watches are refused."),
     }
 }
 

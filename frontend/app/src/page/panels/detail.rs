@@ -45,7 +45,13 @@ fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
             .map(|pane| view! { <ObjectTab pane manager=field(&told, "manager")/> })
             .into_any(),
         Tab::Request => view! {
-            <div class="columns"><div><h3>"The request that brought it"</h3><Facts facts=told.request.clone()/></div></div>
+            <div class="columns even">
+                <div><h3>"The request that brought it"</h3><Facts facts=named(&told.request)/></div>
+                <div>
+                    <h3>"The same by hand"</h3>
+                    <p class="code">"kubectl get --raw '"{by_hand(&told.request)}"'"</p>
+                </div>
+            </div>
         }
         .into_any(),
     };
@@ -107,12 +113,37 @@ fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
     }
 }
 
+/// Fields by name; each parameter of a request by its own.
+fn named(fields: &[(&'static str, String)]) -> Vec<(String, String)> {
+    let of = |(name, value): &(&str, String)| match (*name, value.split_once('=')) {
+        ("parameter", Some((name, value))) => (name.to_owned(), value.to_owned()),
+        _ => ((*name).to_owned(), value.clone()),
+    };
+    fields.iter().map(of).collect()
+}
+
+/// Path and query of a request.
+fn by_hand(request: &[(&'static str, String)]) -> String {
+    let mut target = String::new();
+    for (name, value) in request {
+        match *name {
+            "path" => target.push_str(value),
+            "parameter" => {
+                target.push(if target.contains('?') { '&' } else { '?' });
+                target.push_str(value);
+            }
+            _ => {}
+        }
+    }
+    target
+}
+
 #[component]
 fn EventTab(told: Description) -> impl IntoView {
     view! {
         <div class="columns">
             <div><h3>"What happened"</h3><p class="prose">{told.what}</p></div>
-            {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=told.fields/></div> })}
+            {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
         </div>
     }
 }
@@ -126,13 +157,13 @@ fn field(told: &Description, name: &str) -> Option<String> {
 }
 
 #[component]
-fn Facts(facts: Vec<(&'static str, String)>) -> impl IntoView {
+fn Facts(facts: Vec<(String, String)>) -> impl IntoView {
     view! {
-        <table class="facts"><tbody>
+        <dl class="facts">
             {facts.into_iter().map(|(name, value)| view! {
-                <tr><th scope="row">{name}</th><td>{value}</td></tr>
+                <div><dt>{name}</dt><dd>{value}</dd></div>
             }).collect_view()}
-        </tbody></table>
+        </dl>
     }
 }
 

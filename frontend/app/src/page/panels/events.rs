@@ -261,6 +261,11 @@ impl Handle {
         let Some(action) = action else {
             return;
         };
+        // Help covers the page: it is read and closed.
+        let is_covered = self.with(|engine| engine.panels().help.get_untracked());
+        if is_covered == Some(true) && !matches!(action, Action::Help | Action::Clear) {
+            return;
+        }
         let on_picture = matches!(tag.as_str(), "CANVAS" | "BODY" | "HTML");
         // A button takes Space and Enter for itself, a field everything.
         let allowed = on_picture

@@ -112,7 +112,8 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                 <button
                     class="control"
                     aria-label="Keys and glyphs"
-                    aria-expanded=move || panels.help.get().to_string()
+                    aria-haspopup="dialog"
+                    aria-keyshortcuts="?"
                     on:click=move |_| handle.act(Action::Help)
                 >
                     "?"

@@ -75,8 +75,8 @@ impl Engine {
             Action::Clear => {
                 if self.panels().help.get_untracked() {
                     self.panels().help.set(false);
-                    self.return_focus();
                 } else {
+                    self.take_focus_back();
                     self.clear_selection();
                 }
             }
@@ -86,16 +86,15 @@ impl Engine {
                     field.select();
                 }
             }
-            Action::Help => {
-                self.panels().help.update(|help| *help = !*help);
-                self.return_focus();
-            }
+            Action::Help => self.panels().help.update(|help| *help = !*help),
         }
     }
 
-    /// What had the focus is gone: the picture takes it.
-    fn return_focus(&self) {
-        if !self.panels().help.get_untracked() {
+    /// The picture takes the focus from the detail, which is about to close.
+    fn take_focus_back(&self) {
+        let focused = self.stage.document.active_element();
+        let in_detail = focused.and_then(|focused| focused.closest(".detail").ok().flatten());
+        if in_detail.is_some() {
             let _ = self.stage.canvas.focus();
         }
     }

@@ -25,7 +25,9 @@ pub(super) fn Overlay(panels: Panels, handle: Handle) -> impl IntoView {
         })}
         {move || panels.pill.get().map(|count| view! {
             <button class="pill" on:click=move |_| handle.act(Action::Follow)>
-                {format!("{} new · End to follow", watchscope_timeline::format::number(count))}
+                {format!("{} new", watchscope_timeline::format::number(count))}
+                <span class="by-keys">" · End to follow"</span>
+                <span class="by-touch">" · follow"</span>
             </button>
         })}
     }

@@ -100,7 +100,10 @@ impl Engine {
 
     /// Why there is little to see, said under the lanes that stay, if there is room.
     fn emptiness(&self, now: Time) -> Option<Emptiness> {
-        let (empty, remedy) = match &self.contexts {
+        // Once one is chosen, in any tab, there are watches.
+        let state = self.store.state();
+        let is_chosen = state.is_some_and(|state| !state.watches.is_empty());
+        let (empty, remedy) = match self.contexts.as_ref().filter(|_| !is_chosen) {
             Some((contexts, reason)) => (
                 Empty::NoCluster {
                     reason: reason.clone(),
@@ -112,7 +115,11 @@ impl Engine {
                     words::emptiness(&self.store, &self.lanes, &self.rows, &self.view, now)?;
                 let remedy = match &found {
                     Empty::FilteredOut { .. } => Remedy::ClearFilter,
-                    Empty::Expired { .. } => Remedy::GoToOldest,
+                    Empty::Before { .. } | Empty::Expired { .. } => Remedy::GoToOldest,
+                    // Of now nothing is known without a connection, and the banner says so.
+                    Empty::NothingYet { .. } | Empty::NoAnswer { .. } if !self.is_connected() => {
+                        return None;
+                    }
                     _ => Remedy::None,
                 };
                 (found, remedy)

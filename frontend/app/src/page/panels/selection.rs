@@ -104,7 +104,7 @@ impl Engine {
         let target = self
             .store
             .last_before(lane, self.view.right().min(self.now()))
-            .map_or(Target::Lane, Target::Record);
+            .map_or(Target::Lane, |id| target_of(lane, id));
         self.select(Selection { lane, target });
     }
 
@@ -143,7 +143,7 @@ impl Engine {
         };
         self.select(Selection {
             lane,
-            target: Target::Record(id),
+            target: target_of(lane, id),
         });
         self.reveal(id);
     }
@@ -292,6 +292,14 @@ impl Engine {
             lines,
             keys,
         })
+    }
+}
+
+/// What a record is in its lane: a connection lasts from the record that opened it.
+fn target_of(lane: LaneId, id: RecordId) -> Target {
+    match lane {
+        LaneId::Connection(_) => Target::Stretch(StretchKind::Connection, id),
+        _ => Target::Record(id),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 use watchscope_timeline::Glyph;
+use watchscope_timeline::scene::Hatch;
 
 use super::super::engine::Handle;
-use super::glyph::GlyphPicture;
+use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Panels;
 use crate::input::keys::{Action, HELP};
 
@@ -42,30 +43,44 @@ pub(super) fn Narration(panels: Panels) -> impl IntoView {
     }
 }
 
-/// The keys and the glyphs, over the page.
+/// The keys and the glyphs, over the page. The browser keeps the focus in it, and gives it back.
 #[component]
 pub(super) fn Help(panels: Panels, handle: Handle) -> impl IntoView {
-    move || {
-        panels.help.get().then(|| {
-            view! {
-                <div class="help" role="dialog" aria-modal="true" aria-label="Keys and glyphs">
-                    <h2>
-                        "Keys"
-                        <button class="close" aria-label="Close" autofocus on:click=move |_| handle.act(Action::Help)>"×"</button>
-                    </h2>
-                    <dl>
-                        {HELP.iter().map(|&(keys, words)| view! {
-                            <dt><kbd>{keys}</kbd></dt><dd>{words}</dd>
-                        }).collect_view()}
-                    </dl>
-                    <h2>"Glyphs"</h2>
-                    <ul class="legend">
-                        {Glyph::ALL.iter().map(|&glyph| view! {
-                            <li class="legend-item"><GlyphPicture glyph ink=glyph.ink() size=16/>{glyph.words()}</li>
-                        }).collect_view()}
-                    </ul>
-                </div>
-            }
-        })
+    let dialog = NodeRef::<leptos::html::Dialog>::new();
+    Effect::new(move |_| {
+        let Some(dialog) = dialog.get() else {
+            return;
+        };
+        match (panels.help.get(), dialog.open()) {
+            // It is in the document, so it can be shown.
+            (true, false) => drop(dialog.show_modal()),
+            (false, true) => dialog.close(),
+            _ => {}
+        }
+    });
+    view! {
+        <dialog class="help" aria-label="Keys and glyphs" node_ref=dialog on:close=move |_| panels.help.set(false)>
+            <h2>
+                "Keys"
+                <button class="close" aria-label="Close" on:click=move |_| handle.act(Action::Help)>"×"</button>
+            </h2>
+            <dl>
+                {HELP.iter().map(|&(keys, words)| view! {
+                    <dt><kbd>{keys}</kbd></dt><dd>{words}</dd>
+                }).collect_view()}
+            </dl>
+            <h2>"Glyphs"</h2>
+            <ul class="legend">
+                {Glyph::ALL.iter().map(|&glyph| view! {
+                    <li><GlyphPicture glyph ink=glyph.ink() size=16/>{glyph.words()}</li>
+                }).collect_view()}
+            </ul>
+            <h2>"Hatches"</h2>
+            <ul class="legend">
+                {[Hatch::Resumed, Hatch::Lost, Hatch::Own, Hatch::NotLoaded].map(|hatch| view! {
+                    <li><HatchPicture hatch/>{hatch.words()}</li>
+                }).collect_view()}
+            </ul>
+        </dialog>
     }
 }
