@@ -41,33 +41,41 @@ impl Drawer<'_> {
             if end < self.left {
                 continue;
             }
-            // From a ghost's last event on it is not known whether it lives; from its first proof on it does not.
-            let ghost = object.verdicts.all().iter().find(|verdict| {
+            // From a ghost's last event on it is not known whether it lives, and from its first proof on it does not,
+            // until the proof is withdrawn. A proof that was may not be loaded, so nothing after it hangs on it.
+            let doubt = |from: Time| span.what.doubt.map(|doubt| doubt.max(from));
+            let mut from = span.start.at;
+            let ghosts = object.verdicts.all().iter().filter(|verdict| {
                 verdict.what.kind == Divergence::Ghost
                     && verdict.start.at >= span.start.at
                     && verdict.start.at <= end
             });
-            let proof = ghost.map(|verdict| verdict.start.at);
-            let doubt = match (span.what.doubt, proof) {
-                (Some(doubt), _) => Some(doubt),
-                (None, Some(proof)) => {
-                    Some(last_mark_before(trace, object, proof).unwrap_or(span.start.at))
-                }
-                (None, None) => None,
-            };
-            let known_to = doubt.map_or(end, |doubt| doubt.max(span.start.at).min(end));
-            let dotted_to = proof.unwrap_or(end).min(end);
-            let (x0, x1) = (self.x(span.start.at), self.x(known_to));
-            self.fill(Layer::Life, (x0, x1), ys, Token::Life);
-            self.dots(x1, self.x(dotted_to), mid);
+            for ghost in ghosts {
+                let proof = ghost.start.at;
+                let last = last_mark_before(trace, object, proof).map_or(from, |at| at.max(from));
+                let known_to = doubt(from).unwrap_or(last).min(proof);
+                self.alive(from, known_to, ys);
+                self.dots(self.x(known_to), self.x(proof), mid);
+                from = ghost.end_at(epoch.end).min(end);
+            }
+            let known_to = doubt(from).map_or(end, |doubt| doubt.min(end));
+            self.alive(from, known_to, ys);
+            self.dots(self.x(known_to), self.x(end), mid);
             let target = Target::Stretch(StretchKind::Life, record(epoch, span.start.seq));
             let reach = Px::whole(4);
             self.hit(
-                (x0, self.x(end)),
+                (self.x(span.start.at), self.x(end)),
                 (mid - reach, mid + reach),
                 row.id,
                 target,
             );
+        }
+    }
+
+    /// A life that is sure.
+    fn alive(&mut self, from: Time, to: Time, ys: (Px, Px)) {
+        if from < to {
+            self.fill(Layer::Life, (self.x(from), self.x(to)), ys, Token::Life);
         }
     }
 
