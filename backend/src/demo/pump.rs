@@ -162,6 +162,12 @@ impl Running {
             for line in lines {
                 let _ = self.lines.try_send(line);
             }
+            for request in self.world.take_unmodelled() {
+                let count = self.world.unmodelled();
+                tracing::warn!(
+                    "the simulator does not model {request}: answered 501 ({count} so far)"
+                );
+            }
             if !had_deliveries && self.world.now() >= due {
                 return;
             }

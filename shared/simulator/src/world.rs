@@ -264,6 +264,18 @@ impl World {
         self.faults.iter()
     }
 
+    /// Takes the requests that were answered 501 since it was asked last, because the simulator does not model them: by
+    /// method and path, at most 64 of each server.
+    pub fn take_unmodelled(&mut self) -> Vec<String> {
+        let servers = self.servers.iter_mut();
+        servers.flat_map(Apiserver::take_unmodelled).collect()
+    }
+
+    /// How many requests were answered 501.
+    pub fn unmodelled(&self) -> u64 {
+        self.servers.iter().map(Apiserver::unmodelled).sum()
+    }
+
     /// What is really in the cluster, past every cache, network and fault.
     pub fn truth(&self) -> Truth<'_> {
         Truth::new(&self.etcd, &self.kinds)

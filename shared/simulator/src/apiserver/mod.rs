@@ -146,6 +146,26 @@ pub(crate) struct Apiserver {
     compactions: Vec<(Time, u64)>,
     /// Watches ended since they stayed full (`apiserver_terminated_watchers_total`).
     terminated: u64,
+    unmodelled: Unmodelled,
+}
+
+/// Requests that were answered 501.
+///
+/// Bounded: it names 64 until they are taken, and counts all.
+#[derive(Debug, Default)]
+struct Unmodelled {
+    named: Vec<String>,
+    count: u64,
+}
+
+impl Unmodelled {
+    fn note(&mut self, request: &Request) {
+        self.count += 1;
+        if self.named.len() < UNMODELLED_NAMED_MOST {
+            self.named
+                .push(format!("{} {}", request.method, request.path));
+        }
+    }
 }
 
 /// A whole answer.
@@ -220,7 +240,18 @@ impl Apiserver {
             dirty: Vec::new(),
             compactions: Vec::new(),
             terminated: 0,
+            unmodelled: Unmodelled::default(),
         }
+    }
+
+    /// The requests answered 501 since this was asked last, by method and path.
+    pub(crate) fn take_unmodelled(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.unmodelled.named)
+    }
+
+    /// How many requests were answered 501.
+    pub(crate) fn unmodelled(&self) -> u64 {
+        self.unmodelled.count
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -437,6 +468,10 @@ impl Apiserver {
         }
         match route {
             Route::Resource(target) => self.resource(id, request, &query, target, direct, ctx),
+            Route::NotModelled(what) => {
+                self.unmodelled.note(request);
+                Err(status::not_modelled(&what))
+            }
             Route::UnknownResource => Err(status::unknown_resource()),
             // A group is known even where one of its versions is not.
             Route::GroupVersion(group, version)
@@ -522,6 +557,9 @@ impl Apiserver {
 /// timeouts).
 const LEADER_PATIENCE: Duration = Duration::from_secs(7);
 
+/// Requests that are not modelled and named until they are taken.
+const UNMODELLED_NAMED_MOST: usize = 64;
+
 /// How often a server looks up how far etcd is compacted.
 const COMPACTION_POLL: Duration = Duration::from_secs(15);
 
@@ -598,7 +636,11 @@ fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
         Route::OpenApiOf(group, version) => {
             discovery::openapi(ctx.kinds, group, version, &ctx.version.to_string())
         }
-        Route::Resource(_) | Route::Watch(_) | Route::UnknownResource | Route::Unknown => None,
+        Route::Resource(_)
+        | Route::Watch(_)
+        | Route::NotModelled(_)
+        | Route::UnknownResource
+        | Route::Unknown => None,
     };
     match found {
         Some(value) => Answer::json(200, &value),

@@ -27,6 +27,8 @@ pub(crate) enum Route {
     Resource(Target),
     /// Objects below `/watch/`, the older way to say that they are to be watched.
     Watch(Target),
+    /// Something that a real server has and this one does not model: `pods/log`, `cronjobs`.
+    NotModelled(String),
     /// A resource that a served group does not have.
     UnknownResource,
     /// Nothing that is served.
@@ -68,12 +70,15 @@ impl Route {
             ["openapi", "v3", "apis", group, version] => {
                 Route::OpenApiOf((*group).to_owned(), (*version).to_owned())
             }
+            ["metrics"] => Route::NotModelled("metrics".to_owned()),
             ["api", version, "watch", rest @ ..] => watch("", version, rest, kinds),
             ["apis", group, version, "watch", rest @ ..] => watch(group, version, rest, kinds),
-            ["api", version, rest @ ..] => {
-                target("", version, rest, kinds).unwrap_or(Route::UnknownResource)
-            }
-            ["apis", group, version, rest @ ..] => match target(group, version, rest, kinds) {
+            ["api", version, rest @ ..] => target("", version, rest, kinds)
+                .or_else(|| not_modelled("", version, rest))
+                .unwrap_or(Route::UnknownResource),
+            ["apis", group, version, rest @ ..] => match target(group, version, rest, kinds)
+                .or_else(|| not_modelled(group, version, rest))
+            {
                 Some(found) => found,
                 None if kinds.served().any(|(_, kind)| kind.group == *group) => {
                     Route::UnknownResource
@@ -134,6 +139,89 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
     }))
 }
 
+/// Resources and subresources of Kubernetes 1.36 that are not modelled, by group and version.
+const NOT_MODELLED: &[(&str, &str, &[&str])] = &[
+    (
+        "",
+        "v1",
+        &[
+            "limitranges",
+            "nodes/proxy",
+            "persistentvolumes",
+            "pods/attach",
+            "pods/ephemeralcontainers",
+            "pods/eviction",
+            "pods/exec",
+            "pods/log",
+            "pods/portforward",
+            "pods/proxy",
+            "pods/resize",
+            "podtemplates",
+            "replicationcontrollers",
+            "resourcequotas",
+            "services/proxy",
+            "serviceaccounts/token",
+        ],
+    ),
+    (
+        "apps",
+        "v1",
+        &["controllerrevisions", "daemonsets", "statefulsets"],
+    ),
+    (
+        "authentication.k8s.io",
+        "v1",
+        &["selfsubjectreviews", "tokenreviews"],
+    ),
+    (
+        "authorization.k8s.io",
+        "v1",
+        &[
+            "localsubjectaccessreviews",
+            "selfsubjectaccessreviews",
+            "selfsubjectrulesreviews",
+            "subjectaccessreviews",
+        ],
+    ),
+    ("autoscaling", "v2", &["horizontalpodautoscalers"]),
+    ("batch", "v1", &["cronjobs"]),
+    ("networking.k8s.io", "v1", &["ingresses", "networkpolicies"]),
+    ("policy", "v1", &["poddisruptionbudgets"]),
+    (
+        "rbac.authorization.k8s.io",
+        "v1",
+        &[
+            "clusterrolebindings",
+            "clusterroles",
+            "rolebindings",
+            "roles",
+        ],
+    ),
+    ("storage.k8s.io", "v1", &["storageclasses"]),
+];
+
+/// What the path below a group and version names, if a real server has it and this one has not.
+fn not_modelled(group: &str, version: &str, rest: &[&str]) -> Option<Route> {
+    let (plural, subresource) = match *rest {
+        ["namespaces", _, plural] | ["namespaces", _, plural, _] | [plural] | [plural, _] => {
+            (plural, "")
+        }
+        // What follows `proxy` is the proxied server's path.
+        ["namespaces", _, plural, _, subresource, ..] | [plural, _, subresource, ..] => {
+            (plural, subresource)
+        }
+        [] => return None,
+    };
+    let whole = format!("{plural}/{subresource}");
+    let listed = NOT_MODELLED
+        .iter()
+        .filter(|(g, v, _)| (*g, *v) == (group, version))
+        .flat_map(|(_, _, names)| *names)
+        .any(|name| *name == plural || *name == whole);
+    let what = whole.trim_end_matches('/').to_owned();
+    listed.then_some(Route::NotModelled(what))
+}
+
 /// The parts between slashes, percent-decoded; `None` if they are not text. A slash at the end is ignored.
 fn decoded_parts(path: &str) -> Option<Vec<String>> {
     path.strip_suffix('/')
@@ -190,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_is_not_served_is_unknown() {
-        for path in ["", "/", "/metrics", "/apis/nope/v1/widgets", "/api/v1/%ff"] {
+        for path in ["", "/", "/nowhere", "/apis/nope/v1/widgets", "/api/v1/%ff"] {
             assert_eq!(told(path), "Unknown", "{path}");
         }
         for path in [
@@ -199,10 +287,36 @@ mod tests {
             "/api/v1/pods/web",
             "/api/v1/namespaces/shop/nodes",
             "/api/v1/namespaces/shop/configmaps/a/status",
-            "/api/v1/namespaces/shop/pods/a/log",
+            "/api/v1/namespaces/shop/pods/a/nothing",
             "/api/v1/pods%zz",
         ] {
             assert_eq!(told(path), "UnknownResource", "{path}");
         }
+    }
+
+    #[test]
+    fn what_a_real_server_has_beyond_the_model_is_told_apart() {
+        let shown: Vec<String> = [
+            "/metrics",
+            "/api/v1/persistentvolumes",
+            "/apis/batch/v1/namespaces/shop/cronjobs/a",
+            "/api/v1/namespaces/shop/pods/web/log",
+            "/api/v1/namespaces/shop/services/web/proxy/index.html",
+            "/api/v1/namespaces/shop/pods/web/nothing",
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+            "/apis/apps/v1/namespaces/shop/statefulsets/db/scale",
+        ]
+        .map(told)
+        .into();
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        NotModelled("metrics")
+        NotModelled("persistentvolumes")
+        NotModelled("cronjobs")
+        NotModelled("pods/log")
+        NotModelled("services/proxy")
+        UnknownResource
+        NotModelled("selfsubjectaccessreviews")
+        NotModelled("statefulsets/scale")
+        "#);
     }
 }

@@ -208,6 +208,15 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
     }
 }
 
+/// 501 of what a real server has and the simulator does not model.
+pub(crate) fn not_modelled(what: &str) -> ApiError {
+    error(
+        501,
+        "NotImplemented",
+        format!("watchscope's simulated apiserver does not model {what}"),
+    )
+}
+
 /// 401 of a request whose credentials say nothing.
 pub(crate) fn unauthorized() -> ApiError {
     error(401, "Unauthorized", "Unauthorized".to_owned())

@@ -225,6 +225,18 @@ fn idle_connections_are_forgotten_with_or_without_a_word() {
 }
 
 #[test]
+fn what_is_not_modelled_is_501_and_counted() {
+    let mut rig = Rig::quiet();
+    let (status, body) = rig.get("/api/v1/namespaces/default/pods/web/log");
+    insta::assert_snapshot!(format!("{status} {}", body["message"]), @r#"501 "watchscope's simulated apiserver does not model pods/log""#);
+    rig.get("/api/v1/namespaces/default/pods/web");
+    assert_eq!(rig.world.unmodelled(), 1);
+    let told = ["GET /api/v1/namespaces/default/pods/web/log"];
+    assert_eq!(rig.world.take_unmodelled(), told);
+    assert!(rig.world.take_unmodelled().is_empty());
+}
+
+#[test]
 fn tokens_and_rights_are_asked_for_when_a_request_begins() {
     let (mut rig, watch, a) = watched();
     let revoked = Fault::RevokeAccess {
