@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 
+/// In the names of exports that call back into the page.
+const CALLBACK: &str = "__closures_____invoke__h";
+
 /// Short names for long ones.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
@@ -12,9 +15,23 @@ pub(super) struct Names(BTreeMap<String, String>);
 impl Names {
     /// The short name of an import; a name without a hash stays.
     pub(super) fn of(&mut self, name: &str) -> String {
-        if !ends_with_hash(name) {
-            return name.to_owned();
+        if ends_with_hash(name) {
+            self.shorter(name)
+        } else {
+            name.to_owned()
         }
+    }
+
+    /// The short name of an export; only those of callbacks carry a hash.
+    pub(super) fn of_export(&mut self, name: &str) -> String {
+        if name.contains(CALLBACK) {
+            self.shorter(name)
+        } else {
+            name.to_owned()
+        }
+    }
+
+    fn shorter(&mut self, name: &str) -> String {
         let number = self.0.len();
         self.0
             .entry(name.to_owned())
@@ -87,6 +104,9 @@ mod tests {
         assert_eq!(names.of("memory"), "memory");
         assert_eq!(names.of("__wbg_now_fedcba9876543210"), "_1");
         assert_eq!(names.of(FETCH), "_0");
+        assert_eq!(names.of_export("main"), "main");
+        let callback = "wasm_bindgen__convert__closures_____invoke__h3eb8322fc7257840_14";
+        assert_eq!(names.of_export(callback), "_2");
         let script = format!(
             "/**\n * Fetches.\n */\n    {FETCH}: function(a) {{\n        // Note\n        {FETCH}(a); x{FETCH}();\n    }},\n"
         );

@@ -144,6 +144,9 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
         for import in output.wasm_mut().imports.iter_mut() {
             import.name = names.of(&import.name);
         }
+        for export in output.wasm_mut().exports.iter_mut() {
+            export.name = names.of_export(&export.name);
+        }
         script = names.shorten(&script)?;
     }
     let first = output.wasm_mut().emit_wasm();

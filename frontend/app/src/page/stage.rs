@@ -45,11 +45,12 @@ impl Stage {
     /// Says that the second part is missing, with a button that does `again`.
     pub(super) fn tell_incomplete(&self, again: fn()) {
         self.status.set_text_content(Some(
-            "Panels and live updates could not be loaded; what is drawn is how it was when the page opened. ",
+            "Panels and live updates could not be loaded; what is drawn is how it was when the page opened.",
         ));
         let Ok(button) = self.document.create_element("button") else {
             return;
         };
+        button.set_class_name("control");
         button.set_text_content(Some("Try again"));
         let status = self.status.clone();
         let pressed = Closure::<dyn FnMut()>::new(move || {

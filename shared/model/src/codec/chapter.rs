@@ -3,7 +3,7 @@
 use super::dictionary::{Interner, Tables, Used};
 use super::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
 use super::reader::Reader;
-use super::writer::{Ids, Writer, push_inline, push_varint};
+use super::writer::{Frozen, Ids, Writer, push_inline, push_varint};
 use crate::event::{Event, Record};
 use crate::field::Fields;
 use crate::fold::State;
@@ -40,7 +40,7 @@ impl ChapterWriter {
             last_version: 0,
         };
         let mut body = Vec::new();
-        write_state(state, Ids::Growing(&mut writer.interner), &mut body);
+        write_state(state, &mut writer.interner, &mut body);
         let mut dictionary = Vec::new();
         writer.interner.write_new(&mut dictionary);
         let frame = writer.head(&dictionary, &body);
@@ -57,7 +57,7 @@ impl ChapterWriter {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
         let mut used = Used::default();
         let mut body = Vec::new();
-        write_state(state, Ids::Frozen(&self.interner, &mut used), &mut body);
+        write_state(state, &mut Frozen(&self.interner, &mut used), &mut body);
         let mut dictionary = Vec::new();
         self.interner.write_used_and_prune(&used, &mut dictionary);
         self.head(&dictionary, &body)
@@ -80,7 +80,7 @@ impl ChapterWriter {
         push_varint(record.event.kind(), &mut self.open);
         let mut writer = Writer {
             out: &mut self.open,
-            ids: Ids::Growing(&mut self.interner),
+            ids: Some(&mut self.interner),
             last_version: self.last_version,
             base_at: first.1,
             base_seq: first.0,
@@ -126,7 +126,7 @@ impl ChapterWriter {
         );
         let mut used = Used::default();
         let mut body = Vec::new();
-        write_state(state, Ids::Frozen(&self.interner, &mut used), &mut body);
+        write_state(state, &mut Frozen(&self.interner, &mut used), &mut body);
         let mut dictionary = Vec::new();
         self.interner.write_all(&used, &mut dictionary);
         self.head(&dictionary, &body)
@@ -140,12 +140,12 @@ impl ChapterWriter {
     }
 }
 
-fn write_state(state: &State, ids: Ids<'_>, out: &mut Vec<u8>) {
+fn write_state(state: &State, ids: &mut dyn Ids, out: &mut Vec<u8>) {
     push_varint(state.seq.0, out);
     push_varint(state.at.0 as u64, out);
     let mut writer = Writer {
         out,
-        ids,
+        ids: Some(ids),
         last_version: 0,
         base_at: state.at,
         base_seq: state.seq,

@@ -29,7 +29,8 @@ const TEXT_BYTES: usize = 13;
 const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 17;
 
 impl Interner {
-    pub(super) fn text(&mut self, text: &Text) -> u64 {
+    /// The number of a text, given if it is new.
+    pub(super) fn number_text(&mut self, text: &Text) -> u64 {
         if let Some(&number) = self.texts.known.get(text) {
             return number;
         }
@@ -37,12 +38,13 @@ impl Interner {
         self.texts.define(text)
     }
 
-    pub(super) fn object(&mut self, object: &Arc<Object>) -> u64 {
+    /// The number of an object, given if it is new, with its namespace.
+    pub(super) fn number_object(&mut self, object: &Arc<Object>) -> u64 {
         if let Some(&number) = self.objects.known.get(object) {
             return number;
         }
         if let Some(namespace) = &object.namespace {
-            self.text(namespace);
+            self.number_text(namespace);
         }
         let uid_bytes = match &object.uid {
             Uid::Uuid(_) => 0,

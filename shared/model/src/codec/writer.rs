@@ -7,19 +7,43 @@ use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
 /// Where a [`Writer`] gets numbers from.
-pub(super) enum Ids<'a> {
-    /// Unknown texts are given a number.
-    Growing(&'a mut Interner),
-    /// Unknown texts are written in place: only segments, and the first opening, define numbers anew.
-    Frozen(&'a Interner, &'a mut Used),
-    /// There are none: every text is written in place.
-    None,
+pub(super) trait Ids {
+    /// The number of a text; without one it is written in place.
+    fn text(&mut self, text: &Text) -> Option<u64>;
+
+    /// The number of an object; without one it is written in place.
+    fn object(&mut self, object: &Arc<Object>) -> Option<u64>;
+}
+
+/// Unknown texts are given a number.
+impl Ids for Interner {
+    fn text(&mut self, text: &Text) -> Option<u64> {
+        Some(self.number_text(text))
+    }
+
+    fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
+        Some(self.number_object(object))
+    }
+}
+
+/// Unknown texts are written in place: only segments, and the first opening, define numbers anew.
+pub(super) struct Frozen<'a>(pub(super) &'a Interner, pub(super) &'a mut Used);
+
+impl Ids for Frozen<'_> {
+    fn text(&mut self, text: &Text) -> Option<u64> {
+        self.0.use_text(text, self.1)
+    }
+
+    fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
+        self.0.use_object(object, self.1)
+    }
 }
 
 /// Appends fields to a payload, with the chapter's dictionary at hand.
 pub struct Writer<'a> {
     pub(super) out: &'a mut Vec<u8>,
-    pub(super) ids: Ids<'a>,
+    /// Absent: every text is written in place.
+    pub(super) ids: Option<&'a mut dyn Ids>,
     /// What the next resourceVersion is written as the distance from.
     pub(super) last_version: u64,
     /// What times are written as the distance from.
@@ -34,7 +58,7 @@ impl Writer<'_> {
         let mut out = Vec::new();
         write(&mut Writer {
             out: &mut out,
-            ids: Ids::None,
+            ids: None,
             last_version: 0,
             base_at: Time(0),
             base_seq: Seq(0),
@@ -76,12 +100,7 @@ impl Writer<'_> {
             self.byte(0);
             return;
         };
-        let id = match &mut self.ids {
-            Ids::Growing(interner) => Some(interner.text(text)),
-            Ids::Frozen(interner, used) => interner.use_text(text, used),
-            Ids::None => None,
-        };
-        match id {
+        match self.ids.as_mut().and_then(|ids| ids.text(text)) {
             Some(id) => self.varint(above + 1 + id),
             None => {
                 self.varint(above);
@@ -92,12 +111,7 @@ impl Writer<'_> {
 
     /// 0 and the object, or its id plus 1.
     pub(crate) fn object(&mut self, object: &Arc<Object>) {
-        let id = match &mut self.ids {
-            Ids::Growing(interner) => Some(interner.object(object)),
-            Ids::Frozen(interner, used) => interner.use_object(object, used),
-            Ids::None => None,
-        };
-        match id {
+        match self.ids.as_mut().and_then(|ids| ids.object(object)) {
             Some(id) => self.varint(id + 1),
             None => {
                 self.byte(0);
