@@ -1,0 +1,218 @@
+//! Why a stream ended: the rules of section 3.3 of the semantics reference, in their order.
+
+use watchscope_model::Seq;
+use watchscope_model::vocabulary::{Cause, Certainty};
+
+use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
+
+/// A stream that ends so close to the timeout it asked for ended by it (F05), in milliseconds.
+const TIMEOUT_SLACK_MS: u64 = 2_000;
+/// Lives of a stream that asked for no timeout (table 1.7: 1800 s to 3600 s), in milliseconds.
+const SERVER_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 1_800_000..=3_602_000;
+/// The smallest buffer of a watcher at the server (F36): a stream with fewer events cannot have filled it.
+const SMALLEST_BUFFER: u64 = 10;
+/// So many barren streams in a row are more than chance (F10).
+const BARREN_STREAMS: u32 = 3;
+/// A stream that lived this close to the asked timeout is not said to be cut off for slowness (F36), in milliseconds.
+const SLOW_MARGIN_MS: u64 = 5_000;
+
+/// Why a stream ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// An F number, `ours`, `normal` or `unknown`.
+    pub(crate) code: &'static str,
+    pub(crate) certainty: Certainty,
+    /// The end itself, then what else says so.
+    pub(crate) evidence: Vec<Seq>,
+}
+
+impl Answer {
+    fn new(code: &'static str, certainty: Certainty, end: &End) -> Self {
+        Self {
+            code,
+            certainty,
+            evidence: vec![end.seq],
+        }
+    }
+
+    fn with(mut self, evidence: impl IntoIterator<Item = Seq>) -> Self {
+        self.evidence.extend(evidence);
+        self.evidence.sort_unstable();
+        self.evidence.dedup();
+        self
+    }
+}
+
+/// Whether the end itself says why, so that neither others' ends nor waiting are needed. A reset is plain too, but what
+/// follows may show that the server went away.
+pub(crate) fn is_plain(end: &End) -> bool {
+    by_itself(end).is_some()
+}
+
+/// Says why a stream ended, as far as is known by now.
+pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
+    if end.cause != Cause::TcpReset
+        && let Some(answer) = by_itself(end)
+    {
+        return answer;
+    }
+    let (together, alive) = match &end.stream.remote {
+        Some(remote) => ends.together(end, |other| other.remote.as_ref() == Some(remote)),
+        None => (vec![end], 0),
+    };
+    let also = || together.iter().map(|other| other.seq);
+    let is_whole_server = together.len() >= 2 && is_most(together.len(), alive);
+    let seqs = |kind| -> Vec<Seq> {
+        ends.facts_after(kind, end, &together)
+            .map(|fact: &Fact| fact.seq)
+            .collect()
+    };
+
+    // Rule 5, with what the next requests met.
+    let shutting_down = seqs(FactKind::ShuttingDown);
+    if !shutting_down.is_empty() {
+        return Answer::new("F07", Certainty::Likely, end)
+            .with(also())
+            .with(shutting_down);
+    }
+    let mut gone = seqs(FactKind::Unreachable);
+    gone.extend(seqs(FactKind::Moved));
+    // A lone reset stays what it is; a lone end before a dial that fails may be the server's.
+    let is_lone_end = alive == 0 && end.cause != Cause::TcpReset;
+    if !gone.is_empty() && (is_whole_server || is_lone_end) {
+        let certainty = if is_whole_server {
+            Certainty::Likely
+        } else {
+            Certainty::Suspected
+        };
+        return Answer::new("F06", certainty, end).with(also()).with(gone);
+    }
+    if let Some(reset) = by_itself(end) {
+        return reset;
+    }
+    if let Some(goaway) = end.goaway {
+        return Answer::new("F09", Certainty::Likely, end).with([goaway]);
+    }
+    let initializing = seqs(FactKind::Initializing);
+    if !initializing.is_empty() {
+        return Answer::new("F16", Certainty::Likely, end)
+            .with(also())
+            .with(initializing);
+    }
+    let closed = seqs(FactKind::Closed);
+    let is_connection_gone = end.cause != Cause::End || !closed.is_empty();
+    if is_whole_server && is_connection_gone {
+        return Answer::new("F06", Certainty::Suspected, end)
+            .with(also())
+            .with(closed);
+    }
+    if end.cause == Cause::EofInFrame {
+        return Answer::new("F47", Certainty::Definite, end);
+    }
+    if end.cause != Cause::End {
+        return Answer::new("unknown", Certainty::Unknown, end);
+    }
+
+    // Rule 6.
+    if let Some(edit) = ends.edit_before(end) {
+        return Answer::new("F17", Certainty::Likely, end).with([edit]);
+    }
+    if is_whole_server {
+        return Answer::new("F16", Certainty::Suspected, end).with(also());
+    }
+    let same_resource: Vec<&End> = together
+        .iter()
+        .copied()
+        .filter(|other| other.stream.resource == end.stream.resource)
+        .collect();
+    let (_, alive_of_resource) = ends.together(end, |other| {
+        other.remote == end.stream.remote && other.resource == end.stream.resource
+    });
+    let others_live = alive > alive_of_resource;
+    if same_resource.len() >= 2 && is_most(same_resource.len(), alive_of_resource) && others_live {
+        return Answer::new("F16", Certainty::Suspected, end)
+            .with(same_resource.iter().map(|other| other.seq));
+    }
+
+    // Rules 7 to 9: never certain.
+    if end.events == 0 && end.age_ms < BARREN_MS {
+        let certainty = if end.barren >= BARREN_STREAMS {
+            Certainty::Likely
+        } else {
+            Certainty::Suspected
+        };
+        return Answer::new("F10", certainty, end);
+    }
+    let is_near_timeout = end
+        .stream
+        .timeout_ms
+        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
+    if together.len() == 1 && end.events >= SMALLEST_BUFFER && !is_near_timeout {
+        return Answer::new("F36", Certainty::Suspected, end);
+    }
+    Answer::new("unknown", Certainty::Unknown, end)
+}
+
+/// At least four fifths.
+fn is_most(ended: usize, alive: usize) -> bool {
+    ended * 5 >= (ended + alive) * 4
+}
+
+/// Rules 1 to 4: what the end itself says.
+fn by_itself(end: &End) -> Option<Answer> {
+    match end.cause {
+        Cause::Cancelled => Some(Answer::new("ours", Certainty::Definite, end)),
+        Cause::ErrorEvent => Some(by_error(end)),
+        Cause::End => by_timeout(end),
+        Cause::TcpReset => Some(Answer::new("F08", Certainty::Definite, end)),
+        Cause::IdleTimeout => Some(Answer::new("F04", Certainty::Definite, end)),
+        Cause::Goaway => Some(Answer::new("F09", Certainty::Definite, end).with(end.goaway)),
+        Cause::Decode => Some(Answer::new("F38", Certainty::Suspected, end)),
+        Cause::Eof
+        | Cause::EofInFrame
+        | Cause::RstStream
+        | Cause::Tls
+        | Cause::Refused
+        | Cause::Unknown => None,
+    }
+}
+
+/// A normal timeout: never an alarm.
+fn by_timeout(end: &End) -> Option<Answer> {
+    match end.stream.timeout_ms {
+        Some(timeout_ms) => (end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS)
+            .then(|| Answer::new("normal", Certainty::Definite, end)),
+        None => SERVER_TIMEOUT_MS
+            .contains(&end.age_ms)
+            .then(|| Answer::new("normal", Certainty::Likely, end)),
+    }
+}
+
+/// The catalogue's row of an ERROR event, by table 1.6.
+fn by_error(end: &End) -> Answer {
+    let Some(error) = &end.stream.error else {
+        return Answer::new("unknown", Certainty::Unknown, end);
+    };
+    let (code, certainty) = row_of(error);
+    Answer::new(code, certainty, end).with([error.seq])
+}
+
+fn row_of(error: &ServerError) -> (&'static str, Certainty) {
+    let message = error.message.as_deref().unwrap_or("");
+    let reason = error.reason.as_deref().unwrap_or("");
+    match error.code {
+        410 if message.contains("too old resource version") => ("F11", Certainty::Definite),
+        410 if message.contains("for the provided watch is too old") => {
+            ("F12", Certainty::Definite)
+        }
+        // Without its words a 410 does not say which history ended.
+        410 => ("F11", Certainty::Suspected),
+        504 if message.contains("Too large resource version") => ("F32", Certainty::Suspected),
+        500 if message.contains("no leader") => ("F16", Certainty::Likely),
+        500 if reason == "StorageReadError" => ("F38", Certainty::Likely),
+        500 if message.contains("prevKV=nil") || message.contains("PrevKv=nil") => {
+            ("F24", Certainty::Suspected)
+        }
+        _ => ("unknown", Certainty::Unknown),
+    }
+}

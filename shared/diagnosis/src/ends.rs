@@ -1,0 +1,432 @@
+//! What attribution looks at: the open streams, the ends of the last seconds, and the facts around them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
+use watchscope_model::fold::Watch;
+use watchscope_model::vocabulary::{Cause, ChangeType, PhaseReason};
+use watchscope_model::{
+    ConnectionId, Event, Record, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
+};
+
+use crate::attribution::{Answer, is_plain};
+
+/// Ends so close to each other are "together" (semantics 3), in microseconds.
+pub const TOGETHER_US: i64 = 250_000;
+/// An answer is given, and may be replaced, until so long after the end, in microseconds.
+pub const REVISED_US: i64 = 2_000_000;
+/// Most ends kept. Past that the oldest is forgotten: its answer stands as given, and later ends are not grouped with it.
+pub const MAX_ENDS: usize = 4_096;
+/// Most facts, and most edited definitions, kept; past that the oldest is forgotten.
+pub const MAX_FACTS: usize = 4_096;
+/// How long after its definition was edited the watches of a custom resource may end for it (F17), in microseconds.
+const EDIT_US: i64 = 130_000_000;
+/// A stream without events that lived less is barren (F10), in milliseconds.
+pub(crate) const BARREN_MS: u64 = 2_000;
+
+/// A stream, from its opening on.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) watch: WatchName,
+    /// Resource and group, as a definition names them: `widgets.example.com`, `pods`.
+    pub(crate) resource: Text,
+    pub(crate) connection: Option<ConnectionId>,
+    pub(crate) remote: Option<Text>,
+    pub(crate) since: Time,
+    pub(crate) from: Option<ResourceVersion>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) error: Option<ServerError>,
+}
+
+/// The ERROR event of a stream.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerError {
+    pub(crate) seq: Seq,
+    pub(crate) code: u64,
+    pub(crate) reason: Option<Text>,
+    pub(crate) message: Option<String>,
+}
+
+/// A stream's end.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) id: StreamId,
+    pub(crate) stream: Stream,
+    pub(crate) seq: Seq,
+    pub(crate) at: Time,
+    pub(crate) cause: Cause,
+    pub(crate) age_ms: u64,
+    pub(crate) events: u64,
+    /// When the server said it takes no new streams on the connection.
+    pub(crate) goaway: Option<Seq>,
+    /// How many streams in a row, this one included, began at this resourceVersion and were barren.
+    pub(crate) barren: u32,
+    /// What has been said of it.
+    told: Option<Answer>,
+}
+
+/// Something that happened to a watch after an end.
+#[derive(Clone, Debug)]
+pub(crate) struct Fact {
+    pub(crate) kind: FactKind,
+    pub(crate) watch: WatchName,
+    pub(crate) connection: Option<ConnectionId>,
+    pub(crate) seq: Seq,
+    pub(crate) at: Time,
+}
+
+/// What.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FactKind {
+    /// No connection could be had.
+    Unreachable,
+    /// The next connection went to another address.
+    Moved,
+    /// A request was refused because the server shuts down.
+    ShuttingDown,
+    /// A request was refused because the server's cache of the resource is not ready.
+    Initializing,
+    /// The other side closed the connection.
+    Closed,
+}
+
+/// Streams, ends and facts. Streams are as many as watches; ends and facts are bounded by [`MAX_ENDS`] and
+/// [`MAX_FACTS`] and by time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    open: BTreeMap<StreamId, Stream>,
+    ends: VecDeque<End>,
+    facts: VecDeque<Fact>,
+    /// The last edit of each definition of a custom resource.
+    edits: BTreeMap<Text, (Seq, Time)>,
+    /// Where each watch's last streams began without bringing anything, and how many they were.
+    barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
+    is_news: bool,
+}
+
+impl Ends {
+    pub(crate) fn since(state: &State) -> Self {
+        let mut ends = Self::default();
+        for (name, watch) in &state.watches {
+            if let Some(open) = &watch.stream {
+                let mut stream = Stream::of(name, watch, state, open.since.at);
+                stream.from = open.resource_version.clone();
+                stream.timeout_ms = open.timeout_ms;
+                ends.open.insert(open.stream, stream);
+            }
+        }
+        ends
+    }
+
+    pub(crate) fn observe(&mut self, before: &State, record: &Record) {
+        match &record.event {
+            Event::StreamOpened(event) => self.opened(event, before, record),
+            Event::StreamError(event) => {
+                if let Some(stream) = self.open.get_mut(&event.stream) {
+                    stream.error = Some(ServerError {
+                        seq: record.seq,
+                        code: event.code,
+                        reason: event.reason.clone(),
+                        message: event.message.clone(),
+                    });
+                }
+            }
+            Event::StreamEnded(event) => self.ended(event, before, record),
+            Event::WatchStopped(event) => {
+                self.open.retain(|_, stream| stream.watch != event.watch);
+                self.barren.remove(&event.watch);
+            }
+            Event::ConnectionClosed(event) if event.cause != Cause::Cancelled => {
+                let whose = self
+                    .ends
+                    .iter()
+                    .find(|end| end.stream.connection == Some(event.connection));
+                if let Some(end) = whose {
+                    let watch = end.stream.watch.clone();
+                    self.fact(FactKind::Closed, watch, Some(event.connection), record);
+                }
+            }
+            Event::WatchPhase(event) => self.phase(event, record),
+            Event::RequestSent(event) => {
+                let remote = before
+                    .connections
+                    .get(&event.connection)
+                    .map(|connection| &connection.remote);
+                let last = self
+                    .ends
+                    .iter()
+                    .rev()
+                    .find(|end| end.stream.watch == event.watch);
+                if let (Some(remote), Some(last)) = (remote, last)
+                    && last.stream.remote.as_ref().is_some_and(|old| old != remote)
+                {
+                    self.fact(FactKind::Moved, event.watch.clone(), None, record);
+                }
+            }
+            Event::RequestAnswered(event) => self.answered(event, record),
+            Event::Change(event) => self.edited(event, before, record),
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, event: &StreamOpened, before: &State, record: &Record) {
+        let Some(watch) = before.watches.get(&event.watch) else {
+            return;
+        };
+        let mut stream = Stream::of(&event.watch, watch, before, record.at);
+        stream.from = event.resource_version.clone();
+        stream.timeout_ms = watch
+            .request
+            .as_ref()
+            .filter(|request| request.request == event.request)
+            .and_then(|request| request.timeout_ms);
+        self.open.insert(event.stream, stream);
+    }
+
+    fn ended(&mut self, event: &StreamEnded, before: &State, record: &Record) {
+        let Some(stream) = self.open.remove(&event.stream) else {
+            return;
+        };
+        let is_barren = event.cause == Cause::End && event.events == 0 && event.age_ms < BARREN_MS;
+        let barren = if is_barren {
+            let run = self.barren.entry(event.watch.clone()).or_default();
+            if run.0 != stream.from {
+                *run = (stream.from.clone(), 0);
+            }
+            run.1 = run.1.saturating_add(1);
+            run.1
+        } else {
+            self.barren.remove(&event.watch);
+            0
+        };
+        let goaway = stream
+            .connection
+            .and_then(|connection| before.connections.get(&connection)?.goaway)
+            .map(|moment| moment.seq);
+        if self.ends.len() == MAX_ENDS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(End {
+            id: event.stream,
+            stream,
+            seq: record.seq,
+            at: record.at,
+            cause: event.cause,
+            age_ms: event.age_ms,
+            events: event.events,
+            goaway,
+            barren,
+            told: None,
+        });
+        self.is_news = true;
+    }
+
+    fn phase(&mut self, event: &WatchPhase, record: &Record) {
+        if event.reason == PhaseReason::Unreachable {
+            self.fact(FactKind::Unreachable, event.watch.clone(), None, record);
+        }
+    }
+
+    fn answered(&mut self, event: &RequestAnswered, record: &Record) {
+        let (Some(429 | 503), Some(error)) = (event.status, &event.error) else {
+            return;
+        };
+        // The words are the server's own (table 1.6).
+        if error.contains("shutting down") {
+            self.fact(FactKind::ShuttingDown, event.watch.clone(), None, record);
+        } else if error.contains("initializing") {
+            self.fact(FactKind::Initializing, event.watch.clone(), None, record);
+        }
+    }
+
+    /// Notes the edit of a custom resource's definition: a change that raised its generation.
+    fn edited(&mut self, event: &Change, before: &State, record: &Record) {
+        if event.change != ChangeType::Modified {
+            return;
+        }
+        let Some(watch) = before.watches.get(&event.watch) else {
+            return;
+        };
+        if &*watch.resource != "customresourcedefinitions"
+            || &*watch.group != "apiextensions.k8s.io"
+        {
+            return;
+        }
+        let held = watch.held(&event.object).and_then(|held| held.generation);
+        if event.generation > held {
+            if self.edits.len() == MAX_FACTS {
+                self.edits
+                    .retain(|_, (_, at)| record.at.micros_since(*at) <= EDIT_US);
+            }
+            if self.edits.len() < MAX_FACTS {
+                self.edits
+                    .insert(event.object.name.clone(), (record.seq, record.at));
+            }
+        }
+    }
+
+    /// Keeps a fact, if there is an end that it may explain.
+    fn fact(
+        &mut self,
+        kind: FactKind,
+        watch: WatchName,
+        connection: Option<ConnectionId>,
+        record: &Record,
+    ) {
+        if self.ends.is_empty() {
+            return;
+        }
+        if self.facts.len() == MAX_FACTS {
+            self.facts.pop_front();
+        }
+        self.facts.push_back(Fact {
+            kind,
+            watch,
+            connection,
+            seq: record.seq,
+            at: record.at,
+        });
+        self.is_news = true;
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        let first = self.ends.front()?;
+        if self.is_news {
+            return Some(first.at);
+        }
+        self.ends
+            .iter()
+            .find(|end| end.told.is_none())
+            .map(|end| end.at.plus_micros(TOGETHER_US))
+    }
+
+    /// The places of the ends about which something can be said at `now`.
+    pub(crate) fn ripe(&mut self, now: Time) -> Vec<usize> {
+        self.is_news = false;
+        let can_be_said = |end: &End| {
+            let waited_us = now.micros_since(end.at);
+            let is_settled = waited_us >= TOGETHER_US || is_plain(end);
+            is_settled && (waited_us <= REVISED_US || end.told.is_none())
+        };
+        let places = self.ends.iter().enumerate();
+        places
+            .filter(|(_, end)| can_be_said(end))
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    pub(crate) fn end(&self, place: usize) -> &End {
+        &self.ends[place]
+    }
+
+    /// Notes an answer; gives the stream it is about, if the answer is new.
+    pub(crate) fn tell(&mut self, place: usize, answer: &Answer) -> Option<(WatchName, StreamId)> {
+        let end = &mut self.ends[place];
+        let is_known = end
+            .told
+            .as_ref()
+            .is_some_and(|told| told.code == answer.code && told.certainty == answer.certainty);
+        if is_known {
+            return None;
+        }
+        end.told = Some(answer.clone());
+        Some((end.stream.watch.clone(), end.id))
+    }
+
+    /// Forgets what can no longer matter.
+    pub(crate) fn forget(&mut self, now: Time) {
+        let is_past = |at: Time| now.micros_since(at) > REVISED_US + TOGETHER_US;
+        while self
+            .ends
+            .front()
+            .is_some_and(|end| is_past(end.at) && end.told.is_some())
+        {
+            self.ends.pop_front();
+        }
+        while self.facts.front().is_some_and(|fact| is_past(fact.at)) {
+            self.facts.pop_front();
+        }
+        self.edits
+            .retain(|_, (_, at)| now.micros_since(*at) <= EDIT_US);
+    }
+
+    /// The facts of a kind that came after `end`, to its watch or to one whose stream ended with it.
+    pub(crate) fn facts_after<'a>(
+        &'a self,
+        kind: FactKind,
+        end: &'a End,
+        together: &'a [&'a End],
+    ) -> impl Iterator<Item = &'a Fact> {
+        self.facts.iter().filter(move |fact| {
+            let is_about = |end: &End| match fact.connection {
+                Some(connection) => end.stream.connection == Some(connection),
+                None => end.stream.watch == fact.watch,
+            };
+            let after_us = fact.at.micros_since(end.at);
+            fact.kind == kind
+                && fact.seq > end.seq
+                && after_us <= REVISED_US
+                && (is_about(end) || together.iter().any(|other| is_about(other)))
+        })
+    }
+
+    /// Ends together with `end` for which no plain reason is known, `end` included, and how many streams lived on; among
+    /// the streams that `among` picks.
+    pub(crate) fn together(
+        &self,
+        end: &End,
+        among: impl Fn(&Stream) -> bool,
+    ) -> (Vec<&End>, usize) {
+        let began_before = end.at.plus_micros(-TOGETHER_US);
+        let mut ended = Vec::new();
+        let mut alive = 0;
+        for other in self.ends.iter().filter(|other| among(&other.stream)) {
+            let apart_us = other.at.micros_since(end.at);
+            if apart_us.abs() <= TOGETHER_US {
+                let is_reset = other.cause == Cause::TcpReset;
+                if is_reset || !is_plain(other) {
+                    ended.push(other);
+                }
+            } else if apart_us > 0 && other.stream.since < began_before {
+                alive += 1;
+            }
+        }
+        alive += self
+            .open
+            .values()
+            .filter(|stream| among(stream) && stream.since < began_before)
+            .count();
+        (ended, alive)
+    }
+
+    /// The edit of a resource's definition not long before an end.
+    pub(crate) fn edit_before(&self, end: &End) -> Option<Seq> {
+        let (seq, at) = self.edits.get(&end.stream.resource)?;
+        let ago_us = end.at.micros_since(*at);
+        (0..=EDIT_US).contains(&ago_us).then_some(*seq)
+    }
+}
+
+impl Stream {
+    /// A stream of a watch over the connection of its last request.
+    fn of(name: &WatchName, watch: &Watch, state: &State, since: Time) -> Self {
+        let resource = if watch.group.is_empty() {
+            watch.resource.clone()
+        } else {
+            format!("{}.{}", watch.resource, watch.group).into()
+        };
+        Self {
+            watch: name.clone(),
+            resource,
+            connection: watch.connection,
+            remote: watch
+                .connection
+                .and_then(|connection| state.connections.get(&connection))
+                .map(|connection| connection.remote.clone()),
+            since,
+            from: None,
+            timeout_ms: None,
+            error: None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Diagnosis: records in, judgements out.
+//!
+//! ```text
+//!   record, and the fold before it ─► observe ─┐
+//!                                              ├─► Diagnosis ─► attributions (events to append)
+//!                     the log's time ─► conclude ┘
+//! ```
+//!
+//! There is no clock inside and no fold of its own: whoever writes the log (the backend, a story, a replay) shows each
+//! record with the fold before it, asks when to come again, and appends what comes out. The same records give the same
+//! judgements, whoever wrote them.
+//!
+//! So far it says why each stream ended (section 3.3 of the semantics reference).
+
+mod attribution;
+mod ends;
+
+use watchscope_model::event::Attribution;
+use watchscope_model::{Event, Record, State, Time};
+
+use self::attribution::attribute;
+use self::ends::Ends;
+pub use self::ends::{MAX_ENDS, MAX_FACTS, REVISED_US, TOGETHER_US};
+
+/// The machine. Holds the open streams, and ends and facts no older than they can matter; see [`MAX_ENDS`] and
+/// [`MAX_FACTS`] for its bounds.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnosis {
+    ends: Ends,
+}
+
+impl Diagnosis {
+    /// Goes on from a fold: streams open there are judged when they end.
+    #[must_use]
+    pub fn since(state: &State) -> Self {
+        Self {
+            ends: Ends::since(state),
+        }
+    }
+
+    /// Takes the next record. `before` is the fold of all records before it.
+    pub fn observe(&mut self, before: &State, record: &Record) {
+        self.ends.observe(before, record);
+    }
+
+    /// When [`Diagnosis::conclude`] has something to say, if nothing else happens; `None` if never. The past means now.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Time> {
+        self.ends.wake_at()
+    }
+
+    /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
+    /// within [`REVISED_US`] after the end gives one.
+    #[must_use]
+    pub fn conclude(&mut self, now: Time) -> Vec<Event> {
+        let mut out = Vec::new();
+        for place in self.ends.ripe(now) {
+            let answer = attribute(self.ends.end(place), &self.ends);
+            if let Some((watch, stream)) = self.ends.tell(place, &answer) {
+                let event = Attribution {
+                    watch,
+                    stream,
+                    code: answer.code.into(),
+                    certainty: answer.certainty,
+                    evidence: answer.evidence,
+                };
+                out.push(event.into());
+            }
+        }
+        self.ends.forget(now);
+        out
+    }
+}

@@ -1,0 +1,265 @@
+//! Why streams end, as scripts of records tell it: each test is the story of one rule of semantics 3.3.
+
+mod stage;
+
+use stage::Stage;
+use watchscope_model::vocabulary::{Cause, PhaseReason};
+
+#[test]
+fn a_stream_that_we_end_is_ours() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(30).ended("*/pods", Cause::Cancelled);
+    insta::assert_snapshot!(stage.told(), @"30.000 */pods ours definite [5]");
+}
+
+#[test]
+fn an_end_at_the_timeout_asked_for_is_normal_and_told_at_once() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(398).ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"398.000 */pods normal definite [5]");
+}
+
+#[test]
+fn an_end_far_from_the_timeout_is_not_normal() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(120).ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"120.250 */pods unknown unknown [5]");
+}
+
+#[test]
+fn without_a_timeout_the_servers_own_lifetime_is_likely_normal() {
+    let mut stage = Stage::without_timeouts(1, &["*/pods"]);
+    stage.after_s(2_000).ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"2000.000 */pods normal likely [5]");
+}
+
+#[test]
+fn many_normal_timeouts_at_once_are_no_failure_of_the_server() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs"]);
+    stage.after_s(399);
+    for watch in ["*/pods", "*/nodes", "*/jobs"] {
+        stage.ended(watch, Cause::End);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    399.000 */pods normal definite [13]
+    399.000 */nodes normal definite [15]
+    399.000 */jobs normal definite [17]
+    "#);
+}
+
+#[test]
+fn an_error_event_says_which_history_was_gone() {
+    let words = [
+        (410, "Expired", "too old resource version: 10 (90)"),
+        (
+            410,
+            "Expired",
+            "The resourceVersion for the provided watch is too old.",
+        ),
+        (410, "Expired", ""),
+        (500, "InternalError", "etcdserver: no leader"),
+        (500, "InternalError", "conversion webhook failed"),
+    ];
+    let mut told = String::new();
+    for (code, reason, message) in words {
+        let mut stage = Stage::new(1, &["*/pods"]);
+        stage.after_s(20).error("*/pods", code, reason, message);
+        stage.ended("*/pods", Cause::ErrorEvent);
+        told += &format!("{}\n", stage.told());
+    }
+    insta::assert_snapshot!(told, @r#"
+    20.000 */pods F11 definite [5, 6]
+    20.000 */pods F12 definite [5, 6]
+    20.000 */pods F11 suspected [5, 6]
+    20.000 */pods F16 likely [5, 6]
+    20.000 */pods unknown unknown [5, 6]
+    "#);
+}
+
+#[test]
+fn a_reset_is_told_at_once_and_stays_one_while_the_server_lives() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs"]);
+    stage.after_s(20).ended("*/pods", Cause::TcpReset);
+    stage.after_ms(300).opened("*/pods", "10.0.0.1:6443");
+    insta::assert_snapshot!(stage.told(), @"20.000 */pods F08 definite [13]");
+}
+
+#[test]
+fn resets_of_all_and_a_refused_dial_are_the_servers_end() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended("*/pods", Cause::TcpReset);
+    stage.after_ms(5).ended("*/nodes", Cause::TcpReset);
+    stage
+        .after_ms(400)
+        .phase("*/pods", PhaseReason::Unreachable);
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.000 */pods F08 definite [9]
+    20.005 */nodes F08 definite [12]
+    20.405 */pods F06 likely [9, 12, 15]
+    20.405 */nodes F06 likely [9, 12, 15]
+    "#);
+}
+
+#[test]
+fn ends_of_all_with_their_connections_are_the_servers_end_until_more_is_known() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs", "*/leases", "*/events"]);
+    stage.after_s(20);
+    // Four of five, within 250 ms.
+    for watch in ["*/pods", "*/nodes", "*/jobs", "*/leases"] {
+        stage.after_ms(50).ended(watch, Cause::Eof);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.300 */pods F06 suspected [21, 22, 23, 24, 25, 26, 27, 28]
+    20.350 */nodes F06 suspected [21, 23, 24, 25, 26, 27, 28]
+    20.400 */jobs F06 suspected [21, 23, 25, 26, 27, 28]
+    20.450 */leases F06 suspected [21, 23, 25, 27, 28]
+    "#);
+}
+
+#[test]
+fn fewer_than_four_fifths_are_not_the_server() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs", "*/leases"]);
+    stage.after_s(20);
+    for watch in ["*/pods", "*/nodes", "*/jobs"] {
+        stage.ended(watch, Cause::Eof);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods unknown unknown [17]
+    20.250 */nodes unknown unknown [19]
+    20.250 */jobs unknown unknown [21]
+    "#);
+}
+
+#[test]
+fn a_drain_is_known_by_the_words_of_the_refusal() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended("*/pods", Cause::End);
+    stage
+        .after_ms(30)
+        .refused("*/pods", 503, "apiserver is shutting down");
+    insta::assert_snapshot!(stage.told(), @"20.250 */pods F07 likely [9, 10]");
+}
+
+#[test]
+fn the_next_address_tells_that_a_server_went_away() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended("*/pods", Cause::Eof);
+    stage.ended("*/nodes", Cause::Eof);
+    stage.after_ms(500).opened("*/pods", "10.0.0.2:6443");
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods F06 suspected [9, 10, 11, 12]
+    20.250 */nodes F06 suspected [9, 11, 12]
+    20.500 */pods F06 likely [9, 11, 16]
+    20.500 */nodes F06 likely [9, 11, 16]
+    "#);
+}
+
+#[test]
+fn all_streams_ending_on_living_connections_are_the_caches_not_the_server() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended("*/pods", Cause::End);
+    stage.ended("*/nodes", Cause::End);
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods F16 suspected [9, 10]
+    20.250 */nodes F16 suspected [9, 10]
+    "#);
+}
+
+#[test]
+fn all_watches_of_one_resource_ending_while_others_live_are_its_cache() {
+    let mut stage = Stage::new(1, &["a/pods", "b/pods", "*/nodes", "*/jobs"]);
+    stage.after_s(20).ended("a/pods", Cause::End);
+    stage.ended("b/pods", Cause::End);
+    stage
+        .after_ms(600)
+        .refused("a/pods", 429, "storage is (re)initializing");
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 a/pods F16 suspected [17, 18]
+    20.250 b/pods F16 suspected [17, 18]
+    20.600 a/pods F16 likely [17, 18, 21]
+    20.600 b/pods F16 likely [17, 18, 21]
+    "#);
+}
+
+#[test]
+fn an_edit_of_its_definition_ends_the_watch_of_a_custom_resource() {
+    let crds = "-/customresourcedefinitions.apiextensions.k8s.io";
+    let mut stage = Stage::new(1, &[crds, "*/widgets.example.com", "*/pods"]);
+    stage.held(crds, "widgets.example.com", 1);
+    stage.after_s(20).changed(crds, "widgets.example.com", 2);
+    stage.after_s(5).ended("*/widgets.example.com", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"25.250 */widgets.example.com F17 likely [14, 15]");
+}
+
+#[test]
+fn a_status_of_the_definition_is_no_edit() {
+    let crds = "-/customresourcedefinitions.apiextensions.k8s.io";
+    let mut stage = Stage::new(1, &[crds, "*/widgets.example.com", "*/pods"]);
+    stage.held(crds, "widgets.example.com", 1);
+    stage.after_s(20).changed(crds, "widgets.example.com", 1);
+    stage.after_s(5).ended("*/widgets.example.com", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"25.250 */widgets.example.com unknown unknown [15]");
+}
+
+#[test]
+fn streams_that_end_at_once_and_empty_are_suspected_and_three_of_them_likely() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20);
+    for _ in 0..3 {
+        stage.reopened("*/pods");
+        stage.after_ms(700).ended("*/pods", Cause::End);
+        stage.after_ms(3_000);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.950 */pods F10 suspected [12]
+    24.650 */pods F10 suspected [17]
+    28.350 */pods F10 likely [22]
+    "#);
+}
+
+#[test]
+fn a_lone_clean_end_of_a_busy_stream_may_be_our_slowness() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended_after("*/pods", Cause::End, 500);
+    insta::assert_snapshot!(stage.told(), @"20.250 */pods F36 suspected [9]");
+}
+
+#[test]
+fn a_quiet_stream_cannot_have_filled_a_buffer() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended_after("*/pods", Cause::End, 9);
+    insta::assert_snapshot!(stage.told(), @"20.250 */pods unknown unknown [9]");
+}
+
+#[test]
+fn a_cut_frame_says_so_itself() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended("*/pods", Cause::EofInFrame);
+    insta::assert_snapshot!(stage.told(), @"20.250 */pods F47 definite [9]");
+}
+
+#[test]
+fn a_fact_two_seconds_later_changes_nothing() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).ended("*/pods", Cause::Eof);
+    stage.ended("*/nodes", Cause::Eof);
+    stage
+        .after_ms(2_100)
+        .phase("*/pods", PhaseReason::Unreachable);
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods F06 suspected [9, 10, 11, 12]
+    20.250 */nodes F06 suspected [9, 11, 12]
+    "#);
+}
+
+#[test]
+fn a_machine_that_goes_on_from_a_fold_says_the_same() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20).resumed_from_fold();
+    stage.ended("*/pods", Cause::TcpReset);
+    stage.after_s(378).ended("*/nodes", Cause::End);
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.000 */pods F08 definite [9]
+    398.000 */nodes normal definite [12]
+    "#);
+}

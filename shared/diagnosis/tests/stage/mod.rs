@@ -1,0 +1,256 @@
+//! A stage for scripts: watches that stream, a clock that is turned by hand, and what is told when.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use watchscope_diagnosis::Diagnosis;
+use watchscope_model::event::{
+    Change, ConnectionClosed, ConnectionOpened, RequestAnswered, RequestSent, StreamEnded,
+    StreamError, StreamOpened, WatchPhase, WatchStarted,
+};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
+use watchscope_model::{
+    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
+    WatchName,
+};
+
+/// What each watch asks for as its timeout, in seconds.
+const TIMEOUT_S: u64 = 400;
+
+pub(crate) struct Stage {
+    state: State,
+    diagnosis: Diagnosis,
+    now: Time,
+    ids: u64,
+    timeout_s: Option<u64>,
+    told: String,
+}
+
+impl Stage {
+    /// Watches that have just begun to stream, each over a connection of its own to one server.
+    pub(crate) fn new(first_id: u64, watches: &[&str]) -> Self {
+        Self::begin(first_id, watches, Some(TIMEOUT_S))
+    }
+
+    /// The same, but they ask for no timeout.
+    pub(crate) fn without_timeouts(first_id: u64, watches: &[&str]) -> Self {
+        Self::begin(first_id, watches, None)
+    }
+
+    fn begin(first_id: u64, watches: &[&str], timeout_s: Option<u64>) -> Self {
+        let mut stage = Self {
+            state: State::default(),
+            diagnosis: Diagnosis::default(),
+            now: Time(0),
+            ids: first_id,
+            timeout_s,
+            told: String::new(),
+        };
+        for name in watches {
+            let (namespace, rest) = name.split_once('/').unwrap();
+            let (resource, group) = rest.split_once('.').unwrap_or((rest, ""));
+            stage.record(WatchStarted {
+                watch: (*name).into(),
+                group: group.into(),
+                version: "v1".into(),
+                resource: resource.into(),
+                namespace: (!matches!(namespace, "*" | "-")).then(|| namespace.into()),
+                label_selector: None,
+                field_selector: None,
+            });
+            stage.reopened(name);
+        }
+        stage
+    }
+
+    fn id(&mut self) -> u64 {
+        self.ids += 1;
+        self.ids
+    }
+
+    fn record(&mut self, event: impl Into<Event>) {
+        let record = Record {
+            seq: self.state.seq.next(),
+            at: self.now,
+            event: event.into(),
+        };
+        self.diagnosis.observe(&self.state, &record);
+        self.state.apply(&record);
+    }
+
+    /// Appends what diagnosis has to say by now, as the log's writer does.
+    fn conclude(&mut self) {
+        for event in self.diagnosis.conclude(self.now) {
+            if let Event::Attribution(told) = &event {
+                let seconds = self.now.0 as f64 / 1e6;
+                let evidence: Vec<u64> = told.evidence.iter().map(|seq| seq.0).collect();
+                let (watch, code, certainty) = (&told.watch, &told.code, told.certainty);
+                writeln!(
+                    self.told,
+                    "{seconds:.3} {watch} {code} {certainty} {evidence:?}"
+                )
+                .unwrap();
+            }
+            self.record(event);
+        }
+    }
+
+    /// Lets time pass, waking diagnosis when it wants.
+    pub(crate) fn after_ms(&mut self, wait_ms: u64) -> &mut Self {
+        let until = self.now.plus_millis(wait_ms);
+        loop {
+            self.conclude();
+            match self.diagnosis.wake_at() {
+                Some(at) if at <= until => self.now = self.now.max(at),
+                _ => break,
+            }
+        }
+        self.now = until;
+        self
+    }
+
+    pub(crate) fn after_s(&mut self, wait_s: u64) -> &mut Self {
+        self.after_ms(wait_s * 1_000)
+    }
+
+    /// The watch opens a stream over a new connection to an address.
+    pub(crate) fn opened(&mut self, watch: &str, remote: &str) -> &mut Self {
+        let connection = ConnectionId(self.id());
+        let request = RequestId(self.id());
+        let stream = StreamId(self.id());
+        self.record(ConnectionOpened {
+            connection,
+            server: "api.example.com:6443".into(),
+            remote: remote.into(),
+            alpn: None,
+            tls: None,
+        });
+        let query = self
+            .timeout_s
+            .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}"));
+        self.record(RequestSent {
+            watch: watch.into(),
+            request,
+            connection,
+            verb: "watch".into(),
+            path: "/api".into(),
+            query,
+        });
+        self.record(StreamOpened {
+            watch: watch.into(),
+            stream,
+            request,
+            resource_version: Some(ResourceVersion::from(10)),
+        });
+        self
+    }
+
+    pub(crate) fn reopened(&mut self, watch: &str) -> &mut Self {
+        self.opened(watch, "10.0.0.1:6443")
+    }
+
+    /// The watch's stream ends without having brought anything.
+    pub(crate) fn ended(&mut self, watch: &str, cause: Cause) -> &mut Self {
+        self.ended_after(watch, cause, 0)
+    }
+
+    /// The watch's stream ends after so many events; with it its connection, where the cause says so.
+    pub(crate) fn ended_after(&mut self, watch: &str, cause: Cause, events: u64) -> &mut Self {
+        let watch: WatchName = watch.into();
+        let held = &self.state.watches[&watch];
+        let open = held.stream.clone().unwrap();
+        let connection = held.connection.unwrap();
+        let age_us = self.now.micros_since(open.since.at);
+        self.record(StreamEnded {
+            watch,
+            stream: open.stream,
+            cause,
+            age_ms: u64::try_from(age_us / 1_000).unwrap(),
+            events,
+            bytes: 0,
+        });
+        if !matches!(cause, Cause::End | Cause::ErrorEvent) {
+            self.record(ConnectionClosed { connection, cause });
+        }
+        self.conclude();
+        self
+    }
+
+    pub(crate) fn error(&mut self, watch: &str, code: u64, reason: &str, message: &str) {
+        let watch: WatchName = watch.into();
+        let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
+        self.record(StreamError {
+            watch,
+            stream,
+            code,
+            reason: Some(reason.into()),
+            message: (!message.is_empty()).then(|| message.to_owned()),
+        });
+    }
+
+    pub(crate) fn phase(&mut self, watch: &str, reason: PhaseReason) {
+        self.record(WatchPhase {
+            watch: watch.into(),
+            from: None,
+            to: Phase::Waiting,
+            reason,
+            delay_ms: Some(1_000),
+            error: None,
+        });
+        self.conclude();
+    }
+
+    pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) {
+        let request = RequestId(self.id());
+        self.record(RequestAnswered {
+            watch: watch.into(),
+            request,
+            status: Some(status),
+            headers: Headers::default(),
+            retry_after_ms: None,
+            error: Some(error.to_owned()),
+        });
+        self.conclude();
+    }
+
+    fn change(&mut self, watch: &str, name: &str, change: ChangeType, generation: u64) {
+        let version = self.id();
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse("u"),
+        };
+        self.record(Change {
+            watch: watch.into(),
+            stream: None,
+            change,
+            origin: Origin::List,
+            object: Arc::new(object),
+            resource_version: ResourceVersion::from(version),
+            generation: Some(generation),
+            manager: None,
+            subresource: None,
+            bytes: None,
+        });
+    }
+
+    pub(crate) fn held(&mut self, watch: &str, name: &str, generation: u64) {
+        self.change(watch, name, ChangeType::Added, generation);
+    }
+
+    pub(crate) fn changed(&mut self, watch: &str, name: &str, generation: u64) {
+        self.change(watch, name, ChangeType::Modified, generation);
+    }
+
+    /// A new machine takes over from the fold.
+    pub(crate) fn resumed_from_fold(&mut self) {
+        self.diagnosis = Diagnosis::since(&self.state);
+    }
+
+    /// What was told, when, with what evidence; time runs on until all is said.
+    pub(crate) fn told(&mut self) -> &str {
+        self.after_s(10);
+        self.told.trim_end()
+    }
+}
