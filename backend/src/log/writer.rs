@@ -1,4 +1,7 @@
-//! The one writer: stamps what producers append, seals it, and wakes readers.
+//! The one writer: stamps what producers append, has it judged, seals it, and wakes readers.
+//!
+//! Diagnosis sits here and not at a reader: it sees each record with the fold the writer has anyway, so it decodes
+//! nothing, holds no state twice, and its judgements stand in the log right behind what they rest on.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, sleep};
+use watchscope_diagnosis::Diagnosis;
 use watchscope_log::{Sealed, Sealer};
 use watchscope_model::event::Clock as ClockEvent;
 use watchscope_model::{Event, Time};
@@ -34,6 +38,7 @@ pub(super) enum Input {
 pub(super) struct Writer {
     shared: Arc<Shared>,
     sealer: Sealer,
+    diagnosis: Diagnosis,
     wall_off_us: i64,
     body_loss_told_at: Time,
 }
@@ -45,6 +50,7 @@ impl Writer {
             body_loss_told_at: shared.clock.now(),
             shared,
             sealer,
+            diagnosis: Diagnosis::default(),
         }
     }
 
@@ -72,9 +78,11 @@ impl Writer {
                     }
                 }
                 () = shared.snapshot_wanted.notified() => self.put_snapshot(),
-                () = seal_due(self.sealer.seal_at(), shared.clock.now()) => {}
+                () = until(self.sealer.seal_at(), shared.clock.now()) => {}
+                () = until(self.diagnosis.wake_at(), shared.clock.now()) => {}
                 _ = clock_check.tick() => self.check(),
             }
+            self.judge();
             let now = shared.clock.now();
             if self.sealer.seal_at().is_some_and(|due| due <= now) {
                 let sealed = self.sealer.seal(now);
@@ -107,10 +115,20 @@ impl Writer {
                 0
             };
             // Before the record is sealed: whoever sees it finds its body.
-            let seq = self.sealer.state().seq.next();
-            book.record(seq, &event, body, overhead);
-            let (_, sealed) = self.sealer.push(event, now);
+            let record = self.sealer.stamp(event, now);
+            book.record(record.seq, &record.event, body, overhead);
+            self.diagnosis.observe(self.sealer.state(), &record);
+            let sealed = self.sealer.take(&record);
             self.publish(sealed);
+        }
+    }
+
+    /// Appends what diagnosis has to say by now.
+    fn judge(&mut self) {
+        let now = self.shared.clock.now();
+        if self.diagnosis.wake_at().is_some_and(|due| due <= now) {
+            let judgements = self.diagnosis.conclude(now);
+            self.append(judgements.into());
         }
     }
 
@@ -178,7 +196,7 @@ fn slice(bodies: &Bytes, range: Range<usize>) -> Option<Bytes> {
     is_inside.then(|| bodies.slice(range))
 }
 
-async fn seal_due(due: Option<Time>, now: Time) {
+async fn until(due: Option<Time>, now: Time) {
     match due {
         Some(due) => {
             let wait = u64::try_from(due.micros_since(now)).unwrap_or(0);

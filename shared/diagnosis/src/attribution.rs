@@ -114,6 +114,10 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     }
 
     // Rule 6.
+    let not_served = seqs(FactKind::NotServed);
+    if !not_served.is_empty() {
+        return Answer::new("F18", Certainty::Likely, end).with(not_served);
+    }
     if let Some(edit) = ends.edit_before(end) {
         return Answer::new("F17", Certainty::Likely, end).with([edit]);
     }

@@ -86,6 +86,8 @@ pub(crate) enum FactKind {
     ShuttingDown,
     /// A request was refused because the server's cache of the resource is not ready.
     Initializing,
+    /// The resource is not served.
+    NotServed,
     /// The other side closed the connection.
     Closed,
 }
@@ -228,15 +230,15 @@ impl Ends {
     }
 
     fn answered(&mut self, event: &RequestAnswered, record: &Record) {
-        let (Some(429 | 503), Some(error)) = (event.status, &event.error) else {
-            return;
-        };
+        let error = event.error.as_deref().unwrap_or("");
         // The words are the server's own (table 1.6).
-        if error.contains("shutting down") {
-            self.fact(FactKind::ShuttingDown, event.watch.clone(), None, record);
-        } else if error.contains("initializing") {
-            self.fact(FactKind::Initializing, event.watch.clone(), None, record);
-        }
+        let kind = match event.status {
+            Some(404) => FactKind::NotServed,
+            Some(429 | 503) if error.contains("shutting down") => FactKind::ShuttingDown,
+            Some(429) if error.contains("initializing") => FactKind::Initializing,
+            _ => return,
+        };
+        self.fact(kind, event.watch.clone(), None, record);
     }
 
     /// Notes the edit of a custom resource's definition: a change that raised its generation.
@@ -370,21 +372,23 @@ impl Ends {
         })
     }
 
-    /// Ends together with `end` for which no plain reason is known, `end` included, and how many streams lived on; among
-    /// the streams that `among` picks.
-    pub(crate) fn together(
-        &self,
-        end: &End,
+    /// Ends together with `end` for which no plain reason is known, one of each watch, `end` included, and how many
+    /// streams lived on; among the streams that `among` picks.
+    pub(crate) fn together<'a>(
+        &'a self,
+        end: &'a End,
         among: impl Fn(&Stream) -> bool,
-    ) -> (Vec<&End>, usize) {
+    ) -> (Vec<&'a End>, usize) {
         let began_before = end.at.plus_micros(-TOGETHER_US);
-        let mut ended = Vec::new();
+        let mut ended = vec![end];
         let mut alive = 0;
         for other in self.ends.iter().filter(|other| among(&other.stream)) {
             let apart_us = other.at.micros_since(end.at);
             if apart_us.abs() <= TOGETHER_US {
-                let is_reset = other.cause == Cause::TcpReset;
-                if is_reset || !is_plain(other) {
+                let is_known = ended
+                    .iter()
+                    .any(|known| known.stream.watch == other.stream.watch);
+                if !is_known && (other.cause == Cause::TcpReset || !is_plain(other)) {
                     ended.push(other);
                 }
             } else if apart_us > 0 && other.stream.since < began_before {

@@ -1,5 +1,7 @@
 //! Why streams end, as scripts of records tell it: each test is the story of one rule of semantics 3.3.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod stage;
 
 use stage::Stage;
@@ -215,6 +217,32 @@ fn streams_that_end_at_once_and_empty_are_suspected_and_three_of_them_likely() {
     24.650 */pods F10 suspected [17]
     28.350 */pods F10 likely [22]
     "#);
+}
+
+#[test]
+fn one_watch_ending_again_and_again_is_not_many() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(20);
+    for _ in 0..2 {
+        stage.reopened("*/pods");
+        stage.after_ms(50).ended("*/pods", Cause::End);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.300 */pods F10 suspected [8]
+    20.350 */pods F10 suspected [12]
+    "#);
+}
+
+#[test]
+fn a_resource_that_is_served_no_longer_ended_its_watch() {
+    let mut stage = Stage::new(1, &["*/widgets.example.com", "*/pods"]);
+    stage.after_s(20).ended("*/widgets.example.com", Cause::End);
+    stage.after_ms(20).refused(
+        "*/widgets.example.com",
+        404,
+        "the server could not find the requested resource",
+    );
+    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F18 likely [9, 10]");
 }
 
 #[test]

@@ -84,21 +84,32 @@ impl Sealer {
         &self.state
     }
 
-    /// Stamps an event and takes it in; returns its seq, and what was sealed if it filled the segment. A time before
-    /// the last record's is raised to it.
-    pub fn push(&mut self, mut event: Event, at: Time) -> (Seq, Option<Sealed>) {
+    /// Stamps an event and takes it in; returns its seq, and what was sealed if it filled the segment.
+    pub fn push(&mut self, event: Event, at: Time) -> (Seq, Option<Sealed>) {
+        let record = self.stamp(event, at);
+        (record.seq, self.take(&record))
+    }
+
+    /// The record that an event becomes if it is taken in next. A time before the last record's is raised to it.
+    #[must_use]
+    pub fn stamp(&self, mut event: Event, at: Time) -> Record {
         self.state.complete(&mut event);
-        let record = Record {
+        Record {
             seq: self.state.seq.next(),
             at: at.max(self.state.at),
             event,
-        };
+        }
+    }
+
+    /// Takes in the record that was stamped last; returns what was sealed if it filled the segment.
+    pub fn take(&mut self, record: &Record) -> Option<Sealed> {
+        debug_assert_eq!(record.seq, self.state.seq.next(), "no record comes between");
         self.open.get_or_insert((record.seq, record.at));
-        self.state.apply(&record);
-        self.writer.push(&record);
+        self.state.apply(record);
+        self.writer.push(record);
         let is_full =
             self.writer.open_bytes() >= SEAL_BYTES || self.writer.open_count() >= SEAL_RECORDS;
-        (record.seq, if is_full { self.seal(at) } else { None })
+        if is_full { self.seal(record.at) } else { None }
     }
 
     /// When the open segment is due: at once after a quiet [`SEAL_US`], else that long after the last seal. `None`

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Author, Cause};
@@ -31,11 +32,12 @@ pub struct Run {
     recorder: Recorder,
 }
 
-/// Stamps and folds what happens, as the log's writer does.
+/// Stamps, judges and folds what happens, as the log's writer does.
 #[derive(Debug, Default)]
 struct Recorder {
     ids: Counters,
     state: State,
+    diagnosis: Diagnosis,
     records: Vec<Record>,
 }
 
@@ -152,6 +154,7 @@ impl Run {
                 }
             }
             self.hear_clients();
+            self.recorder.judge(now);
             if self.world.now() >= until {
                 return;
             }
@@ -197,13 +200,10 @@ impl Run {
         Time(self.world.wall_us(self.world.now()))
     }
 
-    /// When the next timer of a probe is due, in the world's time.
+    /// When the next timer of a probe, or diagnosis, is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
-        let at = self
-            .clients
-            .iter()
-            .filter_map(|client| client.timer)
-            .min()?;
+        let timers = self.clients.iter().filter_map(|client| client.timer);
+        let at = timers.chain(self.recorder.diagnosis.wake_at()).min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
         Some(self.world.now() + Duration::from_micros(wait))
     }
@@ -469,7 +469,17 @@ impl Recorder {
             at,
             event,
         };
+        self.diagnosis.observe(&self.state, &record);
         self.state.apply(&record);
         self.records.push(record);
+    }
+
+    /// Records what diagnosis has to say by now.
+    fn judge(&mut self, now: Time) {
+        if self.diagnosis.wake_at().is_some_and(|due| due <= now) {
+            for judgement in self.diagnosis.conclude(now) {
+                self.record(judgement, now);
+            }
+        }
     }
 }

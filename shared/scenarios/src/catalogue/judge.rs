@@ -15,14 +15,9 @@ impl Row {
     /// Tells the row's story to our probe and the row's clients. What did not come out as the row says, a sentence each.
     #[must_use]
     pub fn play(&self, seed: u64) -> Vec<String> {
-        let mut run = Run::of_story(self.story.clone(), seed);
-        let began = run.now();
-        // What is there at the beginning is there before the probe lists.
-        run.run_for(Duration::from_millis(500));
-        let spec = self.spec();
-        let watch = spec.name.clone();
-        run.watch(spec, ProbeConfig::default(), seed);
-        run.run_for(self.lasts);
+        let began = Run::of_story(self.story.clone(), seed).now();
+        let run = self.run(seed);
+        let watch = self.spec().name;
         let wire = self
             .wire
             .iter()
@@ -34,6 +29,17 @@ impl Row {
         wire.chain(clients)
             .map(|wrong| format!("{} (seed {seed}): {wrong}", self.code))
             .collect()
+    }
+
+    /// Tells the row's story to our probe, to the end.
+    #[must_use]
+    pub fn run(&self, seed: u64) -> Run {
+        let mut run = Run::of_story(self.story.clone(), seed);
+        // What is there at the beginning is there before the probe lists.
+        run.run_for(Duration::from_millis(500));
+        run.watch(self.spec(), ProbeConfig::default(), seed);
+        run.run_for(self.lasts);
+        run
     }
 
     fn spec(&self) -> WatchSpec {
