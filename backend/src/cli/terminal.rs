@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use watchscope_model::Text;
+use watchscope_model::catalogue;
 use watchscope_model::event::{Change, Event, Record};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase};
 
@@ -138,7 +139,10 @@ fn words(event: &Event) -> String {
             e.events,
             e.bytes
         ),
-        Event::Attribution(e) => format!("stream {}: {} ({})", e.stream, e.code, e.certainty),
+        Event::Attribution(e) => match catalogue::name(&e.code) {
+            Some(name) => format!("stream {}: {name} ({}, {})", e.stream, e.code, e.certainty),
+            None => format!("stream {}: {} ({})", e.stream, e.code, e.certainty),
+        },
         Event::Change(e) => change(e),
         Event::Bookmark(e) => {
             let end = if e.initial_events_end == Some(true) {

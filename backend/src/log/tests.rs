@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, advance, sleep, timeout};
 use watchscope_log::SEAL_RECORDS;
-use watchscope_model::event::{Change, Note, WatchStarted};
-use watchscope_model::vocabulary::{Author, ChangeType, LossPlace, Origin};
-use watchscope_model::{Object, Record, Uid};
+use watchscope_model::event::{Change, Note, StreamEnded, StreamOpened, WatchStarted};
+use watchscope_model::vocabulary::{Author, Cause, ChangeType, LossPlace, Origin};
+use watchscope_model::{Object, Record, RequestId, StreamId, Uid};
 
 use super::*;
 
@@ -326,4 +326,69 @@ async fn every_run_has_an_epoch_of_its_own_without_a_dot() {
     let (first, second) = (open(), open());
     assert_ne!(first.epoch(), second.epoch());
     assert!(!first.epoch().as_str().contains('.'));
+}
+
+/// A watch whose stream opened and ended.
+fn ended_by(cause: Cause) -> Vec<Event> {
+    let watch = watchscope_model::WatchName::from("shop/pods");
+    let started = WatchStarted {
+        watch: watch.clone(),
+        group: "".into(),
+        version: "v1".into(),
+        resource: "pods".into(),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    };
+    let opened = StreamOpened {
+        watch: watch.clone(),
+        stream: StreamId(1),
+        request: RequestId(1),
+        resource_version: None,
+    };
+    let ended = StreamEnded {
+        watch,
+        stream: StreamId(1),
+        cause,
+        age_ms: 30_000,
+        events: 3,
+        bytes: 900,
+    };
+    vec![started.into(), opened.into(), ended.into()]
+}
+
+#[tokio::test(start_paused = true)]
+async fn why_a_stream_ended_stands_right_behind_its_end() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    log.append(ended_by(Cause::TcpReset)).await.unwrap();
+    let mut seen = Vec::new();
+    while seen.len() < 4 {
+        seen.extend(records(&mut reader).await);
+    }
+    let Event::Attribution(told) = &seen[3].event else {
+        panic!("no attribution but {:?}", seen[3]);
+    };
+    assert_eq!(
+        (&*told.code, told.evidence.as_slice()),
+        ("F08", &[Seq(3)][..])
+    );
+    assert_eq!(seen[3].at, seen[2].at);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_needs_a_second_look_is_told_though_nothing_else_happens() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    log.append(ended_by(Cause::Eof)).await.unwrap();
+    let mut seen = Vec::new();
+    while seen.len() < 4 {
+        seen.extend(records(&mut reader).await);
+    }
+    let Event::Attribution(told) = &seen[3].event else {
+        panic!("no attribution but {:?}", seen[3]);
+    };
+    assert_eq!(&*told.code, "unknown");
+    let waited_us = seen[3].at.micros_since(seen[2].at);
+    assert!((250_000..300_000).contains(&waited_us), "{waited_us}");
 }

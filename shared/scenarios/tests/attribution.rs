@@ -41,13 +41,13 @@ fn each_row_of_the_catalogue_ends_its_streams_for_its_own_reason() {
     F06: F06 suspected ×1 | F06 suspected ×1 | F06 suspected ×1
     F07: F07 likely ×1 | F07 likely ×1 | F07 likely ×1
     F08: F08 definite ×1 | F08 definite ×1 | F08 definite ×1
-    F10: F10 likely ×3, F16 suspected ×3 | F10 likely ×3, F16 suspected ×3 | F10 likely ×3, F16 suspected ×3
+    F10: F10 likely ×3, F10 suspected ×2, unknown unknown ×1 | F10 likely ×3, F10 suspected ×2, unknown unknown ×1 | F10 likely ×3, F10 suspected ×2, unknown unknown ×1
     F11: F08 definite ×1, F11 definite ×1 | F08 definite ×1, F11 definite ×1 | F08 definite ×1, F11 definite ×1
     F12: F08 definite ×1, F12 definite ×1, normal definite ×2 | F08 definite ×1, F12 definite ×1, normal definite ×2 | F08 definite ×1, F12 definite ×1, normal definite ×2
     F15: unknown unknown ×1 | unknown unknown ×1 | unknown unknown ×1
     F16: F11 definite ×1, F16 likely ×1 | F11 definite ×1, F16 likely ×1 | F11 definite ×1, F16 likely ×1
     F17: F11 definite ×1, unknown unknown ×1 | F11 definite ×1, unknown unknown ×1 | F11 definite ×1, unknown unknown ×1
-    F18: unknown unknown ×1 | unknown unknown ×1 | unknown unknown ×1
+    F18: F18 likely ×1 | F18 likely ×1 | F18 likely ×1
     F19: unknown unknown ×1 | unknown unknown ×1 | unknown unknown ×1
     F21: unknown unknown ×1 | unknown unknown ×1 | unknown unknown ×1
     F28: F08 definite ×1, F11 definite ×1 | F08 definite ×1, F11 definite ×1 | F08 definite ×1, F11 definite ×1

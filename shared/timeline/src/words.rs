@@ -3,6 +3,7 @@
 mod event;
 mod state;
 
+use watchscope_model::catalogue;
 use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{Record, Seq, Time};
@@ -452,7 +453,11 @@ fn watch_stretch(
                 None => format!("Stream {} is open.", what.stream),
             };
             if let Some((_, code)) = watch.attributions.get(&what.stream) {
-                fields.push(("attribution", code.to_string()));
+                let name = catalogue::name(code).unwrap_or("");
+                fields.push((
+                    "attribution",
+                    format!("{code} {name}").trim_end().to_owned(),
+                ));
             }
             (span_time(span, now), words, fields)
         }

@@ -1,7 +1,8 @@
 //! Each kind of event as a sentence and as named particulars.
 
-use watchscope_model::event::{Change, Event};
-use watchscope_model::vocabulary::{ChangeType, Origin, Standing};
+use watchscope_model::catalogue;
+use watchscope_model::event::{Attribution, Change, Event};
+use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Standing};
 
 use super::phase_sentence;
 use crate::draw::cause_words;
@@ -88,18 +89,7 @@ pub fn event_words(event: &Event) -> String {
             ),
             count(event.events, "event")
         ),
-        Event::Attribution(event) => match &*event.code {
-            "normal" => format!(
-                "Stream {} ended as it should ({}).",
-                event.stream, event.certainty
-            ),
-            "ours" => format!("Stream {} was ended by us.", event.stream),
-            "unknown" => format!("Why stream {} ended is unknown.", event.stream),
-            code => format!(
-                "Stream {} ended by {code} ({}).",
-                event.stream, event.certainty
-            ),
-        },
+        Event::Attribution(event) => attribution(event),
         Event::Change(event) => change(event),
         Event::Bookmark(event) => {
             let end = if event.initial_events_end == Some(true) {
@@ -346,4 +336,22 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
         _ => {}
     }
     fields
+}
+
+/// Why a stream ended. What is not proven is never said as if it were.
+fn attribution(event: &Attribution) -> String {
+    let stream = event.stream;
+    let code = &*event.code;
+    let how_sure = match event.certainty {
+        Certainty::Definite => "",
+        Certainty::Likely => "most likely ",
+        Certainty::Suspected | Certainty::Unknown => "perhaps ",
+    };
+    match (code, catalogue::name(code)) {
+        ("normal", _) => format!("Stream {stream} ended as it should: its time was over."),
+        ("ours", _) => format!("Stream {stream} was ended by us."),
+        ("unknown", _) => format!("Why stream {stream} ended is not known."),
+        (_, Some(name)) => format!("Stream {stream} ended: {how_sure}{name} ({code})."),
+        (_, None) => format!("Stream {stream} ended: {how_sure}{code}."),
+    }
 }
