@@ -297,8 +297,8 @@ events! {
     18 "gap" Gap {
         /// The watch.
         watch "watch": WatchName,
-        /// Seq of the end that began it: a `stream.ended`, or the `request.answered` that refused the stream after a
-        /// list. The log's writer fills it in.
+        /// Seq of the end that began it: a `stream.ended`, the `request.answered` that refused the stream after a list,
+        /// or the `watch.phase` in which that stream could not be reached. The log's writer fills it in.
         since "since": Seq,
         /// Progress when it began; absent if unknown.
         from "from": Option<ResourceVersion>,

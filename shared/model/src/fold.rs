@@ -685,6 +685,9 @@ impl Watch {
                     since: now,
                     error: event.error.clone(),
                 });
+                if matches!(event.to, Phase::Waiting | Phase::Refused) {
+                    self.apply_rest(now);
+                }
             }
             Event::WatchStopped(event) => {
                 self.phase = Some(OpenPhase {
@@ -722,7 +725,7 @@ impl Watch {
                 if let Some(stream) = &mut self.stream {
                     stream.bookmark = Some(now);
                 }
-                self.advance(&event.resource_version);
+                self.learn(&event.resource_version);
             }
             Event::Gap(_) => self.gap = None,
             Event::Loss(event) => self.lost += event.count,
@@ -771,6 +774,27 @@ impl Watch {
         }
     }
 
+    /// The watch rests though its list is complete and it has no stream: the one that was to follow cannot be had, and
+    /// of what happens from now on nothing comes.
+    fn apply_rest(&mut self, now: Moment) {
+        let is_listed = self
+            .list
+            .as_ref()
+            .is_some_and(|list| list.complete.is_some());
+        let can_resume = self
+            .progress
+            .as_ref()
+            .is_some_and(ResourceVersion::is_position);
+        if is_listed && can_resume && self.stream.is_none() && self.gap.is_none() {
+            self.gap = Some(OpenGap {
+                since: now,
+                reason: Cause::Refused,
+                stream: StreamId(0),
+                from: self.progress.clone(),
+            });
+        }
+    }
+
     fn apply_page(&mut self, version: &ResourceVersion, items: u64, now: Moment) {
         self.request = None;
         match &mut self.list {
@@ -799,7 +823,10 @@ impl Watch {
             items: event.items,
             complete: Some(now),
         });
-        self.advance(&event.resource_version);
+        self.see(&event.resource_version);
+        if event.resource_version.is_position() {
+            self.advance(&event.resource_version);
+        }
     }
 
     fn apply_opened(&mut self, event: &StreamOpened, now: Moment) {
@@ -844,11 +871,24 @@ impl Watch {
             self.objects.hold(event, now);
         }
         if event.origin == Origin::Live {
-            self.advance(&event.resource_version);
+            self.learn(&event.resource_version);
         }
     }
 
-    fn advance(&mut self, version: &ResourceVersion) {
+    /// A version came by a stream. While the state is still being read there (initial events), it is no progress: what
+    /// was before it may not have come yet (semantics 2.6, rule 3).
+    fn learn(&mut self, version: &ResourceVersion) {
+        self.see(version);
+        let is_reading = self
+            .phase
+            .as_ref()
+            .is_some_and(|phase| phase.phase == Phase::Listing);
+        if !is_reading {
+            self.advance(version);
+        }
+    }
+
+    fn see(&mut self, version: &ResourceVersion) {
         if let (Some(from), Some(to)) = (
             self.seen.as_ref().and_then(ResourceVersion::number),
             version.number(),
@@ -859,14 +899,18 @@ impl Watch {
             }
             self.steps.push(to - from);
         }
-        if self
+        self.seen = Some(version.clone());
+    }
+
+    /// Moves progress up to `version`; never down. What cannot be compared replaces it.
+    fn advance(&mut self, version: &ResourceVersion) {
+        let goes_down = self
             .progress
             .as_ref()
-            .is_none_or(|progress| version.is_after(progress))
-        {
+            .is_some_and(|progress| progress.is_after(version));
+        if !goes_down {
             self.progress = Some(version.clone());
         }
-        self.seen = Some(version.clone());
     }
 }
 

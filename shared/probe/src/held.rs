@@ -92,16 +92,28 @@ impl Held {
         }
     }
 
+    /// The same, by name.
+    pub(crate) fn touch_named(&mut self, namespace: Option<&str>, name: &str, list: u64) {
+        if let Some(held) = self.0.get_mut(&Key(namespace, name)) {
+            held.list = list;
+        }
+    }
+
     /// Holds nothing in a place any more.
     pub(crate) fn remove(&mut self, object: &Arc<Object>) {
         self.0.swap_remove(&Place(object.clone()));
     }
 
-    /// Takes out all that `list` has not seen, by namespace and name.
-    pub(crate) fn take_unseen(&mut self, list: u64) -> Vec<(Arc<Object>, ResourceVersion)> {
+    /// Takes out all that `list`, a state at `version`, has not seen and that is not newer; by namespace and name.
+    pub(crate) fn take_unseen(
+        &mut self,
+        list: u64,
+        version: &ResourceVersion,
+    ) -> Vec<(Arc<Object>, ResourceVersion)> {
         let mut unseen = Vec::new();
         self.0.retain(|place, held| {
-            let seen = held.list == list;
+            let is_newer = version.is_position() && held.version.is_after(version);
+            let seen = held.list == list || is_newer;
             if !seen {
                 unseen.push((place.0.clone(), held.version.clone()));
             }
@@ -200,11 +212,20 @@ mod tests {
         let (b, _) = held.relate(None, "b", "u", &1.into());
         held.touch(&b, 1);
         let names: Vec<String> = held
-            .take_unseen(1)
+            .take_unseen(1, &9.into())
             .iter()
             .map(|(object, _)| object.name.to_string())
             .collect();
         assert_eq!(names, ["a", "c"]);
         assert_eq!(held.iter().count(), 1);
+    }
+
+    #[test]
+    fn what_is_newer_than_a_list_is_not_missing_from_it() {
+        let mut held = Held::default();
+        let (object, _) = held.relate(None, "a", "u", &80.into());
+        held.hold(object, 80.into(), 0);
+        assert_eq!(held.take_unseen(1, &60.into()).len(), 0);
+        assert_eq!(held.take_unseen(1, &80.into()).len(), 1);
     }
 }

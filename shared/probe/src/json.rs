@@ -164,6 +164,33 @@ impl<'a> Reader<'a> {
         Ok(start..self.at)
     }
 
+    /// Passes over a value however deep it is, by its strings and brackets alone; gives its place.
+    pub(crate) fn skip_deep(&mut self) -> Result<Range<usize>> {
+        let start = self.position();
+        let bytes = self.text.as_bytes();
+        let (mut at, mut open) = (start, 0_usize);
+        loop {
+            at = match bytes.get(at) {
+                Some(b'"') => string_end(bytes, at + 1).map_err(|At(at)| wrong(bytes, at))?,
+                Some(b'{' | b'[') => {
+                    open += 1;
+                    at + 1
+                }
+                Some(b'}' | b']') if open > 0 => {
+                    open -= 1;
+                    at + 1
+                }
+                Some(_) if open > 0 => at + 1,
+                // A value without brackets has no depth.
+                _ => value_end(bytes, at, self.depth)?,
+            };
+            if open == 0 {
+                self.at = at;
+                return Ok(start..at);
+            }
+        }
+    }
+
     /// Passes over a value; gives its place and its size: of a string that of its text, of anything else its JSON's.
     pub(crate) fn skip_sized(&mut self) -> Result<(Range<usize>, usize)> {
         let start = self.position();

@@ -27,6 +27,8 @@ pub(crate) struct ListRun {
     /// The resourceVersion of the pages so far.
     version: Option<ResourceVersion>,
     items: u64,
+    /// Items of which not even the name could be read: any object held may be one of them.
+    nameless: u64,
     added: u64,
     changed: u64,
     removed: u64,
@@ -43,6 +45,7 @@ impl ListRun {
             limit: Some(page_size.max(1)),
             version: None,
             items: 0,
+            nameless: 0,
             added: 0,
             changed: 0,
             removed: 0,
@@ -57,6 +60,7 @@ impl ListRun {
         self.token = None;
         self.version = None;
         self.items = 0;
+        self.nameless = 0;
     }
 
     /// The list is complete: the next one counts from zero.
@@ -191,9 +195,8 @@ impl Probe {
     }
 
     fn is_older_than_progress(&self, version: &ResourceVersion) -> bool {
-        self.progress
-            .as_ref()
-            .is_some_and(|progress| progress.is_after(version))
+        let progress = self.progress.as_ref();
+        version.is_position() && progress.is_some_and(|progress| progress.is_after(version))
     }
 
     /// A list from before progress (F22, or a restore: F33). It changes nothing; the watch waits for a newer one.
@@ -223,6 +226,26 @@ impl Probe {
             }
             Err(broken) => (broken.bytes, Err(broken.error.into())),
         };
+        // What cannot be read is lost, not gone: it says nothing about what is held in its place.
+        if taken.is_err() {
+            let place = match item {
+                Ok(object) => object
+                    .head
+                    .name
+                    .as_deref()
+                    .map(|name| (object.head.namespace.as_deref(), name)),
+                Err(broken) => broken
+                    .name
+                    .as_ref()
+                    .map(|(namespace, name)| (namespace.as_deref(), &**name)),
+            };
+            match place {
+                Some((namespace, name)) => {
+                    self.held.touch_named(namespace, name, self.list.number);
+                }
+                None => self.list.nameless += 1,
+            }
+        }
         if let Err(error) = taken {
             self.lose(
                 LossPlace::Frame,
@@ -284,16 +307,19 @@ impl Probe {
         Ok(())
     }
 
-    /// All objects of a state have been seen: what was held and is not among them is gone.
+    /// All objects of a state have been seen: what was held and is not among them is gone. Unless it is newer than the
+    /// state (an attempt at this list reached a server that was further on), or may be among the unreadable.
     pub(crate) fn complete_list(
         &mut self,
         version: ResourceVersion,
         stream: Option<StreamId>,
         turn: &mut Turn<'_>,
     ) {
-        for (object, last) in self.held.take_unseen(self.list.number) {
-            self.list.removed += 1;
-            self.infer_deleted(object, last, stream, turn);
+        if self.list.nameless == 0 {
+            for (object, last) in self.held.take_unseen(self.list.number, &version) {
+                self.list.removed += 1;
+                self.infer_deleted(object, last, stream, turn);
+            }
         }
         turn.emit(ListComplete {
             watch: self.spec.name.clone(),

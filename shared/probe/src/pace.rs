@@ -1,8 +1,8 @@
 //! What to do next, and when: at once, after a wait, or much later.
 
-use watchscope_model::Text;
 use watchscope_model::event::WatchPhase;
-use watchscope_model::vocabulary::{Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
+use watchscope_model::{ResourceVersion, Text};
 
 use crate::backoff::below;
 use crate::journal::send_get;
@@ -63,6 +63,14 @@ impl Probe {
         error: Option<String>,
         turn: &mut Turn<'_>,
     ) {
+        // The stream that was to follow a list cannot be had now: from here on nothing comes.
+        let has_position = self
+            .progress
+            .as_ref()
+            .is_some_and(ResourceVersion::is_position);
+        if self.task == Task::Watch && has_position {
+            self.open_gap(Cause::Refused);
+        }
         turn.emit(WatchPhase {
             watch: self.spec.name.clone(),
             from: self.phase,
@@ -170,6 +178,16 @@ impl Probe {
         let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
         let task = self.list_task();
         self.wait(delay_ms, reason, task, reason, turn);
+    }
+
+    /// How to go on after a stream: from progress, or without any by the whole state, since what was deleted meanwhile
+    /// no stream tells (F19).
+    pub(crate) fn next_task(&mut self) -> (Task, PhaseReason) {
+        if self.progress.is_some() {
+            return (Task::Watch, PhaseReason::Resume);
+        }
+        self.list.restart(false);
+        (self.list_task(), PhaseReason::FirstList)
     }
 
     /// How to learn the whole state.

@@ -31,6 +31,8 @@ pub(crate) struct Side {
     not_before: Time,
     /// Whether the last one, now over, showed what the stream did not.
     proof: bool,
+    /// Whether the last one could not see: no answer, a refusal, an ERROR.
+    blind: bool,
 }
 
 impl Default for Side {
@@ -39,6 +41,7 @@ impl Default for Side {
             look: None,
             not_before: Time(i64::MIN),
             proof: false,
+            blind: false,
         }
     }
 }
@@ -50,6 +53,8 @@ struct Look {
     request: Option<RequestId>,
     answered: bool,
     lines: Lines,
+    /// Whether it was accepted, and brought no ERROR.
+    sees: bool,
     /// Whether it showed something beyond progress.
     beyond: bool,
 }
@@ -80,6 +85,11 @@ impl Side {
         std::mem::take(&mut self.proof)
     }
 
+    /// Whether the last side watch on this silence could not see.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.blind
+    }
+
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.look.as_ref().map(|look| look.deadline)
     }
@@ -105,6 +115,7 @@ impl Probe {
             request: None,
             answered: false,
             lines: Lines::new(self.config.line_limit),
+            sees: false,
             beyond: false,
         });
         turn.effect(Effect::Connect {
@@ -158,6 +169,7 @@ impl Probe {
         });
         if let Some(look) = &mut self.side.look {
             look.answered = true;
+            look.sees = status == 200;
         }
         if status != 200 {
             self.side_over(turn);
@@ -181,7 +193,10 @@ impl Probe {
             };
             let object = match &document {
                 Document::Data { object, .. } | Document::Bookmark(object) => object,
-                Document::Error(_) => continue,
+                Document::Error(_) => {
+                    look.sees = false;
+                    continue;
+                }
             };
             let version = object
                 .head
@@ -208,6 +223,7 @@ impl Probe {
             self.side_over(turn);
         }
         self.side.proof = false;
+        self.side.blind = false;
     }
 
     /// The side watch is over, whatever the reason. If it showed something beyond progress, the stream, silent all
@@ -222,6 +238,7 @@ impl Probe {
             connection: look.connection,
         });
         self.side.proof = look.beyond;
+        self.side.blind = !look.sees;
     }
 
     pub(crate) fn side_timer(&mut self, turn: &mut Turn<'_>) {

@@ -52,6 +52,9 @@ pub(crate) struct Facts {
     bytes: u64,
     bookmarked: bool,
     opening: Opening,
+    /// Initial events that would change what is held and are not newer than progress, until the end bookmark tells
+    /// whether they are of a state from before it. At most [`ProbeConfig::page_limit`] bytes, then the probe lists.
+    aside: Vec<Vec<u8>>,
     /// What an ERROR calls for, once one came.
     error: Option<(Remedy, Time)>,
     /// Bytes after an ERROR.
@@ -133,6 +136,7 @@ impl Probe {
                 bytes: 0,
                 bookmarked: false,
                 opening,
+                aside: Vec::new(),
                 error: None,
                 trailing: 0,
             },
@@ -213,10 +217,15 @@ impl Probe {
             match document {
                 Document::Data { change, object } => {
                     decoder.check_kind(object.head.kind.as_deref())?;
+                    if self.is_doubtful(change, &object.head, facts) {
+                        return Ok(self.put_aside(line, facts));
+                    }
                     self.take_data(change, &object, facts, decoder, turn)?;
                     Ok(None)
                 }
-                Document::Bookmark(object) => self.take_bookmark(&object.head, facts, turn),
+                Document::Bookmark(object) => {
+                    self.take_bookmark(&object.head, facts, decoder, turn)
+                }
                 Document::Error(status) => {
                     self.take_error(&status, facts, turn);
                     Ok(None)
@@ -304,10 +313,36 @@ impl Probe {
         Ok(())
     }
 
+    /// Whether an initial event may be of a state from before progress: it would change what is held, and is not newer.
+    fn is_doubtful(&self, change: ChangeType, head: &ObjectHead<'_>, facts: &Facts) -> bool {
+        let Some(progress) = &self.progress else {
+            return false;
+        };
+        if facts.opening != Opening::WatchList || change != ChangeType::Added {
+            return false;
+        }
+        let Ok((name, version)) = identity(head) else {
+            return false;
+        };
+        let uid = head.uid.as_deref().unwrap_or("");
+        let (_, relation) = self
+            .held
+            .relate(head.namespace.as_deref(), name, uid, &version);
+        !version.is_after(progress) && !matches!(relation, Relation::Same | Relation::Newer)
+    }
+
+    fn put_aside(&mut self, line: &[u8], facts: &mut Facts) -> Option<OwnEnd> {
+        self.note_initial_item();
+        facts.aside.push(line.to_vec());
+        let bytes: usize = facts.aside.iter().map(Vec::len).sum();
+        (bytes > self.config.page_limit).then_some(OwnEnd::Initial)
+    }
+
     fn take_bookmark(
         &mut self,
         head: &ObjectHead<'_>,
         facts: &mut Facts,
+        decoder: &mut Decoder,
         turn: &mut Turn<'_>,
     ) -> Result<Option<OwnEnd>, DecodeError> {
         let version = head
@@ -344,6 +379,12 @@ impl Probe {
         if is_older {
             // The initial events were a state from before progress: nothing may be inferred from it.
             return Ok(Some(OwnEnd::Initial));
+        }
+        for line in std::mem::take(&mut facts.aside) {
+            // It could be read when it came.
+            if let Document::Data { object, .. } = decode_line(&line, decoder)? {
+                self.learn(&object, Origin::Initial, Some(facts.stream), decoder, turn)?;
+            }
         }
         facts.opening = Opening::Resume;
         self.streaks.unfinished = 0;
@@ -396,8 +437,10 @@ impl Probe {
             return Some(OwnEnd::Initial);
         }
         if silent_ms >= silence_ms(facts) {
-            // Without progress a side watch would prove nothing; then only its time proves a stream dead.
-            if self.progress.is_none() && facts.overdue_at <= turn.now {
+            // Where a side watch proves nothing (it is refused, its history is gone, there is no progress), only its
+            // own time proves a stream dead.
+            let can_be_seen = self.progress.is_some() && !self.side.is_blind();
+            if facts.overdue_at <= turn.now && !can_be_seen {
                 return Some(OwnEnd::Dead);
             }
             self.side_open(turn);
@@ -434,7 +477,10 @@ impl Probe {
         match end {
             OwnEnd::AfterError => self.after_error(&stream.facts, turn),
             OwnEnd::Decode => self.relist(true, PhaseReason::Decode, turn),
-            OwnEnd::Dead => self.begin(Task::Watch, PhaseReason::Idle, turn),
+            OwnEnd::Dead => {
+                let (task, _) = self.next_task();
+                self.begin(task, PhaseReason::Idle, turn);
+            }
             OwnEnd::Initial => {
                 self.fall_back_to_list();
                 self.list.restart(false);
@@ -477,28 +523,25 @@ impl Probe {
                 let reason = PhaseReason::WatchListRefused;
                 self.wait(delay_ms, reason, Task::List, reason, turn);
             } else {
-                self.retry_task(Task::WatchList, PhaseReason::Broken, turn);
+                self.retry_task(Task::WatchList, PhaseReason::Resume, turn);
             }
         } else if self.streaks.bare >= BARE_STREAMS {
             // The history is gone and the server does not say so (k/k#104171, #137089).
             self.streaks.bare = 0;
             self.relist(false, PhaseReason::ShortStream, turn);
         } else if cause != Cause::End && cause != Cause::Goaway {
-            self.retry_task(Task::Watch, PhaseReason::Broken, turn);
+            let (task, why) = self.next_task();
+            self.retry_task(task, why, turn);
         } else if self.streaks.short >= 2 {
             let due = facts
                 .sent_at
                 .plus_millis(jittered(SPACING_MS, &mut self.rng));
             let delay_ms = due.millis_since(turn.now);
-            self.wait(
-                delay_ms,
-                PhaseReason::ShortStream,
-                Task::Watch,
-                PhaseReason::Resume,
-                turn,
-            );
+            let (task, why) = self.next_task();
+            self.wait(delay_ms, PhaseReason::ShortStream, task, why, turn);
         } else {
-            self.begin(Task::Watch, PhaseReason::Resume, turn);
+            let (task, why) = self.next_task();
+            self.begin(task, why, turn);
         }
     }
 
@@ -520,9 +563,10 @@ impl Probe {
         }
     }
 
-    fn retry_task(&mut self, task: Task, reason: PhaseReason, turn: &mut Turn<'_>) {
+    /// Waits as after a broken stream, then does a task.
+    fn retry_task(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
         let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
-        self.wait(delay_ms, reason, task, PhaseReason::Resume, turn);
+        self.wait(delay_ms, PhaseReason::Broken, task, why, turn);
     }
 
     /// Writes the end of a stream and what of it was lost; a gap begins.

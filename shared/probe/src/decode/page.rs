@@ -21,11 +21,13 @@ pub(crate) struct Page<'a> {
 }
 
 /// An item of a list: an object, or JSON that is none.
-pub(crate) type Item<'a> = Result<Object<'a>, Broken>;
+pub(crate) type Item<'a> = Result<Object<'a>, Broken<'a>>;
 
-/// An item that is no object with metadata.
+/// An item that is no object with metadata, or one nested too deep to read.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct Broken<'a> {
+    /// Its namespace and name, if they could be read all the same.
+    pub(crate) name: Option<(Option<Cow<'a, str>>, Cow<'a, str>)>,
     /// How many bytes it has.
     pub(crate) bytes: u64,
     /// What is wrong with it.
@@ -106,14 +108,42 @@ fn read_metadata<'a>(reader: &mut Reader<'a>, page: &mut Page<'a>) -> Result<(),
 fn read_item<'a>(reader: &mut Reader<'a>, decoder: &mut Decoder) -> Result<Item<'a>, JsonError> {
     let again = reader.clone();
     match decoder.object(reader) {
-        Err(error) if error.kind == JsonErrorKind::Shape => {
+        Err(error) if matches!(error.kind, JsonErrorKind::Shape | JsonErrorKind::TooDeep) => {
+            let name = read_name(&mut again.clone()).unwrap_or_default();
             *reader = again;
-            let place = reader.skip()?;
+            let place = reader.skip_deep()?;
             Ok(Err(Broken {
+                name,
                 bytes: place.len() as u64,
                 error,
             }))
         }
         read => read.map(Ok),
     }
+}
+
+/// The namespace and name of an item, whatever else is wrong with it.
+fn read_name<'a>(
+    reader: &mut Reader<'a>,
+) -> Result<Option<(Option<Cow<'a, str>>, Cow<'a, str>)>, JsonError> {
+    let (mut namespace, mut name) = (None, None);
+    reader.object(|reader, key| {
+        if &*key != "metadata" {
+            reader.skip_deep()?;
+            return Ok(());
+        }
+        reader.object(|reader, key| {
+            match &*key {
+                "namespace" => namespace = reader.optional_string()?,
+                "name" => name = reader.optional_string()?,
+                _ => {
+                    reader.skip_deep()?;
+                }
+            }
+            Ok(())
+        })
+    })?;
+    Ok(name
+        .filter(|name| !name.is_empty())
+        .map(|name| (namespace, name)))
 }

@@ -87,7 +87,11 @@ fn check(world: &World) {
                 assert!(
                     matches!(
                         began.map(|began| &world.log[began]),
-                        Some(Event::StreamEnded(_) | Event::RequestAnswered(_))
+                        Some(
+                            Event::StreamEnded(_)
+                                | Event::RequestAnswered(_)
+                                | Event::WatchPhase(_)
+                        )
                     ),
                     "a gap began with an end"
                 );
