@@ -660,3 +660,260 @@ end
   {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
 "#);
 }
+
+#[test]
+fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
+    // Two servers of different age, both not older than progress.
+    assert_snapshot!(streaming("ERROR 410 Expired too old
+        end
+        +2s
+        200
+        list 200 new@180 continue=T
+        200
+        raw <html>
+        end
+        +6s
+        200
+        list 160 a@5"), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+list 200 new@180 continue=T
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"200","items":1,"remaining":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"new","uid":"u-new","resourceVersion":"180","bytes":84}
+  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=T"}
+200
+  {"type":"request.answered","request":4,"status":200}
+raw <html>
+end
+  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":1638}
++6s
+  > send request 5 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":5,"status":200}
+list 160 a@5
+  > send request 6 on 1
+  {"type":"list.page","request":5,"resourceVersion":"160","items":1}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+  {"type":"list.complete","resourceVersion":"160","items":1,"added":1,"changed":0,"removed":1}
+  {"type":"gap","since":0,"from":"100","to":"160","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=544&resourceVersion=160"}
+"#);
+}
+
+#[test]
+fn an_item_nobody_can_read_is_not_gone() {
+    assert_snapshot!(streaming(r#"ERROR 410 Expired too old
+        end
+        +2s
+        200
+        raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"metadata":{"name":"a","namespace":"shop","annotations":[]}}]}
+        end"#), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"metadata":{"name":"a","namespace":"shop","annotations":[]}}]}
+end
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"200","items":1}
+  {"type":"loss","where":"frame","count":1,"bytes":61,"reason":"an item of a list: of an unexpected shape at byte 121"}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+  {"type":"list.complete","resourceVersion":"200","items":1,"added":0,"changed":0,"removed":1}
+  {"type":"gap","since":0,"from":"100","to":"200","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=200"}
+"#);
+}
+
+#[test]
+fn while_an_item_without_a_name_cannot_be_read_nothing_is_gone() {
+    assert_snapshot!(streaming(r#"ERROR 410 Expired too old
+        end
+        +2s
+        200
+        raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"metadata":[]}]}
+        end"#), @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"metadata":[]}]}
+end
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"200","items":1}
+  {"type":"loss","where":"frame","count":1,"bytes":15,"reason":"an item of a list: of an unexpected shape at byte 76"}
+  {"type":"list.complete","resourceVersion":"200","items":1,"added":0,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"200","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=200"}
+"#);
+}
+
+#[test]
+fn an_item_nested_too_deep_is_a_loss_and_the_rest_is_taken() {
+    let deep = format!("{}{}", "[".repeat(400), "]".repeat(400));
+    let script = format!(
+        r#"ERROR 410 Expired too old
+        end
+        +2s
+        200
+        raw {{"kind":"PodList","metadata":{{"resourceVersion":"200"}},"items":[{{"spec":{deep},"metadata":{{"name":"a","namespace":"shop"}}}},{{"metadata":{{"name":"c","namespace":"shop","uid":"u-c","resourceVersion":"190"}}}}]}}
+        end"#
+    );
+    let told = streaming(&script).replace(&deep, "DEEP");
+    assert_snapshot!(told, @r#"
+ERROR 410 Expired too old
+  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":3,"status":200}
+raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"spec":DEEP,"metadata":{"name":"a","namespace":"shop"}},{"metadata":{"name":"c","namespace":"shop","uid":"u-c","resourceVersion":"190"}}]}
+end
+  > send request 4 on 1
+  {"type":"list.page","request":3,"resourceVersion":"200","items":2}
+  {"type":"loss","where":"frame","count":1,"bytes":852,"reason":"an item of a list: nested too deep at byte 197"}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"c","uid":"u-c","resourceVersion":"190","bytes":80}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+  {"type":"list.complete","resourceVersion":"200","items":2,"added":1,"changed":0,"removed":1}
+  {"type":"gap","since":0,"from":"100","to":"200","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=200"}
+"#);
+}
+
+#[test]
+fn a_stream_without_progress_is_followed_by_a_list_since_no_stream_tells_what_was_deleted() {
+    assert_snapshot!(listing(r#"200
+        raw {"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"b","namespace":"shop","uid":"u-b","resourceVersion":"2"}}]}
+        end
+        200
+        ADDED b@2
+        closed tcp-reset
+        +2s
+        connected
+        200
+        raw {"kind":"PodList","metadata":{},"items":[]}
+        end
+        200
+        ADDED a@1
+        MODIFIED a@3"#), @r#"
+200
+  {"type":"request.answered","request":1,"status":200}
+raw {"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"b","namespace":"shop","uid":"u-b","resourceVersion":"2"}}]}
+end
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"","items":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"2","bytes":78}
+  {"type":"list.complete","resourceVersion":"","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":1,"request":2}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED b@2
+closed tcp-reset
+  {"type":"stream.ended","stream":1,"cause":"tcp-reset","ageMs":0,"events":1,"bytes":136}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":945}
++2s
+  > connect main
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"first-list"}
+connected
+  > send request 3 on 2
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+  {"type":"request.sent","request":3,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+200
+  {"type":"request.answered","request":3,"status":200}
+raw {"kind":"PodList","metadata":{},"items":[]}
+end
+  > send request 4 on 2
+  {"type":"list.page","request":3,"resourceVersion":"","items":0}
+  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"2"}
+  {"type":"list.complete","resourceVersion":"","items":0,"added":0,"changed":0,"removed":1}
+  {"type":"gap","since":0,"reason":"tcp-reset","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":4,"connection":2,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561"}
+200
+  {"type":"request.answered","request":4,"status":200}
+  {"type":"stream.opened","stream":2,"request":4}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@1
+  {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"1","bytes":109}
+MODIFIED a@3
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+  {"type":"change","stream":2,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"3","bytes":109}
+"#);
+}
+
+#[test]
+fn a_list_whose_stream_cannot_be_reached_is_left_with_a_gap() {
+    assert_snapshot!(listing("200
+        list 100 a@5
+        closed eof
+        connect failed unreachable refused
+        +2s
+        connected
+        200
+        +3s"), @r#"
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=100"}
+closed eof
+  > connect main
+  {"type":"request.answered","request":2,"error":"the connection was closed (eof) before an answer"}
+connect failed unreachable refused
+  {"type":"watch.phase","from":"connecting","to":"waiting","reason":"unreachable","delayMs":945,"error":"refused"}
++2s
+  > connect main
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
+connected
+  > send request 3 on 2
+  {"type":"request.sent","request":3,"connection":2,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=382&resourceVersion=100"}
+200
+  {"type":"request.answered","request":3,"status":200}
+  {"type":"stream.opened","stream":1,"request":3,"resourceVersion":"100"}
+  {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
++3s
+  {"type":"gap","since":0,"from":"100","to":"100","reason":"refused","resumed":true,"lost":0}
+"#);
+}

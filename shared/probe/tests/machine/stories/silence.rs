@@ -210,3 +210,48 @@ end
   {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&resourceVersion=110"}
 "#);
 }
+
+#[test]
+fn a_silent_stream_whose_history_is_gone_ends_when_its_time_is_long_over() {
+    assert_snapshot!(streaming("BOOKMARK 110
+        +90s
+        side connected
+        side 200
+        side ERROR 410 Expired too old resource version: 110 (140)
+        side end
+        +600s"), @r#"
+BOOKMARK 110
+  {"type":"bookmark","stream":1,"resourceVersion":"110"}
++90s
+  > connect side
+side connected
+  > send request 3 on 2
+  {"type":"request.sent","watch":"shop/pods#s","request":3,"connection":2,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=3&resourceVersion=110"}
+side 200
+  {"type":"request.answered","watch":"shop/pods#s","request":3,"status":200}
+side ERROR 410 Expired too old resource version: 110 (140)
+side end
+  > close side
++600s
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > connect side
+  > close side
+  > close main
+  > connect main
+  {"type":"stream.ended","stream":1,"cause":"idle-timeout","ageMs":633000,"events":1,"bytes":99}
+  {"type":"watch.phase","from":"streaming","to":"connecting","reason":"idle"}
+"#);
+}

@@ -190,6 +190,7 @@ fn initial_events_of_a_state_before_progress_infer_nothing() {
         end
         +2s
         200
+        ADDED x@50
         BOOKMARK 90 end
         connected"), @r#"
 200
@@ -215,11 +216,12 @@ end
   {"type":"request.answered","request":2,"status":200}
   {"type":"stream.opened","stream":2,"request":2}
   {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED x@50
 BOOKMARK 90 end
   > close main
   > connect main
   {"type":"bookmark","stream":2,"resourceVersion":"90","initialEventsEnd":true}
-  {"type":"stream.ended","stream":2,"cause":"cancelled","ageMs":406,"events":1,"bytes":149}
+  {"type":"stream.ended","stream":2,"cause":"cancelled","ageMs":406,"events":2,"bytes":286}
   {"type":"watch.phase","from":"listing","to":"connecting","reason":"watch-list-refused"}
 connected
   > send request 3 on 2
@@ -312,6 +314,55 @@ DELETED a@7
 BOOKMARK 100 end
   {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
   {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+"#);
+}
+
+#[test]
+fn initial_events_that_are_news_and_old_are_written_once_their_state_is_known_to_be_new() {
+    assert_snapshot!(watch_listing("200
+        ADDED a@5
+        BOOKMARK 100 end
+        ERROR 500 InternalError no leader
+        end
+        +2s
+        200
+        ADDED a@5
+        ADDED x@50
+        ADDED y@110
+        BOOKMARK 120 end"), @r#"
+200
+  {"type":"request.answered","request":1,"status":200}
+  {"type":"stream.opened","stream":1,"request":1}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+BOOKMARK 100 end
+  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+ERROR 500 InternalError no leader
+  {"type":"stream.error","stream":1,"code":500,"reason":"InternalError","message":"no leader"}
+end
+  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":439}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"error-event","delayMs":1594}
++2s
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"error-event"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":2,"request":2}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+ADDED x@50
+ADDED y@110
+  {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"y","uid":"u-y","resourceVersion":"110","bytes":111}
+BOOKMARK 120 end
+  {"type":"bookmark","stream":2,"resourceVersion":"120","initialEventsEnd":true}
+  {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"x","uid":"u-x","resourceVersion":"50","bytes":110}
+  {"type":"list.complete","resourceVersion":"120","items":3,"added":2,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"120","reason":"error-event","resumed":false}
   {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
 "#);
 }
