@@ -95,9 +95,16 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     }
     let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
-        return Answer::new("F16", Certainty::Likely, end)
+        // The cache of a custom resource begins anew mostly because its definition was edited.
+        let (code, certainty) = match ends.edit_before(end) {
+            Some(_) => ("F17", Certainty::Likely),
+            None if end.stream.is_custom => ("F17", Certainty::Suspected),
+            None => ("F16", Certainty::Likely),
+        };
+        return Answer::new(code, certainty, end)
             .with(also())
-            .with(initializing);
+            .with(initializing)
+            .with(ends.edit_before(end));
     }
     let closed = seqs(FactKind::Closed);
     let is_connection_gone = end.cause != Cause::End || !closed.is_empty();

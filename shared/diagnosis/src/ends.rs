@@ -30,6 +30,8 @@ pub(crate) struct Stream {
     pub(crate) watch: WatchName,
     /// Resource and group, as a definition names them: `widgets.example.com`, `pods`.
     pub(crate) resource: Text,
+    /// Whether a definition says what it is: groups of built-in resources have no dot or end in `.k8s.io`.
+    pub(crate) is_custom: bool,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) remote: Option<Text>,
     pub(crate) since: Time,
@@ -422,6 +424,7 @@ impl Stream {
         Self {
             watch: name.clone(),
             resource,
+            is_custom: watch.group.contains('.') && !watch.group.ends_with(".k8s.io"),
             connection: watch.connection,
             remote: watch
                 .connection

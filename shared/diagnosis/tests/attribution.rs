@@ -291,3 +291,13 @@ fn a_machine_that_goes_on_from_a_fold_says_the_same() {
     398.000 */nodes normal definite [12]
     "#);
 }
+
+#[test]
+fn a_custom_resource_whose_cache_begins_anew_was_perhaps_defined_anew() {
+    let mut stage = Stage::new(1, &["*/widgets.example.com", "*/pods"]);
+    stage.after_s(20).ended("*/widgets.example.com", Cause::End);
+    stage
+        .after_ms(20)
+        .refused("*/widgets.example.com", 429, "storage is (re)initializing");
+    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F17 suspected [9, 10]");
+}
