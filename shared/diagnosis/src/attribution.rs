@@ -178,13 +178,23 @@ fn by_itself(end: &End) -> Option<Answer> {
         Cause::TcpReset => Some(Answer::new("F08", Certainty::Definite, end)),
         Cause::IdleTimeout => Some(Answer::new("F04", Certainty::Definite, end)),
         Cause::Goaway => Some(Answer::new("F09", Certainty::Definite, end).with(end.goaway)),
-        Cause::Decode => Some(Answer::new("F38", Certainty::Suspected, end)),
+        Cause::Decode => Some(by_unread(end)),
         Cause::Eof
         | Cause::EofInFrame
         | Cause::RstStream
         | Cause::Tls
         | Cause::Refused
         | Cause::Unknown => None,
+    }
+}
+
+/// What could not be read: an object of another kind (F39), or nothing that makes sense (F38).
+fn by_unread(end: &End) -> Answer {
+    match end.stream.unread {
+        Some(unread) if unread.is_other_kind => {
+            Answer::new("F39", Certainty::Definite, end).with([unread.seq])
+        }
+        unread => Answer::new("F38", Certainty::Suspected, end).with(unread.map(|it| it.seq)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
 use watchscope_model::fold::Watch;
-use watchscope_model::vocabulary::{Cause, ChangeType, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Record, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
@@ -38,6 +38,16 @@ pub(crate) struct Stream {
     pub(crate) from: Option<ResourceVersion>,
     pub(crate) timeout_ms: Option<u64>,
     pub(crate) error: Option<ServerError>,
+    /// The last of its documents that could not become an event.
+    pub(crate) unread: Option<Unread>,
+}
+
+/// A document that could not become an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unread {
+    pub(crate) seq: Seq,
+    /// It was an object of another kind than was asked for.
+    pub(crate) is_other_kind: bool,
 }
 
 /// The ERROR event of a stream.
@@ -132,6 +142,19 @@ impl Ends {
                         code: event.code,
                         reason: event.reason.clone(),
                         message: event.message.clone(),
+                    });
+                }
+            }
+            Event::Loss(event) if event.place == LossPlace::Frame => {
+                let open = self.open.values_mut();
+                let mut of_watch =
+                    open.filter(|stream| event.watch.as_ref() == Some(&stream.watch));
+                if let Some(stream) = of_watch.next() {
+                    let reason = event.reason.as_deref().unwrap_or("");
+                    stream.unread = Some(Unread {
+                        seq: record.seq,
+                        // The probe's own words.
+                        is_other_kind: reason.contains("was asked for"),
                     });
                 }
             }
@@ -434,6 +457,7 @@ impl Stream {
             from: None,
             timeout_ms: None,
             error: None,
+            unread: None,
         }
     }
 }

@@ -260,6 +260,20 @@ fn a_quiet_stream_cannot_have_filled_a_buffer() {
 }
 
 #[test]
+fn what_could_not_be_read_says_whether_it_was_of_another_kind() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20);
+    stage.lost("*/pods", "kind Secret where Pod was asked for");
+    stage.ended("*/pods", Cause::Decode);
+    stage.lost("*/nodes", "not JSON at byte 0");
+    stage.ended("*/nodes", Cause::Decode);
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.000 */pods F39 definite [9, 10]
+    20.000 */nodes F38 suspected [13, 14]
+    "#);
+}
+
+#[test]
 fn a_cut_frame_says_so_itself() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended("*/pods", Cause::EofInFrame);

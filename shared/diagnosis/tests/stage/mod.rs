@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Change, ConnectionClosed, ConnectionOpened, RequestAnswered, RequestSent, StreamEnded,
+    Change, ConnectionClosed, ConnectionOpened, Loss, RequestAnswered, RequestSent, StreamEnded,
     StreamError, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
     WatchName,
@@ -186,6 +186,18 @@ impl Stage {
             code,
             reason: Some(reason.into()),
             message: (!message.is_empty()).then(|| message.to_owned()),
+        });
+    }
+
+    pub(crate) fn lost(&mut self, watch: &str, reason: &str) {
+        self.record(Loss {
+            place: LossPlace::Frame,
+            count: 1,
+            from_seq: None,
+            to_seq: None,
+            watch: Some(watch.into()),
+            bytes: Some(10),
+            reason: Some(reason.to_owned()),
         });
     }
 
