@@ -23,11 +23,14 @@ pub(crate) struct Page<'a> {
 /// An item of a list: an object, or JSON that is none.
 pub(crate) type Item<'a> = Result<Object<'a>, Broken<'a>>;
 
+/// Namespace and name.
+type PlaceName<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
+
 /// An item that is no object with metadata, or one nested too deep to read.
 #[derive(Debug)]
 pub(crate) struct Broken<'a> {
     /// Its namespace and name, if they could be read all the same.
-    pub(crate) name: Option<(Option<Cow<'a, str>>, Cow<'a, str>)>,
+    pub(crate) name: Option<PlaceName<'a>>,
     /// How many bytes it has.
     pub(crate) bytes: u64,
     /// What is wrong with it.
@@ -123,9 +126,7 @@ fn read_item<'a>(reader: &mut Reader<'a>, decoder: &mut Decoder) -> Result<Item<
 }
 
 /// The namespace and name of an item, whatever else is wrong with it.
-fn read_name<'a>(
-    reader: &mut Reader<'a>,
-) -> Result<Option<(Option<Cow<'a, str>>, Cow<'a, str>)>, JsonError> {
+fn read_name<'a>(reader: &mut Reader<'a>) -> Result<Option<PlaceName<'a>>, JsonError> {
     let (mut namespace, mut name) = (None, None);
     reader.object(|reader, key| {
         if &*key != "metadata" {
