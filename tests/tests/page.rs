@@ -412,11 +412,13 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
         })
         .await
     };
-    // There is something to move, and it is near the pen.
+    // There is something to move, and some of it is far enough from the edge to be touched.
     let mut stream = served.records().await?;
-    stream
-        .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
-        .await?;
+    for _ in 0..2 {
+        stream
+            .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
+            .await?;
+    }
     let start = tab.summary().await?;
     assert_eq!(start["following"], true);
     drag(&[(300, 400)], &[(324, 404)]).await?;
