@@ -18,7 +18,7 @@ mod parts;
 mod spans;
 mod trace;
 
-use watchscope_model::codec::{ChapterReader, DecodeError, decode_chapter, split_frame};
+use watchscope_model::codec::{ChapterReader, DecodeError, split_frame};
 use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchName};
 
 pub use self::coverage::{Coverage, Stretch};
@@ -84,8 +84,8 @@ pub(crate) struct Epoch {
     live: Option<Live>,
     /// The first record the server keeps, and its time.
     ring_first: Option<(Seq, Time)>,
-    /// Until here chapters were dropped for want of room.
-    dropped_to: Option<Time>,
+    /// The last record that was dropped for want of room, and its time.
+    dropped: Option<(Seq, Time)>,
 }
 
 /// All the page holds of a log.
@@ -214,38 +214,66 @@ impl Store {
 
     /// Takes a chapter of the past (the frames behind `Chapter`); returns how many of its records were new.
     ///
+    /// Some of it may be held already: the server cuts chapters by their size, the page holds what came live between
+    /// one snapshot and the next.
+    ///
     /// # Errors
     /// If it cannot be read, or is of an epoch the store does not have; the store is then as before.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
-        let (opening, records) = decode_chapter(bytes)?;
+        let (head, mut rest) = split_frame(bytes)?;
+        let (mut reader, opening) = ChapterReader::open(head.bytes)?;
+        let mut records = Vec::new();
+        while !rest.is_empty() {
+            let (frame, after) = split_frame(rest)?;
+            records.extend(reader.segment(frame.bytes)?.into_iter().flatten());
+            rest = after;
+        }
         let epoch = self
             .epochs
             .iter_mut()
             .find(|epoch| epoch.id == opening.epoch)
             .ok_or_else(|| StoreError::UnknownEpoch(opening.epoch.clone()))?;
-        let (Some(first), Some(last)) = (records.first(), records.last()) else {
-            return Ok(0);
-        };
-        let (first, last, first_at, to) = (first.seq, last.seq, first.at, last.at);
-        if epoch
+        let mut state = opening.state;
+        let (first, last) = epoch.room_for(state.seq.next(), Seq(reader.next_seq().0 - 1));
+        // What is held of it stays as it is, and is only folded.
+        let held: Vec<(Seq, Seq)> = epoch
             .chapters
             .iter()
-            .any(|chapter| chapter.first <= last && first <= chapter.last)
-        {
+            .map(|chapter| (chapter.first, chapter.last))
+            .filter(|held| first <= held.0 && held.0 <= held.1 && held.1 <= last)
+            .collect();
+        let held_count: u64 = held.iter().map(|held| held.1.0 + 1 - held.0.0).sum();
+        let new = (last.0 + 1).saturating_sub(first.0) - held_count;
+        if new == 0 {
             return Ok(0);
         }
         self.version += 1;
-        let mut state = opening.state;
-        let from = if state.seq == Seq(0) {
-            first_at
-        } else {
-            state.at
-        };
-        let mut trace = Trace::seeded(&state, to, &mut self.names);
+        let to = records.iter().rfind(|record| record.seq <= last);
+        let to = to.map_or(state.at, |record| record.at);
+        let (mut from, mut run) = (None, None);
         for record in &records {
-            trace.absorb(record, &mut state, &mut self.names);
+            if from.is_none() && record.seq >= first {
+                from = Some(if state.seq == Seq(0) {
+                    record.at
+                } else {
+                    state.at
+                });
+            }
+            let is_held = |held: &(Seq, Seq)| held.0 <= record.seq && record.seq <= held.1;
+            if record.seq < first || record.seq > last || held.iter().any(is_held) {
+                run.take()
+                    .into_iter()
+                    .for_each(|run| epoch.trace.merge(run));
+                state.apply(record);
+                continue;
+            }
+            run.get_or_insert_with(|| Trace::seeded(&state, to, &mut self.names))
+                .absorb(record, &mut state, &mut self.names);
         }
-        epoch.trace.merge(trace);
+        run.into_iter().for_each(|run| epoch.trace.merge(run));
+        epoch
+            .chapters
+            .retain(|chapter| !held.contains(&(chapter.first, chapter.last)));
         let place = epoch
             .chapters
             .partition_point(|chapter| chapter.first < first);
@@ -254,14 +282,14 @@ impl Store {
             Chapter {
                 first,
                 last,
-                from,
+                from: from.unwrap_or(to),
                 to,
                 reader: None,
                 bytes: bytes.to_vec(),
             },
         );
         self.make_room(bytes.len());
-        Ok(records.len())
+        Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
     /// The server keeps records from `first` on, taken at `at` (of `Welcome`).
@@ -335,8 +363,8 @@ impl Store {
                 .checked_sub(1)
                 .map_or(Seq(0), |before| epoch.chapters[before].last);
             let room = epoch
-                .dropped_to
-                .is_none_or(|dropped| dropped < chapter.from);
+                .dropped
+                .is_none_or(|(dropped, _)| dropped.next() < chapter.first);
             if after.next() < chapter.first && chapter.first > ring_first {
                 return room.then(|| (epoch.log.clone(), epoch.id.clone(), chapter.first));
             }
@@ -604,7 +632,7 @@ impl Store {
             }
             let oldest = epoch.chapters.remove(0);
             epoch.trace.forget(oldest.last, oldest.to);
-            epoch.dropped_to = epoch.dropped_to.max(Some(oldest.to));
+            epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
             bytes = bytes.saturating_sub(oldest.bytes.len() * 2);
         }
     }
@@ -619,7 +647,7 @@ impl Epoch {
             trace: Trace::default(),
             live: None,
             ring_first: None,
-            dropped_to: None,
+            dropped: None,
         }
     }
 
@@ -628,6 +656,22 @@ impl Epoch {
         if let Some(live) = self.live.take() {
             self.trace.freeze(live.state.at);
         }
+    }
+
+    /// What can be taken of a chapter from `first` to `last`: nothing that was dropped or that a chapter holds which
+    /// reaches beyond it, and nothing that comes live.
+    fn room_for(&self, first: Seq, last: Seq) -> (Seq, Seq) {
+        let dropped = self.dropped.map_or(Seq(0), |(dropped, _)| dropped);
+        let (mut from, mut to) = (first.max(dropped.next()), last);
+        for (place, held) in self.chapters.iter().enumerate() {
+            let is_live = self.live.is_some() && place + 1 == self.chapters.len();
+            if is_live || (held.last > last && held.first <= last) {
+                to = to.min(Seq(held.first.0 - 1));
+            } else if held.first < first && held.last >= first {
+                from = from.max(held.last.next());
+            }
+        }
+        (from, to)
     }
 
     /// The earliest time known of it.

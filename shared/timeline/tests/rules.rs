@@ -599,6 +599,51 @@ fn what_is_not_loaded_and_what_has_expired_look_different_and_say_so() {
 }
 
 #[test]
+fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
+    let mut log = streaming();
+    for step in 1..400_u64 {
+        let (kind, origin) = (ChangeType::Modified, Origin::Live);
+        log.change(
+            1.0 + step as f64 / 10.0,
+            PODS,
+            kind,
+            origin,
+            "cart-0",
+            1_000 + step,
+        );
+    }
+    // Joined at 100, live to 150, then hidden; shown again at 300.
+    let mut store = Store::default();
+    log.send(&mut store, 100, 150);
+    log.send(&mut store, 300, 400);
+    assert_eq!(store.backfill(at(0.0)).unwrap().2, Seq(301));
+    // The server's chapter began with the log: it brings 1 to 100 and 151 to 300.
+    assert_eq!(store.chapter(&log.chapter(0, 300)).unwrap(), 250);
+    assert_eq!((store.backfill(at(0.0)), store.records()), (None, 400));
+    assert_eq!(
+        store.chapter(&log.chapter(0, 300)).unwrap(),
+        0,
+        "all is held"
+    );
+    for record in &log.records[..400] {
+        let id = watchscope_timeline::RecordId {
+            epoch: 0,
+            seq: record.seq,
+        };
+        assert_eq!(store.record(id).as_ref(), Some(record));
+    }
+    // Chapters of other cuts bring what is missing of them, and nothing of what comes live.
+    let mut store = Store::default();
+    log.send(&mut store, 100, 150);
+    log.send(&mut store, 200, 250);
+    log.send(&mut store, 300, 350);
+    assert_eq!(store.chapter(&log.chapter(120, 230)).unwrap(), 50);
+    assert_eq!(store.chapter(&log.chapter(240, 380)).unwrap(), 50);
+    assert_eq!(store.chapter(&log.chapter(50, 120)).unwrap(), 50);
+    assert_eq!(store.records(), 300);
+}
+
+#[test]
 fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
     assert_eq!(
         phase_sentence(Phase::Waiting, PhaseReason::TooManyRequests, Some(1_600)),

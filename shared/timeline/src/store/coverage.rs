@@ -71,7 +71,7 @@ impl Epoch {
         };
         let (ring_first, ring_at) = self.ring_first.unwrap_or((Seq(1), floor));
         let (mut after, mut cursor) = (Seq(0), floor);
-        if let Some(dropped) = self.dropped_to {
+        if let Some((_, dropped)) = self.dropped {
             push(cursor, dropped, Coverage::Dropped);
             cursor = cursor.max(dropped);
         }

@@ -155,11 +155,15 @@ impl WatchTrace {
     }
 }
 
-fn merge_sorted<T>(all: &mut Vec<T>, other: Vec<T>, seq: impl Fn(&T) -> Seq) {
-    let Some(first) = other.first().map(&seq) else {
-        return;
-    };
-    // A chapter opens at the seq of the record before it: its points follow those of that record.
-    let place = all.partition_point(|item| seq(item) <= first);
-    all.splice(place..place, other);
+fn merge_sorted<T>(all: &mut Vec<T>, mut other: Vec<T>, seq: impl Fn(&T) -> Seq) {
+    while let Some(first) = other.first().map(&seq) {
+        // A chapter opens at the seq of the record before it: its points follow those of that record. One that was
+        // opened and brought no record has left its points in the midst of what comes now.
+        let place = all.partition_point(|item| seq(item) <= first);
+        let next = all.get(place).map(&seq);
+        let count = other.partition_point(|item| next.is_none_or(|next| seq(item) <= next));
+        let rest = other.split_off(count);
+        all.splice(place..place, other);
+        other = rest;
+    }
 }

@@ -7,6 +7,8 @@
     reason = "each test file uses its part, and fails where it cannot go on"
 )]
 
+pub mod random;
+
 use std::sync::Arc;
 
 use watchscope_model::codec::ChapterWriter;
@@ -50,11 +52,16 @@ impl Log {
 
     /// Appends an event so many seconds after the start; returns its seq.
     pub fn push(&mut self, seconds: f64, event: impl Into<Event>) -> Seq {
+        self.push_at(at(seconds), event)
+    }
+
+    /// Appends an event at a time; returns its seq.
+    pub fn push_at(&mut self, at: Time, event: impl Into<Event>) -> Seq {
         let mut event = event.into();
         self.state.complete(&mut event);
         let record = Record {
             seq: Seq(self.records.len() as u64 + 1),
-            at: at(seconds),
+            at,
             event,
         };
         self.state.apply(&record);
@@ -89,10 +96,15 @@ impl Log {
 
     /// A head snapshot after `from` records, then the rest live.
     pub fn send_from(&self, store: &mut Store, from: usize) {
+        self.send(store, from, self.records.len());
+    }
+
+    /// A head snapshot after `from` records, then those up to `to` live.
+    pub fn send(&self, store: &mut Store, from: usize, to: usize) {
         let (mut writer, head) =
             ChapterWriter::open("log".into(), self.epoch.clone(), &self.state_after(from));
         store.snapshot(&head).unwrap();
-        for run in self.records[from..].chunks(5) {
+        for run in self.records[from..to].chunks(5) {
             run.iter().for_each(|record| writer.push(record));
             store.segment(&writer.seal().unwrap()).unwrap();
         }

@@ -1,0 +1,348 @@
+//! However a page joins a log, is moved, hides and loses its connection: in the end it has all the server has, and its
+//! picture is that of a page that saw everything.
+//!
+//! The server's half ([`Sealer`], [`Ring`], [`Reader`]) and the page's ([`Connection`], [`Backfill`], [`Store`]) are
+//! driven against each other; the server cuts chapters by size, the page holds what came between two snapshots.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../../../shared/cases.rs"]
+mod cases;
+#[path = "../../../shared/timeline/tests/common/mod.rs"]
+mod common;
+
+use std::collections::VecDeque;
+
+use cases::cases;
+use common::random::{Chance, draw, first_difference, random_log, views};
+use common::{Log, START};
+use watchscope_app::source::backfill::Backfill;
+use watchscope_app::source::connection::{Connection, Effect, Input, SessionStatus, Status};
+use watchscope_app::source::feed::Delivery;
+use watchscope_log::{Reader, Ring, Sealed, Sealer, Step};
+use watchscope_model::event::Note;
+use watchscope_model::vocabulary::Author;
+use watchscope_model::wire::{PROTOCOL_VERSION, Welcome};
+use watchscope_model::{Seq, Time};
+use watchscope_timeline::store::Coverage;
+use watchscope_timeline::{RecordId, Store, View};
+
+/// A log, its server, and one page.
+struct World {
+    log: Log,
+    written: usize,
+    now: Time,
+    sealer: Sealer,
+    ring: Ring,
+    /// The server's end of the open connection, and what is on its way to the page.
+    reader: Option<Reader>,
+    wire: VecDeque<Vec<u8>>,
+    connection: Connection,
+    backfill: Backfill,
+    store: Store,
+    welcome: Option<Welcome>,
+    hidden: bool,
+}
+
+/// A log with large records among its own: some chapters of the server's size.
+fn large_log(seed: u64, chance: &mut Chance) -> Log {
+    let mut log = Log::new("a");
+    for record in random_log(seed, 220).records {
+        if chance.one_in(4) {
+            let note = Note {
+                author: Author::Story,
+                text: "n".repeat(chance.below(100_000) as usize),
+                watch: None,
+            };
+            log.push_at(record.at, note);
+        }
+        log.push_at(record.at, record.event);
+    }
+    log
+}
+
+impl World {
+    fn new(log: Log, ring_bytes: u64) -> Self {
+        let (sealer, first) = Sealer::new("log".into(), log.epoch.clone(), START);
+        let ring = Ring::new("log".into(), log.epoch.clone(), ring_bytes, first);
+        Self {
+            log,
+            written: 0,
+            now: START,
+            sealer,
+            ring,
+            reader: None,
+            wire: VecDeque::new(),
+            connection: Connection::default(),
+            backfill: Backfill::default(),
+            store: Store::default(),
+            welcome: None,
+            hidden: false,
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.connection.status() == Status::Live
+    }
+
+    fn take(&mut self, sealed: Option<Sealed>) {
+        sealed.into_iter().for_each(|sealed| self.ring.push(sealed));
+    }
+
+    /// The log's writer takes so many more records, sealing when it is due.
+    fn write(&mut self, count: usize) {
+        let to = (self.written + count).min(self.log.records.len());
+        for place in self.written..to {
+            let record = self.log.records[place].clone();
+            if self.sealer.seal_at().is_some_and(|due| due < record.at) {
+                let sealed = self.sealer.seal(record.at);
+                self.take(sealed);
+            }
+            self.now = self.now.max(record.at);
+            let (seq, sealed) = self.sealer.push(record.event, record.at);
+            assert_eq!(seq, record.seq);
+            self.take(sealed);
+        }
+        self.written = to;
+    }
+
+    /// The server puts on the wire what it may.
+    fn fill(&mut self) {
+        while let Some(reader) = &mut self.reader {
+            match reader.next(&self.ring, self.now) {
+                Step::Send(message) => self.wire.push_back(message.to_vec()),
+                Step::Wait {
+                    needs_snapshot: true,
+                    ..
+                } => {
+                    let (sealed, snapshot) = self.sealer.snapshot(self.now);
+                    self.take(sealed);
+                    self.ring.set_snapshot(snapshot);
+                }
+                Step::Wait { .. } => return,
+                Step::End(parting) => panic!("{parting:?}"),
+            }
+        }
+    }
+
+    /// Up to so many messages reach the page.
+    fn deliver(&mut self, count: usize) {
+        for _ in 0..count {
+            let Some(message) = self.wire.pop_front() else {
+                return;
+            };
+            self.input(Input::Message(&message));
+        }
+    }
+
+    fn input(&mut self, input: Input<'_>) {
+        let now_ms = self.now.0 as u64 / 1_000;
+        for effect in self.connection.step(input, now_ms, 0.5) {
+            match effect {
+                Effect::AskSession => self.input(Input::Session(Some(SessionStatus {
+                    product: "watchscope".into(),
+                    protocol: PROTOCOL_VERSION,
+                    instance: "1".into(),
+                    session: true,
+                }))),
+                Effect::OpenSocket => {
+                    self.cut();
+                    self.reader = Some(Reader::new("0.1.0".into()));
+                    let position = self.store.resume_point();
+                    self.input(Input::Opened(position));
+                }
+                Effect::CloseSocket => self.cut(),
+                Effect::Send(bytes) => self.send(&bytes),
+                Effect::TellUndecodable(why) => panic!("{why}"),
+                Effect::Deliver(delivery) => self.keep(delivery),
+                Effect::Exchange(_) | Effect::TellTabs => {}
+            }
+        }
+        if !self.is_live() {
+            self.backfill.interrupted();
+        }
+    }
+
+    /// The connection is gone, with all that is on its way.
+    fn cut(&mut self) {
+        self.reader = None;
+        self.wire.clear();
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        if let Some(reader) = &mut self.reader {
+            reader.receive(bytes, &self.ring, self.now).unwrap();
+        }
+    }
+
+    /// What the page does with what is delivered.
+    fn keep(&mut self, delivery: Delivery) {
+        match delivery {
+            Delivery::Welcome(welcome) => {
+                self.ring_begins(&welcome);
+                self.welcome = Some(welcome);
+            }
+            Delivery::Head(frame) => {
+                self.store.snapshot(&frame).unwrap();
+                let welcome = self.welcome.clone().unwrap();
+                self.ring_begins(&welcome);
+            }
+            Delivery::Segment(frame) => drop(self.store.segment(&frame).unwrap()),
+            Delivery::Chapter(frames) => {
+                let records = self.store.chapter(&frames).unwrap();
+                self.backfill.answered(records);
+            }
+            Delivery::Expired { last, .. } => {
+                self.store.expired(last);
+                self.backfill.answered(0);
+            }
+            _ => {}
+        }
+    }
+
+    fn ring_begins(&mut self, welcome: &Welcome) {
+        let (first, at) = (welcome.first, welcome.first_at);
+        self.store.ring_begins(&welcome.epoch, first, at);
+    }
+
+    /// Asks for the past down to `left`; says whether there was something to ask for.
+    fn ask(&mut self, left: Time) -> bool {
+        let wanted = self.store.backfill(left);
+        let seq = wanted.as_ref().map(|(.., seq)| *seq);
+        if self.is_live()
+            && let Some(before) = self.backfill.ask(seq)
+            && let Some((log, epoch, _)) = wanted
+            && let Some(Effect::Send(bytes)) = self.connection.backfill((log, epoch, before))
+        {
+            self.send(&bytes);
+            return true;
+        }
+        false
+    }
+
+    fn pass_ms(&mut self, millis: u64) {
+        self.now = self.now.plus_millis(millis);
+        let now_ms = self.now.0 as u64 / 1_000;
+        if self.connection.wake_ms().is_some_and(|due| due <= now_ms) {
+            self.input(Input::Timer);
+        }
+    }
+
+    /// Until nothing more is on its way.
+    fn settle(&mut self) {
+        loop {
+            // What was delivered is acknowledged.
+            self.pass_ms(300);
+            self.fill();
+            if self.wire.is_empty() {
+                return;
+            }
+            self.deliver(usize::MAX);
+        }
+    }
+
+    /// Something happens.
+    fn act(&mut self, chance: &mut Chance) {
+        match chance.below(14) {
+            0..=4 => self.write(1 + chance.below(12) as usize),
+            5..=6 => {
+                self.fill();
+                self.deliver(1 + chance.below(6) as usize);
+            }
+            7..=8 => self.settle(),
+            9 => {
+                self.hidden = !self.hidden;
+                self.input(Input::Hidden(self.hidden));
+            }
+            10 => {
+                self.cut();
+                self.input(Input::Closed);
+            }
+            11 => self.input(Input::TryNow),
+            12 => self.pass_ms(chance.below(3_000)),
+            _ => {
+                let span_us = self.now.micros_since(START) as u64;
+                self.ask(START.plus_micros(chance.below(span_us + 1) as i64));
+            }
+        }
+        self.pass_ms(0);
+    }
+
+    /// All is written and quiet, the page is shown and connected, and asks for all of the past.
+    fn end(&mut self) {
+        self.write(usize::MAX - self.written);
+        let sealed = self.sealer.seal(self.now);
+        self.take(sealed);
+        self.input(Input::Hidden(false));
+        self.input(Input::TryNow);
+        self.settle();
+        assert!(self.is_live());
+        while self.ask(Time(0)) {
+            self.settle();
+        }
+    }
+}
+
+#[test]
+fn a_page_that_loads_all_of_the_past_shows_what_a_page_shows_that_saw_everything() {
+    let mut holes = 0;
+    let seeds = u64::from(cases(40));
+    for seed in 0..seeds {
+        let mut chance = Chance::new(seed ^ 0xFACADE);
+        let log = large_log(seed, &mut chance);
+        // A ring that keeps everything, or about half of it.
+        let ring_bytes = chance.of(&[64 << 20, 3 << 19]);
+        let mut world = World::new(log, ring_bytes);
+        world.write(chance.below(100) as usize);
+        world.input(Input::Link(None));
+        world.input(Input::TakenIn);
+        while world.written < world.log.records.len() {
+            world.act(&mut chance);
+        }
+        let before = world.store.records();
+        world.end();
+        holes += u64::from(world.store.records() > before);
+        let (store, log) = (&world.store, &world.log);
+        let now = world.now;
+        let told = format!("seed {seed}: {:?}", store.coverage(now));
+        assert!(store.state() == Some(&log.state), "{told}");
+        for record in log.records[world.ring.first().0 as usize - 1..]
+            .iter()
+            .step_by(9)
+        {
+            let id = RecordId {
+                epoch: 0,
+                seq: record.seq,
+            };
+            assert_eq!(store.record(id).as_ref(), Some(record), "{told}");
+        }
+        let coverage = store.coverage(now);
+        let is_missing = |coverage| matches!(coverage, Coverage::NotLoaded | Coverage::Dropped);
+        let missing = coverage.iter().find(|stretch| is_missing(stretch.coverage));
+        assert_eq!(missing, None, "{told}");
+        let from = coverage.last().unwrap().from;
+        let mut views = views(&mut chance, from, now);
+        if world.ring.first() == Seq(1) {
+            assert_eq!(store.records(), log.records.len() as u64, "{told}");
+            views.push(View::between(START, now, 900.0));
+        }
+        let whole = log.store();
+        for view in views {
+            for collapsed in [false, true] {
+                let (all, page) = (
+                    draw(&whole, &view, now, collapsed),
+                    draw(store, &view, now, collapsed),
+                );
+                assert!(
+                    all == page,
+                    "{told}, {view:?}: {}",
+                    first_difference(&all, &page)
+                );
+            }
+        }
+    }
+    assert!(
+        holes * 2 > seeds,
+        "only {holes} of {seeds} pages lacked something"
+    );
+}
