@@ -3,6 +3,7 @@
 //! A title with cluster and UTC range, what was lost, the tree, ruler and lanes, a legend of what is present and
 //! nothing else, the filters in force, and who made it. Another display list for the same painter.
 
+use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Seq, Time};
 
 use crate::draw::{Picture, RULER_HEIGHT, lanes, ruler};
@@ -540,18 +541,20 @@ struct Losses {
 
 fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
     let within = |at: Time| at >= from && at <= to;
-    let own: u64 = picture
-        .store
-        .epochs()
-        .iter()
-        .flat_map(|epoch| {
-            let watches = epoch.trace.watches.iter().flatten();
-            let of_watches = watches.flat_map(|watch| &watch.losses);
-            epoch.trace.losses.iter().chain(of_watches)
-        })
-        .filter(|loss| within(loss.moment.at))
-        .map(|loss| loss.count)
-        .sum();
+    let epochs = picture.store.epochs().iter();
+    let all = epochs.flat_map(|epoch| {
+        let watches = epoch.trace.watches.iter().flatten();
+        let of_watches = watches.flat_map(|watch| &watch.losses);
+        epoch.trace.losses.iter().chain(of_watches)
+    });
+    let (mut own, mut frames) = (0, 0);
+    for loss in all.filter(|loss| within(loss.moment.at)) {
+        if loss.is_own() {
+            own += loss.count;
+        } else if loss.place == LossPlace::Frame {
+            frames += loss.count;
+        }
+    }
     let gaps = picture.store.gaps(from, to, picture.now);
     let unknown_us: i64 = picture
         .store
@@ -577,10 +580,14 @@ fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
             Token::Text1
         },
         own: count(own, "record"),
-        unknown: if unknown_us == 0 {
-            "nothing".to_string()
-        } else {
-            format!("{} not held", duration(unknown_us))
+        unknown: match (unknown_us, frames) {
+            (0, 0) => "nothing".to_string(),
+            (0, _) => format!("{} not read", count(frames, "frame")),
+            (_, 0) => format!("{} not held", duration(unknown_us)),
+            _ => {
+                let held = duration(unknown_us);
+                format!("{held} not held, {} not read", count(frames, "frame"))
+            }
         },
     }
 }

@@ -6,9 +6,10 @@ use common::{Log, at, picture};
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
+use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
 use watchscope_timeline::words::{describe, emptiness, phase_sentence, problems};
-use watchscope_timeline::{Glyph, LaneId, Lanes, Scene, Store, View};
+use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, Scene, Store, View};
 
 const PODS: &str = "shop/pods";
 
@@ -641,6 +642,67 @@ fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
     assert_eq!(store.chapter(&log.chapter(240, 380)).unwrap(), 50);
     assert_eq!(store.chapter(&log.chapter(50, 120)).unwrap(), 50);
     assert_eq!(store.records(), 300);
+}
+
+#[test]
+fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
+    let lose = |log: &mut Log, s: f64, place: LossPlace, count: u64, watch: Option<&str>| {
+        log.push(
+            s,
+            Loss {
+                place,
+                count,
+                from_seq: None,
+                to_seq: None,
+                watch: watch.map(WatchName::from),
+                bytes: Some(10),
+                reason: None,
+            },
+        );
+    };
+    let saved = |log: &Log| {
+        let (store, view) = (log.store(), View::between(at(0.0), at(50.0), 500.0));
+        let rows = Lanes::default().rows(&store, &view, at(50.0));
+        let picture = Picture {
+            store: &store,
+            rows: &rows,
+            view: &view,
+            now: at(50.0),
+            connected: true,
+            top: Px::ZERO,
+            height: rows.height,
+            selected: None,
+            records: Some(watchscope_timeline::draw::RECORDS),
+        };
+        let caption = Caption {
+            title: "t",
+            filter: "",
+            version: "0",
+            zone_offset_min: 0,
+        };
+        watchscope_timeline::picture::saved(&picture, &caption)
+    };
+    let mut log = streaming();
+    lose(&mut log, 10.0, LossPlace::Body, 4_000, None);
+    lose(&mut log, 20.0, LossPlace::Body, 1, Some(PODS));
+    let quiet = saved(&log);
+    assert!(has_text(&quiet, "0 records") && has_text(&quiet, "nothing"));
+    lose(&mut log, 30.0, LossPlace::Frame, 1, Some(PODS));
+    let scene = saved(&log);
+    assert!(
+        has_text(&scene, "0 records") && has_text(&scene, "1 frame not read"),
+        "{:?}",
+        texts(&scene)
+    );
+    assert!(!hatched(&scene, Hatch::Own));
+    assert!(
+        scene.dump().contains("rect 535,112 3x10 error"),
+        "{}",
+        scene.dump()
+    );
+    lose(&mut log, 40.0, LossPlace::Log, 3, None);
+    let scene = saved(&log);
+    assert!(has_text(&scene, "3 records") && hatched(&scene, Hatch::Own));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
 
 use watchscope_model::Time;
-use watchscope_model::vocabulary::Cause;
+use watchscope_model::vocabulary::{Cause, LossPlace};
 
 use super::{
     Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer, SPILL, Taken, TextLook, record, within,
@@ -141,21 +141,38 @@ impl Drawer<'_> {
         }
     }
 
+    /// What watchscope lost of this watch, or of none, over all lanes of the watch.
     fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
+        for losses in [&epoch.trace.losses, &trace.losses] {
+            let mut drawn = -SPILL;
+            for loss in within(losses, |loss| loss.moment.at, self.left, self.right) {
+                let x = self.x(loss.moment.at).floor();
+                if !loss.is_own() || x < drawn {
+                    continue;
+                }
+                let xs = (x, x + Px::whole(6));
+                self.hatch(Layer::Error, xs, ys, Hatch::Own);
+                let target = Target::Record(record(epoch, loss.moment.seq));
+                self.hit(xs, ys, LaneId::Watch(watch), target);
+                drawn = x + LEAST;
+            }
+        }
+    }
+
+    /// Frames nobody could read: ticks on the plateau.
+    fn unread(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+        let middle = self.y(row) + row.height.half();
+        let ys = (middle - Px::whole(5), middle + Px::whole(5));
         let mut drawn = -SPILL;
         for loss in within(&trace.losses, |loss| loss.moment.at, self.left, self.right) {
             let x = self.x(loss.moment.at).floor();
-            let xs = (x, x + Px::whole(6));
-            if x < drawn {
+            if loss.place != LossPlace::Frame || x < drawn {
                 continue;
             }
-            self.hatch(Layer::Error, xs, ys, Hatch::Own);
-            self.hit(
-                xs,
-                ys,
-                LaneId::Watch(watch),
-                Target::Record(record(epoch, loss.moment.seq)),
-            );
+            let xs = (x - HAIR, x + Px::whole(2));
+            self.fill(Layer::Error, xs, ys, Token::Error);
+            let target = Target::Record(record(epoch, loss.moment.seq));
+            self.hit(xs, ys, row.id, target);
             drawn = x + LEAST;
         }
     }
@@ -244,7 +261,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Bookmarks, the strip of a collapsed watch, audits.
+    /// Bookmarks, the strip of a collapsed watch, audits, what could not be read.
     pub(super) fn records_in_body(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         self.bookmarks(row, epoch, trace);
         if row.expanded == Some(false) {
@@ -252,6 +269,7 @@ impl Drawer<'_> {
             self.strip(trace, self.y(row) + row.height - Px::whole(5), limit);
         }
         self.audits(row, epoch, trace);
+        self.unread(row, epoch, trace);
     }
 
     /// The label behind each relist that shows; returns where labels stand, so that others keep clear.

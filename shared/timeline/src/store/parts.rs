@@ -121,6 +121,13 @@ pub(crate) struct LossMark {
     pub(crate) count: u64,
 }
 
+impl LossMark {
+    /// Whether records of the log are lost. A body that made room and a frame nobody could read are none.
+    pub(crate) fn is_own(&self) -> bool {
+        !matches!(self.place, LossPlace::Body | LossPlace::Frame)
+    }
+}
+
 /// An audit read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AuditMark {

@@ -2,7 +2,7 @@
 
 use watchscope_model::catalogue;
 use watchscope_model::event::{Attribution, Change, Event};
-use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Standing};
+use watchscope_model::vocabulary::{Certainty, ChangeType, LossPlace, Origin, Standing};
 
 use super::phase_sentence;
 use crate::draw::cause_words;
@@ -160,7 +160,13 @@ pub fn event_words(event: &Event) -> String {
                 .reason
                 .as_deref()
                 .map_or(String::new(), |reason| format!(" {reason}"));
-            format!("Lost ({}): {}.{reason}", event.place, number(event.count))
+            let (all, plural) = (number(event.count), if event.count == 1 { "" } else { "s" });
+            match event.place {
+                LossPlace::Body if event.count == 1 => format!("1 body not kept.{reason}"),
+                LossPlace::Body => format!("{all} bodies not kept.{reason}"),
+                LossPlace::Frame => format!("{all} frame{plural} not read.{reason}"),
+                place => format!("Lost ({place}): {all} record{plural}.{reason}"),
+            }
         }
         Event::Clock(event) => format!("The wall clock is {} ms off the log's.", event.off_ms),
         Event::ClientStarted(event) => {
