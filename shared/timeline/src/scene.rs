@@ -193,6 +193,8 @@ pub enum Step {
 pub enum Hatch {
     /// A gap after which the watch was resumed.
     Resumed,
+    /// A gap that has not closed, or of which it is not known how.
+    Open,
     /// A gap in which events may be lost.
     Lost,
     /// The same, over 200 px wide.
@@ -243,6 +245,7 @@ impl Hatch {
     pub const fn style(self, theme: Theme) -> HatchStyle {
         let (pattern, ink, pitch, width, dark, light) = match self {
             Self::Resumed => (Pattern::Rising, Token::Resumed, 6, 80, 80, 80),
+            Self::Open => (Pattern::Rising, Token::Resumed, 12, 80, 80, 80),
             Self::Lost => (Pattern::Cross, Token::Lost, 7, 80, 26, 34),
             Self::LostWide => (Pattern::Cross, Token::Lost, 7, 80, 15, 15),
             Self::LostStrip => (Pattern::Cross, Token::Lost, 7, 80, 50, 50),
@@ -268,6 +271,7 @@ impl Hatch {
     pub const fn id(self) -> &'static str {
         match self {
             Self::Resumed => "resumed",
+            Self::Open => "open",
             Self::Lost | Self::LostWide | Self::LostStrip => "lost",
             Self::Own => "own",
             Self::NotLoaded => "not-loaded",
@@ -280,6 +284,7 @@ impl Hatch {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Resumed => "gap, resumed",
+            Self::Open => "gap, not closed",
             Self::Lost | Self::LostWide | Self::LostStrip => "gap, events may be lost",
             Self::Own => "lost by watchscope",
             Self::NotLoaded => "not loaded yet",

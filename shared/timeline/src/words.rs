@@ -287,7 +287,11 @@ fn span_time<T>(span: &Span<T>, now: Time) -> String {
     let lasted = duration(span.end_at(now).micros_since(span.start.at));
     match span.end {
         Some(end) => format!("{from} to {} ({lasted})", clock_ms(end.at)),
-        None => format!("since {from} ({lasted})"),
+        None if span.is_open() => format!("since {from} ({lasted})"),
+        None => format!(
+            "{from}, known until {} ({lasted})",
+            clock_ms(span.end_at(now))
+        ),
     }
 }
 
@@ -450,7 +454,11 @@ fn watch_stretch(
             );
             let words = match watch.fall(what) {
                 Some((_, cause)) => format!("Stream {}, {}.", what.stream, cause_words(cause)),
-                None => format!("Stream {} is open.", what.stream),
+                None if span.is_open() => format!("Stream {} is open.", what.stream),
+                None => format!(
+                    "Stream {} was open; what became of it is not known.",
+                    what.stream
+                ),
             };
             if let Some((_, code)) = watch.attributions.get(&what.stream) {
                 let name = catalogue::name(code).unwrap_or("");
@@ -489,14 +497,20 @@ fn watch_stretch(
                 None if span.end.is_some() => {
                     format!("A gap: {began}, then the watch was stopped.")
                 }
-                None => format!("A gap: {began}. Whether anything is lost is not known yet."),
+                None if span.is_open() => {
+                    format!("A gap: {began}. Whether anything is lost is not known yet.")
+                }
+                None => format!("A gap: {began}. What became of it is not known."),
             };
             (span_time(span, now), words, Vec::new())
         }
         StretchKind::Life => {
             let span = object?.lives.get(seq)?;
             let words = match (span.end, span.what.doubt) {
-                (None, _) => "The watch holds this object.".to_string(),
+                (None, _) if span.is_open() => "The watch holds this object.".to_string(),
+                (None, _) => {
+                    "The watch held this object; what became of it is not known.".to_string()
+                }
                 (Some(_), None) => "The watch held this object.".to_string(),
                 (Some(_), Some(doubt)) => {
                     format!(

@@ -706,6 +706,73 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
 }
 
 #[test]
+fn what_was_open_at_a_seam_is_not_told_as_going_on() {
+    const MAPS: &str = "shop/configmaps";
+    let mut old = streaming();
+    old.opened(1.0, MAPS, 2, &["env"], 1_000);
+    old.end(10.0, MAPS, 20, Cause::TcpReset);
+    let reason = PhaseReason::Unreachable;
+    old.phase(10.0, MAPS, Phase::Waiting, reason, Some(1_000));
+    old.bookmark(20.0, PODS, 10, 1_100);
+    let told = |store: &Store, kind: StretchKind, watch: &str| {
+        let scene = scene_of(store, 40.0);
+        let wanted = |hit: &&Hit| match hit.target {
+            Target::Stretch(found, id) => {
+                let (of_watch, _) = store.lane_names(hit.lane);
+                found == kind && id.epoch == 0 && of_watch == Some(&watch.into())
+            }
+            _ => false,
+        };
+        let hit = scene.hits.iter().rfind(wanted).unwrap();
+        let told = describe(store, hit, at(40.0));
+        format!("{}: {}", told.time, told.what)
+    };
+    let (mut store, stream) = (old.store(), StretchKind::Stream);
+    assert!(told(&store, stream, PODS).ends_with("Stream 10 is open."));
+    assert!(told(&store, StretchKind::Life, PODS).contains("holds this object"));
+    assert!(told(&store, StretchKind::Gap, MAPS).ends_with("not known yet."));
+    assert!(has_text(&scene_of(&store, 40.0), "trying again"));
+
+    let mut new = Log::new("b");
+    new.opened(30.0, PODS, 1, &["cart-0"], 1_200);
+    new.send_all(&mut store);
+    let lasted = "09:31:00.150, known until 09:31:20.000 (19 s)";
+    assert_eq!(
+        told(&store, stream, PODS),
+        format!("{lasted}: Stream 10 was open; what became of it is not known.")
+    );
+    let life = told(&store, StretchKind::Life, PODS);
+    assert!(life.contains("held this object; what became of it is not known."));
+    assert!(told(&store, StretchKind::Gap, MAPS).ends_with("What became of it is not known."));
+    let texts_now = scene_of(&store, 40.0);
+    assert!(
+        has_text(&texts_now, "unreachable") && !has_text(&texts_now, "trying again"),
+        "{:?}",
+        texts(&texts_now)
+    );
+}
+
+#[test]
+fn a_gap_that_has_not_closed_does_not_look_like_one_that_was_resumed() {
+    let mut log = streaming();
+    log.end(10.0, PODS, 10, Cause::TcpReset);
+    let open = draw(&log, 40.0);
+    assert!(hatched(&open, Hatch::Open) && !hatched(&open, Hatch::Resumed));
+    let reason = PhaseReason::StopRequested;
+    log.push(
+        30.0,
+        WatchStopped {
+            watch: PODS.into(),
+            reason,
+        },
+    );
+    assert!(
+        hatched(&draw(&log, 40.0), Hatch::Open),
+        "nor one that never closed"
+    );
+}
+
+#[test]
 fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
     assert_eq!(
         phase_sentence(Phase::Waiting, PhaseReason::TooManyRequests, Some(1_600)),

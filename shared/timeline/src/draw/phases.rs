@@ -80,7 +80,7 @@ impl Drawer<'_> {
             return;
         }
         episode.refused = phase.phase == Phase::Refused;
-        if span.end.is_none() {
+        if span.is_open() {
             episode.due = phase.delay_ms.map(|delay| span.start.at.plus_millis(delay));
         }
         let counts = span.start.at >= self.picture.view.left();

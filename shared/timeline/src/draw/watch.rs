@@ -123,7 +123,12 @@ impl Drawer<'_> {
                         HAIR.half(),
                     ))
                 }
-                _ => {
+                None => {
+                    self.fill(Layer::Gap, xs, ys, Token::Ground0);
+                    self.hatch(Layer::Gap, xs, ys, Hatch::Open);
+                    None
+                }
+                Some(GapOutcome { resumed: true, .. }) => {
                     self.fill(Layer::Gap, xs, ys, Token::Ground0);
                     self.hatch(Layer::Gap, xs, ys, Hatch::Resumed);
                     let on = FIRST_LINE;

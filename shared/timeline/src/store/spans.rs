@@ -22,6 +22,11 @@ pub(crate) struct Span<T> {
 }
 
 impl<T> Span<T> {
+    /// Whether it goes on now. What has no end is else only known to have lasted until some time.
+    pub(crate) fn is_open(&self) -> bool {
+        self.end.is_none() && self.until == LIVE
+    }
+
     /// When it ended, or until when it is known to last.
     pub(crate) fn end_at(&self, now: Time) -> Time {
         self.end.map_or(self.until.min(now), |end| end.at)
