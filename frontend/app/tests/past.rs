@@ -182,6 +182,12 @@ impl World {
                 self.ring_begins(&welcome);
                 self.welcome = Some(welcome);
             }
+            Delivery::Heartbeat(heartbeat) => {
+                let mut welcome = self.welcome.take().unwrap();
+                (welcome.first, welcome.first_at) = (heartbeat.first, heartbeat.first_at);
+                self.ring_begins(&welcome);
+                self.welcome = Some(welcome);
+            }
             Delivery::Head(frame) => {
                 self.store.snapshot(&frame).unwrap();
                 let welcome = self.welcome.clone().unwrap();

@@ -154,6 +154,8 @@ messages! {
             ring_capacity: u64,
             /// First record kept in the ring.
             first: Seq,
+            /// The wall clock at which it was taken.
+            first_at: Time,
         }
         /// The server ends this connection on purpose.
         7 Bye {

@@ -292,33 +292,32 @@ impl Store {
         Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
-    /// The server keeps records from `first` on, taken at `at` (of `Welcome`).
+    /// The server keeps records from `first` on, taken at `at` (of `Welcome` and `Heartbeat`). It never gets back what
+    /// it dropped.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
-        if let Some(epoch) = self.epochs.iter_mut().find(|other| other.id == *epoch) {
+        let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
+        if let Some(epoch) = epoch
+            && epoch.ring_first.is_none_or(|known| known.0 <= first)
+            && epoch.ring_first != Some((first, at))
+        {
             epoch.ring_first = Some((first, at));
             self.version += 1;
         }
     }
 
-    /// Records up to `last` are no longer at the server (of `Expired` and `Heartbeat`).
+    /// Records up to `last` are no longer at the server (of `Expired`).
     pub fn expired(&mut self, last: Seq) {
         let Some(epoch) = self.epochs.last_mut() else {
             return;
         };
         let first = last.next();
         if epoch.ring_first.is_none_or(|(known, _)| known < first) {
-            // The time is known if the record is here; else that of the next one that is.
+            // About when: the next heartbeat tells it to the record.
             let at = epoch
                 .chapters
                 .iter()
                 .find(|chapter| chapter.last >= first)
-                .map_or(Time(0), |chapter| {
-                    if chapter.first <= first {
-                        chapter.from
-                    } else {
-                        chapter.to
-                    }
-                });
+                .map_or(Time(0), |chapter| chapter.from);
             let at = epoch.ring_first.map_or(at, |(_, known)| known.max(at));
             epoch.ring_first = Some((first, at));
             self.version += 1;

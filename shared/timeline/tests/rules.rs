@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
-use watchscope_timeline::words::{describe, emptiness, phase_sentence, problems};
+use watchscope_timeline::words::{describe, emptiness, gaps, phase_sentence, problems};
 use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, Scene, Store, View};
 
 const PODS: &str = "shop/pods";
@@ -770,6 +770,77 @@ fn a_gap_that_has_not_closed_does_not_look_like_one_that_was_resumed() {
         hatched(&draw(&log, 40.0), Hatch::Open),
         "nor one that never closed"
     );
+}
+
+#[test]
+fn a_ring_that_has_moved_on_takes_nothing_back() {
+    let mut log = streaming();
+    for step in 1..400_u64 {
+        let (kind, origin) = (ChangeType::Modified, Origin::Live);
+        let s = 1.0 + step as f64 / 10.0;
+        log.change(s, PODS, kind, origin, "cart-0", 1_000 + step);
+    }
+    let mut store = Store::default();
+    log.send(&mut store, 300, 350);
+    store.ring_begins(&log.epoch, Seq(1), at(0.0));
+    assert!(store.backfill(at(0.0)).is_some());
+    let is_drawn = |store: &Store, words: &str| has_text(&scene_of(store, 60.0), words);
+    assert!(is_drawn(&store, "not loaded yet") && !is_drawn(&store, "expired"));
+    // A heartbeat tells that the ring begins with 201 now; the head that a move brings knows the first welcome.
+    let kept = log.records[200].at;
+    store.ring_begins(&log.epoch, Seq(201), kept);
+    store.ring_begins(&log.epoch, Seq(1), at(0.0));
+    let coverage = store.coverage(at(60.0));
+    let told: Vec<_> = coverage
+        .iter()
+        .map(|stretch| (stretch.coverage, stretch.to))
+        .collect();
+    use watchscope_timeline::store::Coverage;
+    assert_eq!(
+        told,
+        [
+            (Coverage::Expired, kept),
+            (Coverage::NotLoaded, log.records[299].at),
+            (Coverage::Loaded, at(60.0)),
+        ]
+    );
+    // What the server says it has no longer, before a heartbeat told since when.
+    store.expired(Seq(250));
+    let expired = store.coverage(at(60.0))[0];
+    assert_eq!(
+        (expired.coverage, expired.to),
+        (Coverage::Expired, log.records[299].at)
+    );
+    assert_eq!(
+        store.backfill(at(0.0)).map(|(.., before)| before),
+        Some(Seq(301))
+    );
+    store.ring_begins(&log.epoch, Seq(251), log.records[250].at);
+    assert_eq!(store.coverage(at(60.0))[0].to, log.records[250].at);
+    store.expired(Seq(300));
+    assert_eq!(store.backfill(at(0.0)), None);
+}
+
+#[test]
+fn there_are_no_gaps_only_where_all_is_loaded() {
+    let mut log = streaming();
+    assert_eq!(gaps(&Store::default(), at(0.0)), "");
+    log.end(10.0, PODS, 10, Cause::TcpReset);
+    log.gap(14.0, PODS, false, None);
+    log.open(14.0, PODS, 11, 2, 2_000);
+    log.bookmark(20.0, PODS, 11, 2_001);
+    let count = log.records.len();
+    let mut store = Store::default();
+    log.send(&mut store, count, count);
+    assert_eq!(gaps(&store, at(30.0)), "no gaps in what is loaded");
+    store.chapter(&log.chapter(8, count)).unwrap();
+    assert_eq!(
+        gaps(&store, at(30.0)),
+        "1 gap in what is loaded: 1 lost (4 s)"
+    );
+    store.chapter(&log.chapter(0, count)).unwrap();
+    assert_eq!(gaps(&store, at(30.0)), "1 gap: 1 lost (4 s)");
+    assert_eq!(gaps(&streaming().store(), at(30.0)), "no gaps");
 }
 
 #[test]

@@ -342,6 +342,12 @@ impl Engine {
             }
             Delivery::Heartbeat(heartbeat) => {
                 self.clock.set(heartbeat.at, local_now());
+                if let Some(welcome) = &mut self.welcome {
+                    // Of an epoch the store does not know yet, it learns with the head that follows.
+                    (welcome.first, welcome.first_at) = (heartbeat.first, heartbeat.first_at);
+                    self.store
+                        .ring_begins(&welcome.epoch, heartbeat.first, heartbeat.first_at);
+                }
                 self.heartbeat = Some(heartbeat);
             }
             Delivery::Contexts { names, reason } => {

@@ -514,5 +514,6 @@ fn heartbeat(ring: &Ring, now: Time) -> Heartbeat {
         ring_bytes: ring.held_bytes(),
         ring_capacity: ring.capacity_bytes(),
         first: ring.first(),
+        first_at: ring.first_at(),
     }
 }

@@ -102,6 +102,25 @@ pub fn problems(store: &Store) -> Vec<Problem> {
     problems
 }
 
+/// The gaps of all that is loaded: `no gaps`, or `2 gaps: 1 resumed (3 s), 1 lost (15 s)`. Where not all of the past is
+/// loaded it says so; nothing while nothing is.
+#[must_use]
+pub fn gaps(store: &Store, now: Time) -> String {
+    let coverage = store.coverage(now);
+    if coverage.is_empty() {
+        return String::new();
+    }
+    let is_whole = coverage
+        .iter()
+        .all(|stretch| stretch.coverage == Coverage::Loaded);
+    let place = if is_whole { "" } else { " in what is loaded" };
+    let gaps = store.gaps(Time(0), now, now);
+    match gaps.total() {
+        0 => format!("no gaps{place}"),
+        total => format!("{}{place}: {}", count(total, "gap"), gaps.words()),
+    }
+}
+
 /// Why there is nothing to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Empty {

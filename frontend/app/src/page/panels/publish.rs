@@ -63,7 +63,6 @@ impl Engine {
         } else {
             format!("{shown} of {all} lanes, {} filtered out", self.rows.hidden)
         };
-        let gaps = self.store.gaps(Time(0), now, now);
         let ring = self
             .heartbeat
             .as_ref()
@@ -88,13 +87,7 @@ impl Engine {
                 format!("frame {} ms", decimal(self.frame_ms, 1)),
                 format!("1 px = {}", scale_words(self.view.us_per_px)),
             ],
-            right: vec![
-                match gaps.total() {
-                    0 => "no gaps".to_owned(),
-                    total => format!("{}: {}", format::count(total, "gap"), gaps.words()),
-                },
-                zone_words(),
-            ],
+            right: vec![words::gaps(&self.store, now), zone_words()],
         }
     }
 
