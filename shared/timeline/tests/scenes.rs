@@ -9,6 +9,7 @@ use cases::cases;
 use common::random::{Chance, draw, first_difference, random_log, views};
 use common::{Log, START, at, picture};
 use watchscope_model::event::*;
+use watchscope_model::fold::VersionStep;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::format::text_width;
@@ -125,6 +126,9 @@ fn no_error_gap_relist_or_finding_is_missing_at_any_zoom() {
                 lanes.set_all_expanded(&store, !collapsed);
                 let (_, scene) = picture(&store, &mut lanes, &view, now);
                 check_all_present(&log, &scene, &view, seed);
+                if !collapsed {
+                    check_reversals(&log, &scene, &view, seed);
+                }
             }
         }
     }
@@ -168,6 +172,32 @@ fn check_all_present(log: &Log, scene: &Scene, view: &View, seed: u64) {
             }
             _ => {}
         }
+    }
+}
+
+/// A reversal has its sign on the trace, or one of its kind so near that both are one.
+fn check_reversals(log: &Log, scene: &Scene, view: &View, seed: u64) {
+    let mut state = State::default();
+    for record in &log.records {
+        let moved = match &record.event {
+            Event::Change(change) if change.origin == Origin::Live => {
+                Some((&change.watch, &change.resource_version))
+            }
+            Event::Bookmark(bookmark) => Some((&bookmark.watch, &bookmark.resource_version)),
+            Event::ListComplete(list) => Some((&list.watch, &list.resource_version)),
+            _ => None,
+        };
+        let step = moved.map(|(watch, version)| state.watches[watch].step_to(version));
+        let x = view.x_from_time(record.at);
+        let shows = x >= 0.0 && x <= view.width_px;
+        if shows && matches!(step, Some(VersionStep::Reversal { .. })) {
+            let is_drawn = scene.primitives.iter().any(|primitive| {
+                matches!(primitive, Primitive::Glyph { glyph: Glyph::Reversal, x: at, .. }
+                    if (at.to_f64() - x).abs() <= 6.0)
+            });
+            assert!(is_drawn, "seed {seed}: the reversal {} at {x}", record.seq);
+        }
+        state.apply(record);
     }
 }
 

@@ -251,14 +251,21 @@ impl Drawer<'_> {
         lines: &[Line],
         scale: Scale,
     ) {
-        let mut drawn = -SPILL - STEPS_APART;
-        let mut words_from = -SPILL;
+        // Of those too near to be told apart one stands for all: a reversal is an error, and never gives way to a jump.
+        let mut shown: Vec<(Px, &StepMark)> = Vec::new();
         for step in within(&trace.steps, |step| step.moment.at, self.left, self.right) {
             let x = self.x(step.moment.at);
-            if x < drawn + STEPS_APART {
-                continue;
+            match shown.last_mut() {
+                Some(last) if x < last.0 + STEPS_APART => {
+                    if step.back && !last.1.back {
+                        *last = (x, step);
+                    }
+                }
+                _ => shown.push((x, step)),
             }
-            drawn = x;
+        }
+        let mut words_from = -SPILL;
+        for (x, step) in shown {
             let place = trace.marks.place_of(step.moment.seq);
             let y = scale.y(trace.marks.moved_to(place).unwrap_or(scale.low));
             let (glyph, text_y) = if step.back {
