@@ -38,8 +38,8 @@ impl Trace {
 
     /// Forgets all records up to `last`, and what was over by `at`.
     pub(crate) fn forget(&mut self, last: Seq, at: Time) {
-        self.findings.forget_before(at);
-        self.connections.forget_before(at);
+        self.findings.forget_before(last, at);
+        self.connections.forget_before(last, at);
         self.raised.retain(|raised| raised.0.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
         self.notes.retain(|note| note.0.seq > last);
@@ -110,9 +110,9 @@ impl WatchTrace {
     fn forget(&mut self, last: Seq, at: Time) {
         let count = self.marks.place_of(last.next());
         self.marks.forget(count);
-        self.phases.forget_before(at);
-        self.streams.forget_before(at);
-        self.gaps.forget_before(at);
+        self.phases.forget_before(last, at);
+        self.streams.forget_before(last, at);
+        self.gaps.forget_before(last, at);
         self.lists.retain(|list| list.moment.seq > last);
         self.errors.retain(|error| error.moment.seq > last);
         self.steps.retain(|step| step.moment.seq > last);
@@ -132,8 +132,8 @@ impl WatchTrace {
                 .marks
                 .iter_mut()
                 .for_each(|mark| *mark -= count as u32);
-            object.lives.forget_before(at);
-            object.verdicts.forget_before(at);
+            object.lives.forget_before(last, at);
+            object.verdicts.forget_before(last, at);
         }
     }
 

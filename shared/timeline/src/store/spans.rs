@@ -120,10 +120,12 @@ impl<T: Clone> Spans<T> {
         }
     }
 
-    /// Forgets what was over by `at`.
-    pub(crate) fn forget_before(&mut self, at: Time) {
-        self.0
-            .retain(|span| span.end.map_or(span.until, |end| end.at) > at);
+    /// Forgets what was over by the record `last`, taken at `at`. Records of one moment are told apart by their seqs.
+    pub(crate) fn forget_before(&mut self, last: Seq, at: Time) {
+        self.0.retain(|span| match span.end {
+            Some(end) => end.seq > last,
+            None => span.until > at || span.start.seq > last,
+        });
     }
 
     /// The ones that may reach into a stretch of time, for spans of which one begins when the one before is over.
@@ -139,5 +141,29 @@ impl<T: Clone> Spans<T> {
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<Span<T>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_in_the_moment_of_the_last_record_forgotten_but_after_it_is_kept() {
+        let moment = |seq: u64, at: i64| Moment {
+            seq: Seq(seq),
+            at: Time(at),
+        };
+        let mut spans = Spans::default();
+        for (start, end) in [(1, 9), (2, 10), (3, 11)] {
+            spans.open(moment(start, 0), LIVE, Seq(start), ());
+            spans.close(Seq(start), moment(end, 50));
+        }
+        // Begun in that moment, and not known for longer.
+        spans.open(moment(10, 50), Time(50), Seq(10), ());
+        spans.open(moment(12, 50), Time(50), Seq(12), ());
+        spans.forget_before(Seq(10), Time(50));
+        let kept: Vec<u64> = spans.all().iter().map(|span| span.start.seq.0).collect();
+        assert_eq!(kept, [3, 12]);
     }
 }
