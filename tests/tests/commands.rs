@@ -198,7 +198,10 @@ async fn without_a_current_context_watch_ends_and_the_page_offers_the_contexts()
         .await?;
     assert_ends(&finished, 1, &["here", "there", "--context"]);
 
-    let launch = binary.with(&["serve", "pods"]).kubeconfig(&kubeconfig);
+    // A name that nothing is known of before the cluster is there waits as "not found yet".
+    let launch = binary
+        .with(&["serve", "pods", "promotions"])
+        .kubeconfig(&kubeconfig);
     let served = Served::start(launch).await?;
     let session = http::get(served.link.origin(), "/session", &[]).await?;
     assert_eq!(session.json()?["product"], "watchscope");
@@ -355,6 +358,17 @@ async fn an_unreachable_cluster_is_told_as_a_phase_and_watched_once_it_is_there(
         ensure!(watch.stdout().contains("\"list.complete\""));
         let state = served.state().await?;
         ensure!(streams_in(&state, "shop/pods"), "{state}");
+        ensure!(
+            streams_in(&state, "shop/promotions.shop.example.com"),
+            "{state}"
+        );
+        let is_waiting = |line: &Value| {
+            line["watch"] == "shop/promotions" && line["phase"]["phase"] != "stopped"
+        };
+        let lines = state
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        ensure!(!lines.into_iter().any(|line| is_waiting(&line)), "{state}");
         Ok(())
     })
     .await

@@ -1,6 +1,6 @@
 //! `watchscope watch`: the log on standard output, nothing else there.
 
-use std::io::Write as _;
+use std::io::Write;
 
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
@@ -86,11 +86,7 @@ async fn write_text(log: LogHandle) {
                 .collect::<String>(),
             Read::Loss { from, to } => terminal::loss_line(from.0, to.0) + "\n",
         };
-        if out
-            .write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .is_err()
-        {
+        if put(&mut out, text.as_bytes()).is_err() {
             return;
         }
     }
@@ -103,8 +99,13 @@ async fn write_jsonl(log: LogHandle) {
     };
     let mut out = std::io::stdout();
     while let Some(chunk) = lines.next().await {
-        if out.write_all(&chunk).and_then(|()| out.flush()).is_err() {
+        if put(&mut out, &chunk).is_err() {
             return;
         }
     }
+}
+
+/// Writes where a pager may not read on for hours: meanwhile another thread does this one's other work.
+fn put(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
+    tokio::task::block_in_place(|| out.write_all(bytes).and_then(|()| out.flush()))
 }

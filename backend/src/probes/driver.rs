@@ -21,9 +21,9 @@ use http::header::ACCEPT;
 use http::{HeaderMap, Request};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
-use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Event};
+use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Event, Loss};
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::Cause;
+use watchscope_model::vocabulary::{Cause, LossPlace};
 use watchscope_model::{ConnectionId, RequestId, StreamId};
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Input, Output, Probe, Served,
@@ -33,7 +33,8 @@ use crate::cluster::{Catalog, Cluster, Discovery, Session};
 use crate::log::{Batch, Ids, LogHandle};
 use crate::stop::stopped;
 use crate::transport::{
-    Body, BodyEnd, Connection, ConnectionFacts, DialError, ProxyFailure, Response, SendError,
+    Body, BodyEnd, Connection, ConnectionFacts, DialError, Framing, ProxyFailure, Response,
+    SendError,
 };
 
 /// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
@@ -84,12 +85,16 @@ enum Wire {
     Closed,
     Dialling(BoxFuture<'static, Dialled>),
     Idle(ConnectionId, Connection),
-    Sending(
-        ConnectionId,
-        RequestId,
-        BoxFuture<'static, Result<Response, SendError>>,
-    ),
-    Reading(ConnectionId, RequestId, Body),
+    Sending(Exchange, BoxFuture<'static, Result<Response, SendError>>),
+    Reading(Exchange, Body, Framing),
+}
+
+/// A request on a connection.
+#[derive(Clone, Copy)]
+struct Exchange {
+    connection: ConnectionId,
+    request: RequestId,
+    is_watch: bool,
 }
 
 enum Dialled {
@@ -133,13 +138,20 @@ impl Driver {
         }
     }
 
-    /// Watches until `stop` turns true, and then says so in the log.
-    pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) {
+    /// Watches until one of the flags turns true (all are to stop; this one is not wanted any more), and then says so
+    /// in the log.
+    pub(super) async fn run(
+        mut self,
+        mut stop: watch::Receiver<bool>,
+        mut withdrawn: Option<watch::Receiver<bool>>,
+    ) {
         self.step(Input::Start);
         self.settle().await;
         loop {
             let turn = tokio::select! {
                 () = stopped(&mut stop) => ControlFlow::Break(()),
+                () = async { stopped(withdrawn.as_mut().expect("asked only if there is one")).await },
+                    if withdrawn.is_some() => ControlFlow::Break(()),
                 happening = self.main.next() => ControlFlow::Continue(Some((Channel::Main, happening))),
                 happening = self.side.next() => ControlFlow::Continue(Some((Channel::Side, happening))),
                 () = &mut self.timer, if self.is_timer_set => {
@@ -262,7 +274,8 @@ impl Driver {
         let Wire::Idle(_, idle) = std::mem::replace(self.wire(channel), Wire::Closed) else {
             return;
         };
-        let limit = if get.query.starts_with("watch=") {
+        let is_watch = get.query.starts_with("watch=");
+        let limit = if is_watch {
             WATCH_HEADER_LIMIT
         } else {
             LIST_HEADER_LIMIT
@@ -270,7 +283,12 @@ impl Driver {
         match request_of(&get, self.session.clone()).await {
             Ok(message) => {
                 let sending = idle.send(message, limit).boxed();
-                *self.wire(channel) = Wire::Sending(connection, request, sending);
+                let exchange = Exchange {
+                    connection,
+                    request,
+                    is_watch,
+                };
+                *self.wire(channel) = Wire::Sending(exchange, sending);
             }
             Err(sentence) => {
                 drop(idle);
@@ -341,15 +359,18 @@ impl Driver {
     }
 
     fn answered(&mut self, channel: Channel, answer: Result<Response, SendError>) {
-        let Wire::Sending(connection, request, _) =
-            std::mem::replace(self.wire(channel), Wire::Closed)
-        else {
+        let Wire::Sending(exchange, _) = std::mem::replace(self.wire(channel), Wire::Closed) else {
             return;
         };
+        let Exchange {
+            connection,
+            request,
+            ..
+        } = exchange;
         match answer {
             Ok(response) => {
                 let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
-                *self.wire(channel) = Wire::Reading(connection, request, response.body);
+                *self.wire(channel) = Wire::Reading(exchange, response.body, response.framing);
                 self.step(Input::Head {
                     request,
                     status,
@@ -373,7 +394,7 @@ impl Driver {
         let mut taken = 0;
         let mut piece = first;
         loop {
-            let Wire::Reading(_, request, _) = self.wire(channel) else {
+            let Wire::Reading(Exchange { request, .. }, ..) = self.wire(channel) else {
                 return;
             };
             let request = *request;
@@ -385,7 +406,7 @@ impl Driver {
             if taken >= TURN_BYTES || !self.output.effects.is_empty() {
                 return;
             }
-            let Wire::Reading(_, _, body) = self.wire(channel) else {
+            let Wire::Reading(_, body, _) = self.wire(channel) else {
                 return;
             };
             match body.chunk().now_or_never() {
@@ -398,25 +419,52 @@ impl Driver {
     }
 
     async fn body_ended(&mut self, channel: Channel, end: Result<(), BodyEnd>) {
-        let Wire::Reading(connection, request, body) =
+        let Wire::Reading(exchange, body, framing) =
             std::mem::replace(self.wire(channel), Wire::Closed)
         else {
             return;
         };
-        let cause = end.as_ref().map_or_else(cause_of, |()| Cause::End);
-        let kept = if end.is_ok() {
-            body.into_connection().await
+        let Exchange {
+            connection,
+            request,
+            is_watch,
+        } = exchange;
+        if let Err(end) = end {
+            let cause = cause_of(&end);
+            self.step(Input::BodyEnd { request, cause });
+            self.closed(connection, cause);
+            return;
+        }
+        // A stream that ends with its connection has no end of its own: its loss looks the same. (A list says itself
+        // whether it is whole.)
+        let cause = if is_watch && framing == Framing::UntilClose {
+            Cause::Eof
         } else {
-            None
+            Cause::End
         };
-        match kept {
-            Some(kept) => {
+        match body.into_connection().await {
+            Ok(kept) => {
                 *self.wire(channel) = Wire::Idle(connection, kept);
                 self.step(Input::BodyEnd { request, cause });
             }
-            None => {
+            Err(end) => {
+                self.step(Input::Closing { connection });
                 self.step(Input::BodyEnd { request, cause });
-                self.closed(connection, cause);
+                if let BodyEnd::Malformed { detail } = &end {
+                    self.emit(Loss {
+                        place: LossPlace::Frame,
+                        count: 1,
+                        from_seq: None,
+                        to_seq: None,
+                        watch: self.probe.as_ref().map(|probe| probe.watch().clone()),
+                        bytes: None,
+                        reason: Some(format!("what followed a response is not HTTP: {detail}")),
+                    });
+                }
+                self.emit(ConnectionClosed {
+                    connection,
+                    cause: cause_of(&end),
+                });
             }
         }
     }
@@ -450,8 +498,8 @@ impl Wire {
             Self::Closed => std::future::pending().await,
             Self::Dialling(dialling) => Happening::Dialled(dialling.await),
             Self::Idle(_, connection) => Happening::IdleEnded(connection.ended().await),
-            Self::Sending(_, _, sending) => Happening::Answered(Box::new(sending.await)),
-            Self::Reading(_, _, body) => match body.chunk().await {
+            Self::Sending(_, sending) => Happening::Answered(Box::new(sending.await)),
+            Self::Reading(_, body, _) => match body.chunk().await {
                 Ok(Some(piece)) => Happening::Piece(piece),
                 Ok(None) => Happening::Ended(Ok(())),
                 Err(end) => Happening::Ended(Err(end)),
@@ -462,9 +510,8 @@ impl Wire {
     fn connection(&self) -> Option<ConnectionId> {
         match self {
             Self::Closed | Self::Dialling(_) => None,
-            Self::Idle(connection, _)
-            | Self::Sending(connection, ..)
-            | Self::Reading(connection, ..) => Some(*connection),
+            Self::Idle(connection, _) => Some(*connection),
+            Self::Sending(exchange, _) | Self::Reading(exchange, ..) => Some(exchange.connection),
         }
     }
 }

@@ -9,7 +9,7 @@
 mod driver;
 mod plan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,6 +102,7 @@ impl Watches {
             log,
             running: JoinSet::new(),
             started: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             version: None,
             is_discovered: false,
             stopped,
@@ -129,6 +130,12 @@ impl Watches {
     }
 }
 
+/// A name that is "not found yet".
+struct Waiting {
+    watch: WatchName,
+    withdraw: watch::Sender<bool>,
+}
+
 struct Minder {
     name: Text,
     namespace: String,
@@ -140,6 +147,8 @@ struct Minder {
     running: JoinSet<()>,
     /// What is watched.
     started: BTreeSet<WatchName>,
+    /// Names, as typed, that stood for nothing yet: each is watched as "not found yet" until it does.
+    waiting: BTreeMap<String, Waiting>,
     version: Option<String>,
     is_discovered: bool,
     stopped: watch::Receiver<bool>,
@@ -215,34 +224,79 @@ impl Minder {
                 return Err(StartError::Resource(error.clone()));
             }
         }
+        let found: BTreeSet<WatchName> = plan
+            .watches
+            .iter()
+            .map(|planned| self.name_of(planned))
+            .collect();
+        for error in &plan.unresolved {
+            if !matches!(error, ResolveError::Unknown { .. }) {
+                tracing::warn!("{error}");
+            }
+        }
+        let unknown: Vec<String> = plan
+            .unresolved
+            .into_iter()
+            .filter_map(|error| match error {
+                ResolveError::Unknown { name, .. } => Some(name),
+                ResolveError::Ambiguous { .. } | ResolveError::NotWatchable { .. } => None,
+            })
+            .collect();
+        self.withdraw_known(&unknown, &found);
         for planned in plan.watches {
             let served = Served {
                 version: planned.resource.version.as_str().into(),
                 kind: planned.resource.kind.as_str().into(),
             };
-            self.start(&planned, Some(served));
+            self.start(&planned, Some(served), None);
         }
-        for error in plan.unresolved {
-            if let ResolveError::Unknown { name, .. } = error {
-                self.start(
-                    &self.settings.wishes.not_found_yet(&name, &self.namespace),
-                    None,
-                );
+        for name in unknown {
+            if !self.waiting.contains_key(&name) {
+                let planned = self.settings.wishes.not_found_yet(&name, &self.namespace);
+                let watch = self.name_of(&planned);
+                let (withdraw, withdrawn) = watch::channel(false);
+                self.start(&planned, None, Some(withdrawn));
+                self.waiting.insert(name, Waiting { watch, withdraw });
             }
         }
         Ok(())
     }
 
-    fn start(&mut self, planned: &Planned, served: Option<Served>) {
-        let settings = &self.settings;
-        let name = WatchName::new(
+    /// Ends the watches of names that were "not found yet" and now stand for something else. One that turned out to
+    /// have the right name goes on: its probe finds its resource by itself.
+    fn withdraw_known(&mut self, unknown: &[String], found: &BTreeSet<WatchName>) {
+        let started = &mut self.started;
+        self.waiting.retain(|typed, waiting| {
+            if unknown.contains(typed) {
+                return true;
+            }
+            if !found.contains(&waiting.watch) {
+                started.remove(&waiting.watch);
+                waiting.withdraw.send_replace(true);
+            }
+            false
+        });
+    }
+
+    fn name_of(&self, planned: &Planned) -> WatchName {
+        WatchName::new(
             &planned.namespace_name,
             &planned.resource.plural,
             &planned.resource.group,
-            settings.label_selector.as_deref(),
-            settings.field_selector.as_deref(),
+            self.settings.label_selector.as_deref(),
+            self.settings.field_selector.as_deref(),
             1,
-        );
+        )
+    }
+
+    fn start(
+        &mut self,
+        planned: &Planned,
+        served: Option<Served>,
+        withdrawn: Option<watch::Receiver<bool>>,
+    ) {
+        let settings = &self.settings;
+        let name = self.name_of(planned);
         if self.started.contains(&name) {
             return;
         }
@@ -275,7 +329,8 @@ impl Minder {
             Arc::clone(&self.discovery),
         );
         self.started.insert(name);
-        self.running.spawn(driver.run(self.stopped.clone()));
+        self.running
+            .spawn(driver.run(self.stopped.clone(), withdrawn));
     }
 }
 

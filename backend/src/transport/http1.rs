@@ -45,6 +45,8 @@ pub struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     /// Gone once hyper has finished with the connection.
     driver: Option<Driver>,
+    /// What hyper found wrong with it.
+    fault: Option<String>,
     ending: Arc<Ending>,
     requests: u32,
 }
@@ -102,6 +104,7 @@ impl Connection {
             target,
             sender,
             driver: Some(driver),
+            fault: None,
             ending,
             requests: 0,
         }
@@ -225,8 +228,10 @@ impl Connection {
     /// Lets hyper read and write; ready once it has finished with the connection.
     fn poll_driver(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(driver) = &mut self.driver {
-            // Its error is hyper's view of what the tap has noted, or reaches us by the answer.
-            let _ = ready!(Pin::new(driver).poll(cx));
+            // Its error is hyper's view of what the tap has noted, or reaches us by the answer; between two answers
+            // nobody else hears of it.
+            let finished = ready!(Pin::new(driver).poll(cx));
+            self.fault = finished.err().map(|error| full_text(&error));
             self.driver = None;
         }
         Poll::Ready(())
@@ -271,17 +276,32 @@ impl Body {
             Ok(result) => result?,
             Err(_) => return Err(CollectError::Timeout { limit: time_limit }),
         };
-        Ok((whole, self.into_connection().await))
+        Ok((whole, self.into_connection().await.ok()))
     }
 
-    /// The connection after an orderly end, if the server keeps it open; `None` also when the body
-    /// has not ended, which closes the connection.
-    pub async fn into_connection(mut self) -> Option<Connection> {
-        if self.end != Some(Ok(())) {
-            return None;
+    /// The connection after an orderly end, if the server keeps it open.
+    ///
+    /// # Errors
+    /// How the connection ended, or what came on it that no request asked for. A body that has not
+    /// ended gives its own end, or is cancelled by this.
+    pub async fn into_connection(mut self) -> Result<Connection, BodyEnd> {
+        match self.end.take() {
+            Some(Ok(())) => {}
+            Some(Err(end)) => return Err(end),
+            None => return Err(self.connection.cause("it was left before its end")),
         }
         let usable = poll_fn(|cx| Poll::Ready(self.connection.poll_usable(cx))).await;
-        matches!(usable, Poll::Ready(Ok(()))).then_some(self.connection)
+        if matches!(usable, Poll::Ready(Ok(()))) {
+            return Ok(self.connection);
+        }
+        let fault = self.connection.fault.take();
+        // The server said that it closes the connection; that it has not yet is no fault.
+        Err(match fault {
+            Some(detail) => self.connection.cause(&detail),
+            None => self.connection.ending.get().unwrap_or(BodyEnd::Eof {
+                is_unclean_tls: false,
+            }),
+        })
     }
 
     /// Bytes of the body delivered so far.

@@ -60,6 +60,12 @@ pub enum Input<'a> {
         /// [`Cause::End`] if orderly (the connection may be used again), else what the transport saw.
         cause: Cause,
     },
+    /// A connection will carry no request after the one whose response is under way: its other side closes it, or what
+    /// comes after the response is none of HTTP. Before that response's [`Input::BodyEnd`].
+    Closing {
+        /// The connection.
+        connection: ConnectionId,
+    },
     /// A connection is gone, with or without a request on it. May come before or after the request's own end.
     Closed {
         /// The connection.

@@ -273,6 +273,13 @@ impl Probe {
             }
             Input::Body { request, bytes } => self.on_body(request, bytes, turn),
             Input::BodyEnd { request, cause } => self.on_body_end(request, cause, turn),
+            Input::Closing { connection } => {
+                if let Some(link) = &mut self.link
+                    && link.connection == connection
+                {
+                    link.last = true;
+                }
+            }
             Input::Closed { connection, cause } => self.on_closed(connection, cause, turn),
             Input::Timer => {
                 self.armed = None;

@@ -86,6 +86,28 @@ async fn a_lying_content_length_is_an_eof() {
 }
 
 #[tokio::test]
+async fn what_follows_a_body_that_was_said_to_be_over_is_not_http() {
+    let (listener, port) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = accept(&listener).await;
+        write(
+            &mut stream,
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nshort of the truth",
+        )
+        .await;
+        stream
+    });
+    let mut response = get(open(port).await, "/").await.unwrap();
+    assert_eq!(
+        read_to_end(&mut response.body).await,
+        ("short".to_owned(), Ok(()))
+    );
+    let end = response.body.into_connection().await.unwrap_err();
+    assert_eq!(end.cause(), "decode", "{end}");
+    drop(server.await.unwrap());
+}
+
+#[tokio::test]
 async fn a_body_without_length_ends_with_its_connection_and_says_so_beforehand() {
     let (text, end, framing) = answered("HTTP/1.0 200 OK\r\n\r\nall of it".into()).await;
     assert_eq!(
@@ -154,9 +176,9 @@ async fn a_connection_is_used_again_after_an_orderly_end() {
         let mut response = get(connection, path).await.unwrap();
         assert_eq!(read_to_end(&mut response.body).await.1, Ok(()));
         match response.body.into_connection().await {
-            Some(kept) if is_kept => connection = kept,
-            None if !is_kept => break,
-            other => panic!("{path}: kept {}", other.is_some()),
+            Ok(kept) if is_kept => connection = kept,
+            Err(_) if !is_kept => break,
+            other => panic!("{path}: kept {}", other.is_ok()),
         }
         assert_eq!(connection.requests(), if path == "/one" { 1 } else { 2 });
     }
@@ -182,7 +204,7 @@ async fn a_body_that_has_not_ended_gives_no_connection_back() {
     });
     let mut response = get(open(port).await, "/").await.unwrap();
     assert!(response.body.chunk().await.unwrap().is_some());
-    assert!(response.body.into_connection().await.is_none());
+    assert!(response.body.into_connection().await.is_err());
     assert_eq!(server.await.unwrap(), "");
 }
 

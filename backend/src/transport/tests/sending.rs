@@ -213,7 +213,7 @@ async fn a_connection_closed_while_idle_is_stale_and_says_how_it_ended() {
         let (response, ()) = tokio::join!(get(connection, "/"), answer_then_close(&listener));
         let mut body = response.unwrap().body;
         assert_eq!(body.chunk().await.unwrap(), None);
-        if let Some(mut connection) = body.into_connection().await {
+        if let Ok(mut connection) = body.into_connection().await {
             if is_waited_for {
                 assert_eq!(
                     connection.ended().await,

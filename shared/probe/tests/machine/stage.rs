@@ -9,7 +9,7 @@
 //! ADDED a@101 | MODIFIED | DELETED | BOOKMARK 105 [end] | ERROR 410 Expired [MESSAGE]
 //! status 403 Forbidden [MESSAGE]   a Status as a whole body
 //! line TEXT | raw TEXT             any line; any bytes without a line feed
-//! end | end tcp-reset | closed tcp-reset | request failed broken WHY
+//! end | end tcp-reset | closing | closed tcp-reset | request failed broken WHY
 //! found v1 Pod | not found | credentials failed WHY
 //! side …                           any of the above for the side watch
 //! ```
@@ -290,6 +290,10 @@ impl Stage {
                 let connection = self.of(channel).0.unwrap();
                 let cause = cause(rest);
                 self.step(Input::Closed { connection, cause });
+            }
+            "closing" => {
+                let connection = self.of(channel).0.unwrap();
+                self.step(Input::Closing { connection });
             }
             "found" => {
                 let (version, kind) = rest.split_once(' ').unwrap();

@@ -151,3 +151,21 @@ raw ,"apiVersion":"v1"
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"timeout","delayMs":1594}
 "#);
 }
+
+#[test]
+fn a_connection_that_closes_after_a_response_carries_no_other_request() {
+    assert_snapshot!(listing("200
+        closing
+        list 100 a@5"), @r#"
+200
+  {"type":"request.answered","request":1,"status":200}
+closing
+list 100 a@5
+  > close main
+  > connect main
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+"#);
+}
