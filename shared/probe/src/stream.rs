@@ -53,7 +53,7 @@ pub(crate) struct Facts {
     bookmarked: bool,
     opening: Opening,
     /// Initial events that would change what is held and are not newer than progress, until the end bookmark tells
-    /// whether they are of a state from before it. At most [`ProbeConfig::page_limit`] bytes, then the probe lists.
+    /// whether they are of a state from before it. At most as many bytes as a page of a list, then the probe lists.
     aside: Vec<Vec<u8>>,
     /// What an ERROR calls for, once one came.
     error: Option<(Remedy, Time)>,
