@@ -452,7 +452,7 @@ fn watch_stretch(
                 what.timeout_ms
                     .map(|timeout| ("timeout", format!("{} s", timeout / 1_000))),
             );
-            let words = match watch.fall(what) {
+            let words = match watch.fall(span) {
                 Some((_, cause)) => format!("Stream {}, {}.", what.stream, cause_words(cause)),
                 None if span.is_open() => format!("Stream {} is open.", what.stream),
                 None => format!(

@@ -453,6 +453,19 @@ fn a_list_after_the_first_is_a_relist_with_its_counts() {
 }
 
 #[test]
+fn a_list_older_than_progress_does_not_look_like_one_that_found_all_equal() {
+    let mut log = streaming();
+    log.phase(9.0, PODS, Phase::Listing, PhaseReason::Expired, None);
+    log.list(10.0, PODS, 500, 5, (0, 0, 0));
+    let scene = draw(&log, 40.0);
+    assert!(
+        has_text(&scene, "LIST 5 items, older than held: ignored"),
+        "{:?}",
+        texts(&scene)
+    );
+}
+
+#[test]
 fn low_lines_say_why_and_when_next() {
     let mut log = streaming();
     log.end(5.0, PODS, 10, Cause::TcpReset);

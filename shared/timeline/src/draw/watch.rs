@@ -336,7 +336,7 @@ impl Drawer<'_> {
         self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
         let target = Target::Stretch(StretchKind::Stream, record(epoch, span.start.seq));
         self.hit((x0, x1), (y, bottom), row.id, target);
-        if let (Some(end), Some((fall, cause))) = (span.end, trace.fall(&span.what)) {
+        if let (Some(end), Some((fall, cause))) = (span.end, trace.fall(span)) {
             let drawn = self.fall(fall, x1, (y, bottom), torn);
             // The diamond of an ERROR lies over the end it brought.
             let drawn = drawn.filter(|_| cause != Cause::ErrorEvent);
@@ -586,6 +586,12 @@ impl Drawer<'_> {
 
 /// `LIST 214 items +0 ~2 −2`.
 pub(crate) fn list_words(list: &ListMark) -> String {
+    if list.older {
+        return format!(
+            "LIST {} items, older than held: ignored",
+            number(list.items)
+        );
+    }
     format!(
         "LIST {} items +{} ~{} −{}",
         number(list.items),

@@ -96,6 +96,8 @@ pub(crate) struct ListMark {
     pub(crate) removed: u64,
     /// Whether the watch had listed before.
     pub(crate) relist: bool,
+    /// Whether it is older than the watch's progress (F22, F33): nothing was compared with it.
+    pub(crate) older: bool,
 }
 
 /// An ERROR event.

@@ -16,7 +16,7 @@ use super::parts::{
     AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,
     ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark, StreamSpan, UsePoint, VerdictSpan,
 };
-use super::spans::Spans;
+use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
 
 /// An `end` this close to the asked timeout is the timeout (F05).
@@ -77,6 +77,8 @@ struct Before {
     life: Option<Seq>,
     verdict: Option<Seq>,
     listed: bool,
+    /// A list that is older than progress: it changes nothing.
+    older_list: bool,
     step: VersionStep,
     status_only: bool,
 }
@@ -91,6 +93,7 @@ impl Before {
             life: None,
             verdict: None,
             listed: watch.counts.of(LIST_COMPLETE_KIND) > 0,
+            older_list: false,
             step: VersionStep::Usual,
             status_only: false,
         };
@@ -103,7 +106,13 @@ impl Before {
                 }
             }
             Event::Bookmark(bookmark) => before.step = watch.step_to(&bookmark.resource_version),
-            Event::ListComplete(list) => before.step = watch.step_to(&list.resource_version),
+            Event::ListComplete(list) => {
+                let version = &list.resource_version;
+                before.step = watch.step_to(version);
+                let progress = watch.progress.as_ref();
+                before.older_list = version.is_position()
+                    && progress.is_some_and(|progress| progress.is_after(version));
+            }
             Event::Verdict(verdict) => {
                 before.verdict = open_verdict(watch, verdict).map(|(seq, _)| seq)
             }
@@ -370,6 +379,7 @@ impl WatchTrace {
                     changed: list.changed,
                     removed: list.removed,
                     relist: before.listed,
+                    older: before.older_list,
                 });
                 self.push_mark(now, MarkKind::List, &list.resource_version);
             }
@@ -533,14 +543,12 @@ impl WatchTrace {
         }
     }
 
-    /// How a stream's plateau falls: by its attribution, if there is one.
-    pub(crate) fn fall(&self, stream: &StreamSpan) -> Option<(Fall, Cause)> {
-        let (fall, cause) = stream.fall?;
-        let fall = match self
-            .attributions
-            .get(&stream.stream)
-            .map(|(_, code)| &**code)
-        {
+    /// How a stream's plateau falls: by its attribution, if there is one after its end.
+    pub(crate) fn fall(&self, stream: &Span<StreamSpan>) -> Option<(Fall, Cause)> {
+        let (fall, cause) = stream.what.fall?;
+        let attribution = self.attributions.get(&stream.what.stream);
+        let said = attribution.filter(|(seq, _)| stream.end.is_some_and(|end| end.seq < *seq));
+        let fall = match said.map(|(_, code)| &**code) {
             Some("normal" | "ours" | "F05") => Fall::Square,
             Some("unknown") => Fall::Fade,
             Some(_) => Fall::Torn,
