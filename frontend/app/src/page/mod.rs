@@ -22,7 +22,6 @@ use crate::source::connection::Input;
 
 /// Starts the page in its document.
 pub fn start() {
-    console_error_panic_hook::set_once();
     let Some(stage) = web_sys::window().and_then(Stage::find) else {
         return;
     };

@@ -36,6 +36,8 @@ pub(super) struct Second {
 /// The cut: what this function reaches and the first part does not is the second part.
 #[wasm_split(second, wasm_split_path = leptos::wasm_split, fallible)]
 fn second_part() -> Result<Second, SplitLoaderError> {
+    // From here on a panic says where; before, the console has its stack.
+    console_error_panic_hook::set_once();
     panels::mount(Handle);
     Ok(Second {
         publish: Engine::publish,
