@@ -476,7 +476,16 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
     })
     .await?;
     // So it is where the picture says that they and the gaps are.
-    let hits = tab.hits().await?;
+    // (A gap closes when the new stream has brought something, or has lived two seconds.)
+    let hits = eventually("the gaps have closed", LONG, async || {
+        let hits = tab.hits().await?;
+        for watch in watches {
+            let is_closed = |hit: &Value| hit["hatch"] == "resumed" && hit["lane"] == watch;
+            ensure!(hits.iter().any(is_closed), "no resumed gap in {watch}");
+        }
+        Ok(hits)
+    })
+    .await?;
     for (kind, id) in [("glyph", "end-abnormal"), ("hatch", "resumed")] {
         for watch in watches {
             let is = |hit: &&Value| hit[kind] == id && hit["lane"] == watch;

@@ -198,10 +198,7 @@ async fn without_a_current_context_watch_ends_and_the_page_offers_the_contexts()
         .await?;
     assert_ends(&finished, 1, &["here", "there", "--context"]);
 
-    // A name that nothing is known of before the cluster is there waits as "not found yet".
-    let launch = binary
-        .with(&["serve", "pods", "promotions"])
-        .kubeconfig(&kubeconfig);
+    let launch = binary.with(&["serve", "pods"]).kubeconfig(&kubeconfig);
     let served = Served::start(launch).await?;
     let session = http::get(served.link.origin(), "/session", &[]).await?;
     assert_eq!(session.json()?["product"], "watchscope");
@@ -329,7 +326,10 @@ async fn an_unreachable_cluster_is_told_as_a_phase_and_watched_once_it_is_there(
         .with(&["watch", "pods", "-o", "jsonl"])
         .kubeconfig(&kubeconfig)
         .start()?;
-    let launch = binary.with(&["serve", "pods"]).kubeconfig(&kubeconfig);
+    // A name that nothing is known of before the cluster is there waits as "not found yet".
+    let launch = binary
+        .with(&["serve", "pods", "promotions"])
+        .kubeconfig(&kubeconfig);
     let mut served = Served::start(launch).await?;
     let session = http::get(served.link.origin(), "/session", &[]).await?;
     assert_eq!(session.status, 200, "the page opens all the same");

@@ -1,5 +1,5 @@
 //! The normaliser: uids, times and resourceVersions become tokens that keep their order, and the headers listed here
-//! are dropped. Nothing else is touched.
+//! are dropped. What is listed by the second it was written in is listed by name. Nothing else is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -116,12 +116,32 @@ fn target(target: &str, tokens: &mut Tokens) -> String {
     format!("{path}?{}", parts.join("&"))
 }
 
+/// Managed fields are listed by the second of their last write, then by manager: whether two writes of one exchange
+/// fall into one second is chance, so here they are listed by manager alone.
+fn order_managers(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if let Some(Value::Array(entries)) = map.get_mut("managedFields") {
+                let text =
+                    |entry: &Value, name: &str| entry[name].as_str().unwrap_or("").to_owned();
+                entries.sort_by_key(|entry| {
+                    ["manager", "operation", "subresource"].map(|name| text(entry, name))
+                });
+            }
+            map.values_mut().for_each(order_managers);
+        }
+        Value::Array(values) => values.iter_mut().for_each(order_managers),
+        _ => {}
+    }
+}
+
 fn document(text: &str, tokens: &mut Tokens) -> Document {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         return Document::Text(tokens.text(text));
     };
     let line_end = text.ends_with('\n');
     let as_go_writes = go_json(&value) == text.trim_end_matches('\n');
+    order_managers(&mut value);
     walk(&mut value, "", tokens);
     Document::Json {
         value,
