@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use watchscope_model::id::is_built_in_group;
+
 /// At most this many names are suggested.
 const MAX_SUGGESTIONS: usize = 3;
 
@@ -215,7 +217,7 @@ impl Catalog {
                 match found.as_slice() {
                     [] => {}
                     [one] => return Ok(one),
-                    [first, ..] if is_built_in(&first.group) => return Ok(first),
+                    [first, ..] if is_built_in_group(&first.group) => return Ok(first),
                     several => {
                         let candidates = several
                             .iter()
@@ -349,11 +351,6 @@ fn has_singular_or_kind(resource: &Resource, name: &str) -> bool {
 
 fn has_short_name(resource: &Resource, name: &str) -> bool {
     resource.short_names.iter().any(|short| short == name)
-}
-
-/// Groups of Kubernetes itself: the core group, those without a dot, and `*.k8s.io`.
-fn is_built_in(group: &str) -> bool {
-    !group.contains('.') || group.ends_with(".k8s.io")
 }
 
 fn group_version(group: &str, version: &str) -> String {

@@ -126,8 +126,8 @@ impl Writer {
     /// Appends what diagnosis has to say by now.
     fn judge(&mut self) {
         let now = self.shared.clock.now();
-        if self.diagnosis.wake_at().is_some_and(|due| due <= now) {
-            let judgements = self.diagnosis.conclude(now);
+        let judgements = self.diagnosis.conclude(now);
+        if !judgements.is_empty() {
             self.append(judgements.into());
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
 use watchscope_model::fold::Watch;
+use watchscope_model::id::is_built_in_group;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Record, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
@@ -30,7 +31,7 @@ pub(crate) struct Stream {
     pub(crate) watch: WatchName,
     /// Resource and group, as a definition names them: `widgets.example.com`, `pods`.
     pub(crate) resource: Text,
-    /// Whether a definition says what it is: groups of built-in resources have no dot or end in `.k8s.io`.
+    /// Whether a definition says what it is, not Kubernetes itself.
     pub(crate) is_custom: bool,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) remote: Option<Text>,
@@ -447,7 +448,7 @@ impl Stream {
         Self {
             watch: name.clone(),
             resource,
-            is_custom: watch.group.contains('.') && !watch.group.ends_with(".k8s.io"),
+            is_custom: !is_built_in_group(&watch.group),
             connection: watch.connection,
             remote: watch
                 .connection

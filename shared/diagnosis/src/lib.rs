@@ -50,10 +50,13 @@ impl Diagnosis {
     }
 
     /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
-    /// within [`REVISED_US`] after the end gives one.
+    /// within [`REVISED_US`] after the end gives one. Nothing before [`Diagnosis::wake_at`].
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
         let mut out = Vec::new();
+        if self.wake_at().is_none_or(|due| due > now) {
+            return out;
+        }
         for place in self.ends.ripe(now) {
             let answer = attribute(self.ends.end(place), &self.ends);
             if let Some((watch, stream)) = self.ends.tell(place, &answer) {

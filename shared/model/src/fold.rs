@@ -760,17 +760,8 @@ impl Watch {
         let request = self.request.take();
         let is_watch = request
             .is_some_and(|request| request.request == event.request && &*request.verb == "watch");
-        let can_resume = self
-            .progress
-            .as_ref()
-            .is_some_and(ResourceVersion::is_position);
-        if is_watch && can_resume && event.status.is_some() && self.gap.is_none() {
-            self.gap = Some(OpenGap {
-                since: now,
-                reason: Cause::Refused,
-                stream: StreamId(0),
-                from: self.progress.clone(),
-            });
+        if is_watch && event.status.is_some() {
+            self.stay_without_stream(now);
         }
     }
 
@@ -781,11 +772,18 @@ impl Watch {
             .list
             .as_ref()
             .is_some_and(|list| list.complete.is_some());
+        if is_listed && self.stream.is_none() {
+            self.stay_without_stream(now);
+        }
+    }
+
+    /// The stream that was to go on from progress cannot be had: a gap begins, unless one is open.
+    fn stay_without_stream(&mut self, now: Moment) {
         let can_resume = self
             .progress
             .as_ref()
             .is_some_and(ResourceVersion::is_position);
-        if is_listed && can_resume && self.stream.is_none() && self.gap.is_none() {
+        if can_resume && self.gap.is_none() {
             self.gap = Some(OpenGap {
                 since: now,
                 reason: Cause::Refused,

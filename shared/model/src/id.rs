@@ -144,6 +144,12 @@ impl WatchName {
     }
 }
 
+/// Whether an API group is of Kubernetes itself: the core group, those without a dot, and `*.k8s.io`.
+#[must_use]
+pub fn is_built_in_group(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
 /// A resourceVersion as the server wrote it.
 ///
 /// Opaque by contract before 1.35; since KEP-5504 a positive decimal integer of at most 128 bits, comparable within

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use watchscope_model::event::{Change, ListComplete, ListPage};
+use watchscope_model::id::is_built_in_group;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, PhaseReason};
 use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
 
@@ -163,8 +164,7 @@ impl Probe {
         decoder: &mut Decoder,
         turn: &mut Turn<'_>,
     ) -> Result<Taken, DecodeError> {
-        // Groups of built-in resources have no dot or end in .k8s.io.
-        let own_list_kind = self.spec.group.contains('.') && !self.spec.group.ends_with(".k8s.io");
+        let own_list_kind = !is_built_in_group(&self.spec.group);
         let decoded = decode_page(&page.body, decoder, own_list_kind)?;
         let version = ResourceVersion::parse(&decoded.resource_version);
         if self

@@ -476,10 +476,8 @@ impl Recorder {
 
     /// Records what diagnosis has to say by now.
     fn judge(&mut self, now: Time) {
-        if self.diagnosis.wake_at().is_some_and(|due| due <= now) {
-            for judgement in self.diagnosis.conclude(now) {
-                self.record(judgement, now);
-            }
+        for judgement in self.diagnosis.conclude(now) {
+            self.record(judgement, now);
         }
     }
 }
