@@ -142,7 +142,7 @@ impl LogReader {
             .segment(&found.segment)
             .expect("the log reads what it wrote")
             .into_iter()
-            .flatten()
+            .map(|record| record.expect("the log knows what it wrote"))
             .collect();
         records.retain(|record| record.seq >= self.next);
         self.next = decoder.next_seq();

@@ -2,7 +2,7 @@
 //!
 //! Binary: postcard's encodings (LEB128 varints, zigzag for signed, a byte for bool and option), except that
 //! texts and objects that recur are written as ids of the chapter's dictionary and resourceVersions as the distance
-//! to the one before. A struct is its length, then its fields in order. Fields are only ever appended: a reader
+//! from that of the last `change`. A struct is its length, then its fields in order. Fields are only ever appended: a reader
 //! ignores bytes after the fields it knows and takes a missing last field as absent.
 //!
 //! JSON: what is absent writes nothing, never null.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cases::cases;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use watchscope_model::codec::{ChapterReader, ChapterWriter, decode_chapter};
+use watchscope_model::codec::{ChapterReader, ChapterWriter, FORMAT_VERSION, decode_chapter};
 use watchscope_model::event::{
     Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened, Gap,
     ListComplete, ListPage, Loss, Note, RequestAnswered, RequestSent, StreamEnded, StreamError,
@@ -330,7 +330,7 @@ proptest! {
         payload in prop::collection::vec(any::<u8>(), 0..4_000), small in any::<bool>(), kind in prop::sample::select(vec![b'H', b'S']),
     ) {
         let payload: Vec<u8> = if small { payload.iter().map(|byte| byte % 4).collect() } else { payload };
-        let mut bytes = vec![kind, 1];
+        let mut bytes = vec![kind, 1 + u8::from(small)];
         bytes.extend((payload.len() as u32).to_le_bytes());
         bytes.extend(crc32fast::hash(&payload).to_le_bytes());
         bytes.extend(&payload);
@@ -338,6 +338,111 @@ proptest! {
         input.extend(&bytes);
         let (_, peak) = peak_of(|| decode_chapter(&input));
         prop_assert!(peak <= input.len() * 16 + (1 << 20), "{} bytes took {peak}", input.len());
+    }
+}
+
+/// What a later version may do to a record without a new format version.
+#[derive(Clone, Copy, Debug)]
+enum Later {
+    /// Nothing.
+    Same,
+    /// Fields appended, a resourceVersion among them.
+    Grown,
+    /// A kind that this build does not know; never done to a `change`, which every reader knows.
+    Unknown,
+}
+
+/// A segment that defines nothing, as a later version would write it.
+fn as_a_later_version(segment: &[u8], later: &[Later]) -> Vec<u8> {
+    fn number(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let byte = bytes[0];
+            *bytes = &bytes[1..];
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        value
+    }
+    fn push(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+    let mut rest = &segment[10..];
+    let mut payload = Vec::new();
+    // First seq, count, base time; no texts and no objects are defined.
+    let head: Vec<u64> = (0..5).map(|_| number(&mut rest)).collect();
+    assert_eq!(head[3..], [0, 0]);
+    head.iter().for_each(|value| push(*value, &mut payload));
+    for later in later {
+        let (time, kind, length) = (number(&mut rest), number(&mut rest), number(&mut rest));
+        let (fields, after) = rest.split_at(length as usize);
+        rest = after;
+        let grown: &[u8] = match later {
+            Later::Same => &[],
+            Later::Grown | Later::Unknown => &[0x8a, 0xf4, 0x12, 0xff, 3],
+        };
+        push(time, &mut payload);
+        push(
+            if matches!(later, Later::Unknown) {
+                900
+            } else {
+                kind
+            },
+            &mut payload,
+        );
+        push(length + grown.len() as u64, &mut payload);
+        payload.extend_from_slice(fields);
+        payload.extend_from_slice(grown);
+    }
+    assert!(rest.is_empty());
+    let mut bytes = segment[..2].to_vec();
+    bytes.extend((payload.len() as u32).to_le_bytes());
+    bytes.extend(crc32fast::hash(&payload).to_le_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(96)))]
+
+    #[test]
+    fn what_a_later_version_appends_changes_nothing_of_what_is_known(
+        records in log(), later in prop::collection::vec(prop::sample::select(vec![Later::Same, Later::Grown, Later::Unknown]), 120),
+    ) {
+        let (mut writer, opening) = ChapterWriter::open("log".into(), "epoch".into(), &State::default());
+        let (mut reader, _) = ChapterReader::open(&opening).unwrap();
+        records.iter().for_each(|record| writer.push(record));
+        reader.segment(&writer.seal().unwrap()).unwrap();
+        // The same once more: all that is used is defined by now.
+        let end = records.len() as u64;
+        let again: Vec<Record> = records
+            .iter()
+            .map(|record| Record { seq: Seq(record.seq.0 + end), ..record.clone() })
+            .collect();
+        again.iter().for_each(|record| writer.push(record));
+        let later: Vec<Later> = again
+            .iter()
+            .zip(later)
+            .map(|(record, later)| match (&record.event, later) {
+                (Event::Change(_), Later::Unknown) => Later::Grown,
+                (_, later) => later,
+            })
+            .collect();
+        let segment = as_a_later_version(&writer.seal().unwrap(), &later);
+        let expected: Vec<Option<Record>> = again
+            .into_iter()
+            .zip(&later)
+            .map(|(record, later)| (!matches!(later, Later::Unknown)).then_some(record))
+            .collect();
+        let decoded = reader.segment(&segment).unwrap();
+        prop_assert_eq!(reader.next_seq(), Seq(2 * end + 1), "what is passed over takes its seq");
+        prop_assert_eq!(decoded, expected);
     }
 }
 
@@ -363,24 +468,52 @@ fn every_kind() -> Vec<Record> {
         .collect()
 }
 
+/// What a file holds, in the JSON form: the opening's state, then the records.
+fn lines_of(chapter: &[u8]) -> Vec<String> {
+    let (opening, records) = decode_chapter(chapter).unwrap();
+    let mut lines = Vec::new();
+    opening.state.json_lines(&mut lines);
+    let mut lines: Vec<String> = String::from_utf8(lines)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    lines.extend(records.iter().map(watchscope_model::json::to_line));
+    lines
+}
+
 #[test]
 fn a_file_of_every_format_version_is_read() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
-    let path = format!("{folder}/version-1.chapter");
     if std::env::var_os("WATCHSCOPE_WRITE_FIXTURES").is_some() {
-        let records = every_kind();
-        std::fs::write(&path, chapter(&State::default(), &records, 5)).unwrap();
-        let lines: Vec<String> = records
-            .iter()
-            .map(watchscope_model::json::to_line)
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let before = (0..20)
+            .map(|_| folded(&log().new_tree(&mut runner).unwrap().current()))
+            .max_by_key(|state| {
+                state
+                    .watches
+                    .values()
+                    .map(|watch| watch.objects.len())
+                    .sum::<usize>()
+            })
+            .unwrap();
+        let records: Vec<Record> = every_kind()
+            .into_iter()
+            .map(|record| Record {
+                seq: Seq(record.seq.0 + before.seq.0),
+                at: record.at.plus_micros(10_000_000),
+                ..record
+            })
             .collect();
-        std::fs::write(format!("{folder}/version-1.jsonl"), lines.join("\n") + "\n").unwrap();
+        let bytes = chapter(&before, &records, 5);
+        let path = format!("{folder}/version-{FORMAT_VERSION}");
+        std::fs::write(format!("{path}.jsonl"), lines_of(&bytes).join("\n") + "\n").unwrap();
+        std::fs::write(format!("{path}.chapter"), bytes).unwrap();
     }
-    let (_, records) = decode_chapter(&std::fs::read(path).unwrap()).unwrap();
-    let lines: Vec<String> = records
-        .iter()
-        .map(watchscope_model::json::to_line)
-        .collect();
-    let expected = std::fs::read_to_string(format!("{folder}/version-1.jsonl")).unwrap();
-    assert_eq!(lines, expected.lines().collect::<Vec<_>>());
+    for version in 1..=FORMAT_VERSION {
+        let path = format!("{folder}/version-{version}");
+        let lines = lines_of(&std::fs::read(format!("{path}.chapter")).unwrap());
+        let expected = std::fs::read_to_string(format!("{path}.jsonl")).unwrap();
+        assert_eq!(lines, expected.lines().collect::<Vec<_>>(), "{version}");
+    }
 }

@@ -86,6 +86,8 @@ pub(crate) struct Epoch {
     ring_first: Option<(Seq, Time)>,
     /// The last record that was dropped for want of room, and its time.
     dropped: Option<(Seq, Time)>,
+    /// Records of kinds this build does not know: they took their seqs, and nothing of them is drawn.
+    unknown: u64,
 }
 
 /// All the page holds of a log.
@@ -178,6 +180,7 @@ impl Store {
             .last()
             .filter(|chapter| chapter.bytes.len() >= self.chapter_bytes);
         let reader = before.map(|_| live.reader.clone());
+        let first = live.reader.next_seq();
         let records = live.reader.segment(frame)?;
         self.version += 1;
         if reader.is_some() {
@@ -185,11 +188,11 @@ impl Store {
                 whole.bytes.shrink_to_fit();
             }
             // A live log goes on and on: what is held of it is cut, so that its oldest can be dropped alone.
-            let (first, at) = (live.state.seq.next(), live.state.at);
+            let at = live.state.at;
             let bytes = Vec::new();
             epoch.chapters.push(Chapter {
                 first,
-                last: live.state.seq,
+                last: Seq(first.0 - 1),
                 from: at,
                 to: at,
                 reader,
@@ -205,7 +208,9 @@ impl Store {
             epoch.trace.absorb(record, &mut live.state, &mut self.names);
             chapter.to = record.at;
         }
+        epoch.unknown += records.iter().filter(|record| record.is_none()).count() as u64;
         chapter.last = Seq(live.reader.next_seq().0 - 1);
+        live.state.seq = chapter.last;
         make_space(&mut chapter.bytes, frame.len());
         chapter.bytes.extend_from_slice(frame);
         self.make_room(frame.len());
@@ -225,7 +230,7 @@ impl Store {
         let mut records = Vec::new();
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest)?;
-            records.extend(reader.segment(frame.bytes)?.into_iter().flatten());
+            records.extend(reader.segment(frame.bytes)?);
             rest = after;
         }
         let epoch = self
@@ -248,10 +253,17 @@ impl Store {
             return Ok(0);
         }
         self.version += 1;
-        let to = records.iter().rfind(|record| record.seq <= last);
+        let to = records.iter().flatten().rfind(|record| record.seq <= last);
         let to = to.map_or(state.at, |record| record.at);
         let (mut from, mut run) = (None, None);
-        for record in &records {
+        for (seq, record) in (state.seq.next().0..).map(Seq).zip(&records) {
+            let is_new = first <= seq
+                && seq <= last
+                && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
+            let Some(record) = record else {
+                epoch.unknown += u64::from(is_new);
+                continue;
+            };
             if from.is_none() && record.seq >= first {
                 from = Some(if state.seq == Seq(0) {
                     record.at
@@ -259,8 +271,7 @@ impl Store {
                     state.at
                 });
             }
-            let is_held = |held: &(Seq, Seq)| held.0 <= record.seq && record.seq <= held.1;
-            if record.seq < first || record.seq > last || held.iter().any(is_held) {
+            if !is_new {
                 run.take()
                     .into_iter()
                     .for_each(|run| epoch.trace.merge(run));
@@ -397,6 +408,13 @@ impl Store {
             rest = after;
         }
         None
+    }
+
+    /// Records of kinds that this build does not know, written by a later one: they are held, but nothing of them is
+    /// drawn.
+    #[must_use]
+    pub fn unknown(&self) -> u64 {
+        self.epochs.iter().map(|epoch| epoch.unknown).sum()
     }
 
     /// The epoch of a record, for requests about it.
@@ -647,6 +665,7 @@ impl Epoch {
             live: None,
             ring_first: None,
             dropped: None,
+            unknown: 0,
         }
     }
 

@@ -9,7 +9,7 @@ use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{Record, Seq, Time};
 
 pub use self::event::event_words;
-pub use self::state::{Empty, Problem, emptiness, gaps, problems};
+pub use self::state::{Empty, Problem, emptiness, gaps, problems, unknown};
 use crate::draw::{cause_words, severity_ink, step_words, verdict_words};
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};

@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{Log, at, picture};
+use common::{Log, at, picture, with_unknown_kinds};
+use watchscope_model::codec::split_frame;
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
-use watchscope_timeline::words::{describe, emptiness, gaps, phase_sentence, problems};
+use watchscope_timeline::words::{describe, emptiness, gaps, phase_sentence, problems, unknown};
 use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, Scene, Store, View};
 
 const PODS: &str = "shop/pods";
@@ -854,6 +855,57 @@ fn there_are_no_gaps_only_where_all_is_loaded() {
     store.chapter(&log.chapter(0, count)).unwrap();
     assert_eq!(gaps(&store, at(30.0)), "1 gap: 1 lost (4 s)");
     assert_eq!(gaps(&streaming().store(), at(30.0)), "no gaps");
+}
+
+#[test]
+fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
+    let note = |text: &str| Note {
+        author: Author::Story,
+        text: text.to_owned(),
+        watch: None,
+    };
+    let mut log = streaming();
+    log.push(5.0, note("LATER"));
+    log.bookmark(6.0, PODS, 10, 1_100);
+    // The last of its segment.
+    log.push(7.0, note("LATER"));
+    let count = log.records.len();
+    let frames = with_unknown_kinds(&log.chapter(0, count));
+    let (head, segments) = split_frame(&frames).unwrap();
+    let live = |is_seen_again: bool| {
+        let mut store = Store::default();
+        store.snapshot(head.bytes).unwrap();
+        let mut rest = segments;
+        while !rest.is_empty() {
+            let (segment, after) = split_frame(rest).unwrap();
+            store.segment(segment.bytes).unwrap();
+            rest = after;
+        }
+        if is_seen_again {
+            // A snapshot of the moment the page has come to, as after a short absence.
+            log.send(&mut store, count, count);
+        }
+        store
+    };
+    let store = live(false);
+    assert_eq!(store.records(), count as u64);
+    assert_eq!(store.state().unwrap().seq, Seq(count as u64));
+    assert_eq!(
+        unknown(&store),
+        "2 records of unknown kinds: reload the page"
+    );
+    assert_eq!(
+        scene_of(&store, 30.0),
+        scene_of(&live(true), 30.0),
+        "what is open stays open"
+    );
+
+    let mut late = Store::default();
+    log.send(&mut late, count, count);
+    assert_eq!(unknown(&late), "");
+    late.chapter(&frames).unwrap();
+    late.chapter(&frames).unwrap();
+    assert_eq!(late.unknown(), 2);
 }
 
 #[test]

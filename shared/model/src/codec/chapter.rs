@@ -22,7 +22,8 @@ pub struct ChapterWriter {
     open_count: u64,
     first: Option<(Seq, Time)>,
     last_at: Time,
-    last_version: u64,
+    /// The resourceVersion of the open segment's last `change`.
+    base_version: u64,
 }
 
 impl ChapterWriter {
@@ -37,7 +38,7 @@ impl ChapterWriter {
             open_count: 0,
             first: None,
             last_at: state.at,
-            last_version: 0,
+            base_version: 0,
         };
         let mut body = Vec::new();
         write_state(state, &mut writer.interner, &mut body);
@@ -81,12 +82,15 @@ impl ChapterWriter {
         let mut writer = Writer {
             out: &mut self.open,
             ids: Some(&mut self.interner),
-            last_version: self.last_version,
+            base_version: self.base_version,
             base_at: first.1,
             base_seq: first.0,
         };
         writer.sized(|fields| record.event.write_fields(fields));
-        self.last_version = writer.last_version;
+        if let Event::Change(change) = &record.event {
+            writer.go_on_from(&change.resource_version);
+        }
+        self.base_version = writer.base_version;
     }
 
     /// Bytes of the open segment: its records, and at most what their definitions take.
@@ -112,7 +116,7 @@ impl ChapterWriter {
         let frame = seal_frame(FrameKind::Segment, &[&head, &self.open]);
         self.open.clear();
         self.open_count = 0;
-        self.last_version = 0;
+        self.base_version = 0;
         Some(frame)
     }
 
@@ -146,7 +150,7 @@ fn write_state(state: &State, ids: &mut dyn Ids, out: &mut Vec<u8>) {
     let mut writer = Writer {
         out,
         ids: Some(ids),
-        last_version: 0,
+        base_version: 0,
         base_at: state.at,
         base_seq: state.seq,
     };
@@ -181,7 +185,7 @@ impl ChapterReader {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
         }
-        let mut reader = Reader::new(frame.payload, Tables::NONE);
+        let mut reader = payload_of(frame);
         let log = LogId(reader.inline_str().into());
         let epoch = EpochId(reader.inline_str().into());
         let mut tables = Tables::default();
@@ -236,6 +240,9 @@ impl ChapterReader {
             if reader.has_failed() {
                 break;
             }
+            if let Some(Event::Change(change)) = &event {
+                reader.go_on_from(&change.resource_version);
+            }
             let seq = self.next;
             self.next = Seq(seq
                 .0
@@ -255,7 +262,7 @@ impl ChapterReader {
         if frame.kind != FrameKind::Segment {
             return Err(DecodeError::Tag(b'H'));
         }
-        let mut reader = Reader::new(frame.payload, Tables::NONE);
+        let mut reader = payload_of(frame);
         let first = reader.varint();
         if reader.has_failed() {
             return Ok((reader, 0));
@@ -272,6 +279,12 @@ impl ChapterReader {
         self.tables.read_new(&mut reader);
         Ok((reader, count))
     }
+}
+
+fn payload_of(frame: Frame<'_>) -> Reader<'_> {
+    let mut reader = Reader::new(frame.payload, Tables::NONE);
+    reader.every_version_is_base = frame.version == 1;
+    reader
 }
 
 /// Decodes a whole chapter: its opening and all records of its segments that this build knows.

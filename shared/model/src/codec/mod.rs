@@ -7,6 +7,12 @@
 //!     record   time since the one before, kind, length, fields
 //! ```
 //!
+//! Kinds and fields are only ever appended, and what a reader passes over must not change what it reads next. So
+//! nothing inside a record is read in the light of another, with one exception: a resourceVersion is the distance
+//! from that of the last `change` before it in the segment, or from 0, and `change` is a kind every reader knows. In a
+//! snapshot the objects of one watch are each the distance from the one before, all other resourceVersions from 0.
+//! (Format 1: every resourceVersion was the distance from the one before, of whatever kind.)
+//!
 //! Every interned id used in a chapter is defined in it before its first use, so a chapter can be read, evicted,
 //! filed and sent alone. The next chapter defines what it carries over under the same ids, so whoever reads on needs no
 //! opening but the first. Decoding arbitrary bytes never panics, and never allocates over 16 times its input plus

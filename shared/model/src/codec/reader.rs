@@ -25,7 +25,9 @@ pub struct Reader<'a> {
     budget: usize,
     error: Option<DecodeError>,
     tables: &'a Tables,
-    pub(super) last_version: u64,
+    pub(super) base_version: u64,
+    /// Format 1: each version read becomes the base.
+    pub(super) every_version_is_base: bool,
     pub(super) base_at: Time,
     pub(super) base_seq: Seq,
 }
@@ -42,7 +44,8 @@ impl<'a> Reader<'a> {
                 .saturating_add(BUDGET_BASE),
             error: None,
             tables,
-            last_version: 0,
+            base_version: 0,
+            every_version_is_base: false,
             base_at: Time(0),
             base_seq: Seq(0),
         }
@@ -264,8 +267,28 @@ impl<'a> Reader<'a> {
             return ResourceVersion::parse(&self.text());
         }
         let distance = self.fitting(at, u64::try_from(folded >> 1));
-        self.last_version = self.last_version.wrapping_add(unzigzag(distance) as u64);
-        ResourceVersion::Number(self.last_version)
+        let number = self.base_version.wrapping_add(unzigzag(distance) as u64);
+        if self.every_version_is_base {
+            self.base_version = number;
+        }
+        ResourceVersion::Number(number)
+    }
+
+    /// Reads what [`Writer::row`](super::Writer::row) wrote.
+    pub(crate) fn row<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let base = self.base_version;
+        let value = read(self);
+        if !self.every_version_is_base {
+            self.base_version = base;
+        }
+        value
+    }
+
+    /// Makes a version the base, as [`Writer::go_on_from`](super::Writer::go_on_from) did.
+    pub(crate) fn go_on_from(&mut self, version: &ResourceVersion) {
+        if let ResourceVersion::Number(number) = version {
+            self.base_version = *number;
+        }
     }
 
     pub(crate) fn uid(&mut self) -> Uid {

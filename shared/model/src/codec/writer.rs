@@ -44,8 +44,8 @@ pub struct Writer<'a> {
     pub(super) out: &'a mut Vec<u8>,
     /// Absent: every text is written in place.
     pub(super) ids: Option<&'a mut dyn Ids>,
-    /// What the next resourceVersion is written as the distance from.
-    pub(super) last_version: u64,
+    /// What resourceVersions are written as the distance from.
+    pub(super) base_version: u64,
     /// What times are written as the distance from.
     pub(super) base_at: Time,
     /// What seqs of moments are written as the distance from.
@@ -59,7 +59,7 @@ impl Writer<'_> {
         write(&mut Writer {
             out: &mut out,
             ids: None,
-            last_version: 0,
+            base_version: 0,
             base_at: Time(0),
             base_seq: Seq(0),
         });
@@ -122,18 +122,34 @@ impl Writer<'_> {
         }
     }
 
-    /// A number as 0 and its distance from the one before, folded into one varint; other text as 1 and the text.
+    /// A number as 0 and its distance from the base, folded into one varint; other text as 1 and the text.
+    ///
+    /// It does not become the base: a reader that does not know the kind or field it stands in would not know either.
     pub(crate) fn version(&mut self, version: &ResourceVersion) {
         match version {
             ResourceVersion::Number(number) => {
-                let distance = zigzag(number.wrapping_sub(self.last_version) as i64);
+                let distance = zigzag(number.wrapping_sub(self.base_version) as i64);
                 self.wide(u128::from(distance) << 1);
-                self.last_version = *number;
             }
             ResourceVersion::Other(text) => {
                 self.varint(1);
                 self.text(Some(text), 0);
             }
+        }
+    }
+
+    /// Writes versions in a row, each the distance from the one given to [`go_on_from`](Self::go_on_from) before it;
+    /// what follows the row does not depend on it.
+    pub(crate) fn row(&mut self, write: impl FnOnce(&mut Self)) {
+        let base = self.base_version;
+        write(self);
+        self.base_version = base;
+    }
+
+    /// Makes a version the base. Only for what every reader of the format knows.
+    pub(crate) fn go_on_from(&mut self, version: &ResourceVersion) {
+        if let ResourceVersion::Number(number) = version {
+            self.base_version = *number;
         }
     }
 

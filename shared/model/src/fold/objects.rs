@@ -126,13 +126,16 @@ impl PartialEq for Objects {
 impl Field for Objects {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.varint(self.len() as u64);
-        for held in self.sorted() {
-            held.object.write(writer);
-            held.resource_version.write(writer);
-            held.generation.write(writer);
-            held.origin.write(writer);
-            held.since.write(writer);
-        }
+        writer.row(|writer| {
+            for held in self.sorted() {
+                held.object.write(writer);
+                held.resource_version.write(writer);
+                writer.go_on_from(&held.resource_version);
+                held.generation.write(writer);
+                held.origin.write(writer);
+                held.since.write(writer);
+            }
+        });
     }
 
     fn read(reader: &mut Reader<'_>) -> Self {
@@ -140,22 +143,25 @@ impl Field for Objects {
         let memory = 2 * size_of::<u64>() + size_of::<(u64, Place, Held)>();
         let count = reader.count(5, 0);
         let mut objects = IndexMap::with_hasher(FxBuildHasher);
-        for _ in 0..count {
-            let held = Held {
-                object: Field::read(reader),
-                resource_version: Field::read(reader),
-                generation: Field::read(reader),
-                origin: Field::read(reader),
-                since: Field::read(reader),
-            };
-            if objects.len() == objects.capacity() {
-                reader.charge((objects.len() + 1) * memory);
+        reader.row(|reader| {
+            for _ in 0..count {
+                let held = Held {
+                    object: Field::read(reader),
+                    resource_version: Field::read(reader),
+                    generation: Field::read(reader),
+                    origin: Field::read(reader),
+                    since: Field::read(reader),
+                };
+                reader.go_on_from(&held.resource_version);
+                if objects.len() == objects.capacity() {
+                    reader.charge((objects.len() + 1) * memory);
+                }
+                if reader.has_failed() {
+                    break;
+                }
+                objects.insert(Place(held.object.clone()), held);
             }
-            if reader.has_failed() {
-                break;
-            }
-            objects.insert(Place(held.object.clone()), held);
-        }
+        });
         Self(objects)
     }
 

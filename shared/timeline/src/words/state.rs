@@ -121,6 +121,18 @@ pub fn gaps(store: &Store, now: Time) -> String {
     }
 }
 
+/// That records came which only a later version of the page knows; nothing if none did.
+#[must_use]
+pub fn unknown(store: &Store) -> String {
+    match store.unknown() {
+        0 => String::new(),
+        unknown => format!(
+            "{} of unknown kinds: reload the page",
+            count(unknown, "record")
+        ),
+    }
+}
+
 /// Why there is nothing to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Empty {

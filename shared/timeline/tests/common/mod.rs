@@ -11,7 +11,7 @@ pub mod random;
 
 use std::sync::Arc;
 
-use watchscope_model::codec::ChapterWriter;
+use watchscope_model::codec::{ChapterWriter, split_frame};
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
@@ -31,6 +31,27 @@ pub fn object(name: &str, uid: u64) -> Arc<Object> {
         name: name.into(),
         uid: Uid::parse(&format!("uid-{uid}")),
     })
+}
+
+/// The frames with the kind of the notes that say `LATER` changed to one that nobody knows yet.
+pub fn with_unknown_kinds(mut frames: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    while !frames.is_empty() {
+        let (frame, rest) = split_frame(frames).unwrap();
+        frames = rest;
+        let mut frame = frame.bytes.to_vec();
+        while let Some(text) = frame.windows(5).position(|window| window == b"LATER") {
+            // Kind, length of the fields, author, length of the text.
+            let kind = text - 4;
+            assert_eq!(frame[kind], 27, "a note");
+            frame[kind] = 99;
+            frame[text..text + 5].copy_from_slice(b"later");
+        }
+        let checksum = crc32fast::hash(&frame[10..]);
+        frame[6..10].copy_from_slice(&checksum.to_le_bytes());
+        out.extend(frame);
+    }
+    out
 }
 
 /// A log under construction.

@@ -87,7 +87,11 @@ impl Engine {
                 format!("frame {} ms", decimal(self.frame_ms, 1)),
                 format!("1 px = {}", scale_words(self.view.us_per_px)),
             ],
-            right: vec![words::gaps(&self.store, now), zone_words()],
+            right: vec![
+                words::unknown(&self.store),
+                words::gaps(&self.store, now),
+                zone_words(),
+            ],
         }
     }
 
