@@ -1,6 +1,6 @@
 // Starts the page, and is its way to the server; a file of its own because the content security policy allows no inline
-// script. What the page will ask for first is under way while its module compiles: session, link, socket.
-import init from "./{{frontend.js}}";
+// script. What the page will ask for first is under way while its module compiles: session, link, socket. It runs as
+// soon as it is here, without waiting for the rest of the page.
 
 // What happens is told to the page by these numbers, as in way.rs.
 const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5;
@@ -116,8 +116,12 @@ const begin = async () => {
   if (isExchanged || session.session) connectAhead();
 };
 
+begin().catch(() => {});
 try {
-  begin().catch(() => {});
+  const { default: init } = await import("./{{frontend.js}}");
+  if (document.readyState === "loading") {
+    await new Promise((parsed) => document.addEventListener("DOMContentLoaded", parsed));
+  }
   await init({ module_or_path: new URL("./{{frontend_bg.wasm}}", import.meta.url) });
 } catch (error) {
   const words = document.createElement("p");

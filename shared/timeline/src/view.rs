@@ -129,6 +129,18 @@ impl View {
         Self { width_px, ..self }
     }
 
+    /// The same span on another width.
+    #[must_use]
+    pub fn spread(self, width_px: f64) -> Self {
+        let width_px = width_px.max(1.0);
+        Self {
+            us_per_px: (self.us_per_px * self.width_px / width_px)
+                .clamp(MIN_US_PER_PX, MAX_US_PER_PX),
+            width_px,
+            ..self
+        }
+    }
+
     /// The time at x.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
@@ -241,6 +253,14 @@ mod tests {
         assert!((moved - moved.round()).abs() < 1e-6 && moved > 0.0);
         let panned = later.pan(-10.0);
         assert_eq!(panned.at_now(NOW.plus_millis(9_999)), panned);
+    }
+
+    #[test]
+    fn a_view_spread_on_another_width_shows_the_same_span() {
+        let view = View::between(NOW, NOW.plus_millis(60_000), 1_000.0);
+        let spread = view.spread(1_600.0);
+        assert_eq!(spread.left(), view.left());
+        assert!((spread.right().0 - view.right().0).abs() <= 1);
     }
 
     #[test]

@@ -40,8 +40,8 @@ const SMOOTH_MS: f64 = 34.0;
 /// Panels are written at most so often, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
 
-/// The second part is loaded after the first paint, or so long after the start if there is nothing to paint, in
-/// milliseconds.
+/// The first picture waits so long from the start for something to paint, in milliseconds; the second part is loaded
+/// after it.
 const PATIENCE_MS: f64 = 1_500.0;
 
 thread_local! {
@@ -400,6 +400,11 @@ impl Engine {
 
     fn frame(&mut self, now_ms: f64) {
         self.armed = false;
+        if !self.has_face() && now_ms < PATIENCE_MS {
+            // An empty picture would keep waiting what there is to draw: measured, 60 ms.
+            self.arm_after(PATIENCE_MS - now_ms);
+            return;
+        }
         let started = self.clock_ms();
         self.fit();
         let now = self.now();
@@ -426,7 +431,7 @@ impl Engine {
                 (second.publish)(self, now);
             }
         }
-        if !self.second_asked && (self.has_face() || now_ms >= PATIENCE_MS) {
+        if !self.second_asked {
             self.second_asked = true;
             second::load_soon();
         }
@@ -462,7 +467,12 @@ impl Engine {
             (None, None) if self.dirty => 0.0,
             (None, None) => return,
         };
-        if self.dirty || wait_ms <= SMOOTH_MS {
+        self.arm_after(if self.dirty { 0.0 } else { wait_ms });
+    }
+
+    /// Asks for a frame in so many milliseconds.
+    fn arm_after(&mut self, wait_ms: f64) {
+        if wait_ms <= SMOOTH_MS {
             self.arm();
         } else if self.step_timer.is_none() {
             self.step_timer = self
@@ -521,10 +531,16 @@ impl Engine {
             return;
         }
         self.keeps_selection = height < self.size.1;
+        let is_first = self.size.0 < 1.0;
         self.size = (width, height, scale);
         canvas.set_width((width * scale).round() as u32);
         canvas.set_height((height * scale).round() as u32);
-        self.view = self.view.resized(width);
+        self.view = if is_first {
+            // The span was chosen before the width was known.
+            self.view.spread(width)
+        } else {
+            self.view.resized(width)
+        };
         self.dirty = true;
     }
 
