@@ -5,6 +5,7 @@
 //! * [`WatchscopeBinary`]: one run to its end, or a server with its link.
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
+//! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
 //! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
 //!
@@ -16,6 +17,7 @@ mod eventually;
 mod feeder;
 pub mod kube;
 mod lifeline;
+pub mod page_weight;
 mod ports;
 mod process;
 mod served;

@@ -10,6 +10,7 @@ mod commands;
 mod conformance;
 mod deploy;
 mod faults;
+mod first_paint;
 mod harness;
 mod http;
 mod kubeconfig;

@@ -4,7 +4,7 @@
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
-//! assets/index.html, boot.js, styles.css, *.svg … ─────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
+//! assets/index.html, boot.js, styles.css, panels.css, *.svg … ─────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
@@ -138,7 +138,7 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
         foreign.is_empty(),
         "crates of the page bring JavaScript of their own ({foreign:?}), which the page build does not carry: do without it"
     );
-    let mut script = parts::join(output.js(), &parts.loader)?;
+    let mut script = parts::join(output.js())?;
     if release {
         let mut names = glue::Names::default();
         for import in output.wasm_mut().imports.iter_mut() {

@@ -3,7 +3,7 @@
 //! `wasm_split_cli_support` follows the linker's relocations from each `#[wasm_split]` function: what only that
 //! function reaches goes into a second module, which shares the first one's memory and function table. The cut comes
 //! before wasm-bindgen, which sees the first module alone. The few lines of JavaScript that load the second module
-//! become part of the glue, so that they cost no file of their own and nothing refers in a circle.
+//! (`second.js`) become part of the glue, so that they cost no file of their own and nothing refers in a circle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,14 @@ use wasm_split_cli_support::{Options, transform};
 /// The second part's name, as in the page's `#[wasm_split(second, …)]`.
 const SECOND: &str = "second";
 
+/// What the first part's import that loads a part is called, but for the part's name.
+const LOADING: &str = "__wasm_split_load_";
+
 /// The second part's file among the page's.
 pub(super) const SECOND_FILE: &str = "frontend_second.wasm";
+
+/// What loads the second part.
+const LOADER: &str = include_str!("second.js");
 
 /// What the cut makes of a module.
 pub(super) struct Parts {
@@ -23,8 +29,6 @@ pub(super) struct Parts {
     pub(super) first: PathBuf,
     /// The second part, finished.
     pub(super) second: Vec<u8>,
-    /// A JavaScript module with a function that loads the second part.
-    pub(super) loader: String,
 }
 
 /// Exports that nobody calls, by a part of their names: classes of wasm-streams, which comes with Leptos' server
@@ -53,17 +57,33 @@ pub(super) fn cut(module: &Path, folder: &Path, keeps_names: bool) -> Result<Par
     if !keeps_names {
         second = without_custom_sections(&second)?;
     }
-    Ok(Parts {
-        second,
-        loader: String::from_utf8(read(&folder.join("__wasm_split.js"))?)?,
-        first,
-    })
+    let theirs = String::from_utf8(read(&folder.join("__wasm_split.js"))?)?;
+    is_like_ours(&theirs)?;
+    Ok(Parts { first, second })
+}
+
+/// Whether the loader that the cut wrote asks for no more than [`LOADER`] gives.
+fn is_like_ours(theirs: &str) -> Result<()> {
+    for line in [
+        // One module with imports of its own, and all of them are exports of the first part.
+        "sharedImports = { __wasm_split: {  } };".to_owned(),
+        format!("export const {LOADING}{SECOND} = wrapAsyncCb(makeLoad(() => {{"),
+        format!("const src = fetch(new URL(\"./split_{SECOND}.wasm\", import.meta.url));"),
+        // It waits for no other module.
+        ", []));".to_owned(),
+    ] {
+        ensure!(
+            theirs.contains(&line),
+            "the cut's loader has no line `{line}`, so second.js may not do what it does:\n{theirs}"
+        );
+    }
+    Ok(())
 }
 
 /// wasm-bindgen's glue with the loader in it.
-pub(super) fn join(glue: &str, loader: &str) -> Result<String> {
+pub(super) fn join(glue: &str) -> Result<String> {
     let mut imported_as = None;
-    let mut script = String::with_capacity(glue.len() + loader.len());
+    let mut script = String::with_capacity(glue.len() + LOADER.len());
     for line in glue.lines() {
         let import = line
             .strip_prefix("import * as ")
@@ -77,21 +97,10 @@ pub(super) fn join(glue: &str, loader: &str) -> Result<String> {
         }
     }
     let name = imported_as.context("the glue does not import the loader of the second part")?;
-    let file = format!("\"./split_{SECOND}.wasm\"");
-    ensure!(
-        loader.matches(&file).count() == 1,
-        "the loader does not load {file}"
-    );
-    for line in loader.lines() {
-        if line.starts_with("import { initSync } from ") {
-            continue;
-        }
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        script.push_str(&line.replace(&file, &format!("\"./{{{{{SECOND_FILE}}}}}\"")));
-        script.push('\n');
-    }
-    let function = format!("__wasm_split_load_{SECOND}");
-    script.push_str(&format!("const {name} = {{ {function} }};\n"));
+    script.push_str(LOADER);
+    script.push_str(&format!(
+        "const {name} = {{ {LOADING}{SECOND}: loadSecondPart }};\n"
+    ));
     Ok(script)
 }
 
@@ -203,18 +212,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loader_becomes_part_of_the_glue_and_names_the_file_of_the_second_part() {
-        let glue = "import * as import1 from \"./__wasm_split.js\"\nfunction initSync() {}\nexport { initSync };\n";
-        let loader = "import { initSync } from \"./main.js\";\n\nexport const __wasm_split_load_second = load(\"./split_second.wasm\");\n";
-        insta::assert_snapshot!(join(glue, loader).unwrap(), @r#"
-        function initSync() {}
-        export { initSync };
+    fn the_loader_becomes_part_of_the_glue_under_the_name_that_the_glue_imports() {
+        let glue = "import * as import1 from \"./__wasm_split.js\"\nlet wasm;\n";
+        let script = join(glue).unwrap();
+        assert_eq!(
+            script.strip_prefix("let wasm;\n").unwrap(),
+            format!("{LOADER}const import1 = {{ __wasm_split_load_second: loadSecondPart }};\n")
+        );
+        assert!(join("let wasm;").is_err());
+        assert!(LOADER.contains(&format!("{{{{{SECOND_FILE}}}}}")));
+    }
 
-        const __wasm_split_load_second = load("./{{frontend_second.wasm}}");
-        const import1 = { __wasm_split_load_second };
-        "#);
-        assert!(join("", loader).is_err());
-        assert!(join(glue, "").is_err());
+    #[test]
+    fn a_cut_whose_loader_does_more_than_ours_is_refused() {
+        let theirs = "sharedImports = { __wasm_split: {  } };
+            export const __wasm_split_load_second = wrapAsyncCb(makeLoad(() => {
+            const src = fetch(new URL(\"./split_second.wasm\", import.meta.url));
+            }
+            , []));";
+        is_like_ours(theirs).unwrap();
+        assert!(is_like_ours(&theirs.replace(", []", ", [__chunk_0]")).is_err());
+        assert!(is_like_ours(&theirs.replace("{  }", "{  }, env: {  }")).is_err());
     }
 
     #[test]

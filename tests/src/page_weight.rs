@@ -1,0 +1,70 @@
+//! What the page weighs: its files as `gzip -9` sends them, each fetched from a running watchscope.
+
+use std::fmt;
+
+use anyhow::{Context as _, Result};
+use reqwest::Client;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
+
+/// What everything needed for the first paint may weigh: 110 kB (issue 3, "Figures to show").
+pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 110_000;
+
+/// A file of the page.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weighed {
+    /// As gzip sends it.
+    pub bytes: usize,
+    /// Its path.
+    pub path: String,
+}
+
+impl fmt::Display for Weighed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>8} {}", self.bytes, self.path)
+    }
+}
+
+/// The files among these paths of a server, the heaviest first; what is not sent compressed is no file of the page.
+pub async fn weigh(origin: &str, paths: &[String]) -> Result<Vec<Weighed>> {
+    let client = Client::builder().no_proxy().build()?;
+    let mut files = Vec::new();
+    for path in paths {
+        let url = format!("{origin}{path}");
+        let answer = client.get(&url).header(ACCEPT_ENCODING, "gzip");
+        let answer = answer
+            .send()
+            .await
+            .with_context(|| format!("fetching {url}"))?;
+        let coding = answer.headers().get(CONTENT_ENCODING);
+        if coding.is_some_and(|coding| coding == "gzip") {
+            files.push(Weighed {
+                bytes: answer.bytes().await?.len(),
+                path: path.clone(),
+            });
+        }
+    }
+    files.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(files)
+}
+
+/// The document, and each path that it names: what a browser fetches before the first paint.
+#[must_use]
+pub fn needed_first(document: &str) -> Vec<String> {
+    let attributes = ["href=\"/", "src=\"/"];
+    let named = attributes.iter().flat_map(|attribute| {
+        let values = document.split(attribute).skip(1);
+        values.filter_map(|rest| Some(format!("/{}", rest.split_once('"')?.0)))
+    });
+    ["/".to_owned()].into_iter().chain(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_document_names_is_needed_first() {
+        let document = "<link rel=\"icon\" href=\"/i.svg\"><a href=\"#x\"><script src=\"/b.js\">";
+        assert_eq!(needed_first(document), ["/", "/i.svg", "/b.js"]);
+    }
+}

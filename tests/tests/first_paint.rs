@@ -1,0 +1,91 @@
+//! What the first paint costs, and that nothing is seen before it looks as it should.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use watchscope_tests::page_weight::{MOST_FOR_FIRST_PAINT_BYTES, Weighed, needed_first, weigh};
+use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, eventually, or_skip};
+
+use crate::browser::{LONG, Tab, has_page};
+use crate::http;
+
+#[tokio::test]
+async fn everything_needed_for_the_first_paint_weighs_110_kb_at_most() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let document = http::get(served.link.origin(), "/", &[]).await?.body;
+    let needed = needed_first(&document);
+    let files = weigh(served.link.origin(), &needed).await?;
+    assert_eq!(files.len(), needed.len(), "{files:?} of {needed:?}");
+    let all: usize = files.iter().map(|file| file.bytes).sum();
+    let lines: Vec<String> = files.iter().map(Weighed::to_string).collect();
+    assert!(
+        all <= MOST_FOR_FIRST_PAINT_BYTES,
+        "gzip sends {all} bytes before the first paint, {} more than the bar of {MOST_FOR_FIRST_PAINT_BYTES}. What grew, \
+         and is not needed to paint a snapshot, belongs to the page's second part (frontend/app/src/page/second.rs, \
+         assets/panels.css); a page built for its developers (--dev) is always heavier. Each file:\n{}",
+        all - MOST_FOR_FIRST_PAINT_BYTES,
+        lines.join("\n")
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with_their_styles()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let served = Served::start(binary.with(&["demo"])).await?;
+    or_skip!(has_page(&served.link).await);
+    let document = http::get(served.link.origin(), "/", &[]).await?.body;
+    let browser = Browser::start(&tools).await?;
+    let driver = browser.driver();
+    let tab = Tab(driver);
+    // The style sheets that count when the first panel is put in.
+    let watcher = "new MutationObserver((_, watcher) => {
+            if (!document.querySelector('.follow')) return;
+            watcher.disconnect();
+            window.sheetsOfPanels = [...document.styleSheets].map(sheet => new URL(sheet.href).pathname);
+        }).observe(document, {childList: true, subtree: true});";
+    driver
+        .cdp()
+        .send_raw(
+            "Page.addScriptToEvaluateOnNewDocument",
+            json!({"source": watcher}),
+        )
+        .await?;
+    driver.goto(served.link.text()).await?;
+    tab.is_live().await?;
+
+    let fetched = "const {firstLaneMs} = JSON.parse(window.watchscope.summary());
+        if (!firstLaneMs) return null;
+        const entries = performance.getEntriesByType('resource');
+        const path = entry => new URL(entry.name).pathname;
+        return [true, false].map(before => entries.filter(entry => entry.startTime <= firstLaneMs === before).map(path));";
+    let (before, after): (Vec<String>, Vec<String>) =
+        eventually("a lane is painted, and all is loaded", LONG, async || {
+            let fetched: Value = tab.script(fetched).await?;
+            ensure!(fetched.is_array(), "no lane yet");
+            Ok(serde_json::from_value(fetched)?)
+        })
+        .await?;
+    let needed = needed_first(&document);
+    let files = |paths: &[String]| -> Vec<String> {
+        let is_file = |path: &&String| path.contains('.');
+        paths.iter().filter(is_file).cloned().collect()
+    };
+    let unnamed: Vec<String> = files(&before)
+        .into_iter()
+        .filter(|path| !needed.contains(path))
+        .collect();
+    assert!(unnamed.is_empty(), "{unnamed:?} are not in {needed:?}");
+    assert_eq!(files(&after).len(), 2, "the second part: {after:?}");
+
+    let sheets = tab.script("return window.sheetsOfPanels ?? null").await?;
+    let sheets: Vec<String> = serde_json::from_value(sheets).context("panels were put in")?;
+    assert!(
+        sheets.iter().any(|sheet| sheet.starts_with("/panels-")),
+        "{sheets:?}"
+    );
+    browser.console_is_quiet().await
+}
