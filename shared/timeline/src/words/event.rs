@@ -1,8 +1,8 @@
-//! Each kind of event as a sentence and as named particulars.
+//! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
-use watchscope_model::catalogue;
 use watchscope_model::event::{Attribution, Change, Event};
 use watchscope_model::vocabulary::{Certainty, ChangeType, LossPlace, Origin, Standing};
+use watchscope_model::{Object, WatchName, catalogue};
 
 use super::phase_sentence;
 use crate::draw::cause_words;
@@ -36,11 +36,21 @@ pub fn event_words(event: &Event) -> String {
             )
         }
         Event::WatchStarted(event) => format!("Watch {} started.", event.watch),
-        Event::WatchPhase(event) => phase_sentence(event.to, event.reason, event.delay_ms),
+        Event::WatchPhase(event) => {
+            let sentence = phase_sentence(event.to, event.reason, event.delay_ms);
+            match &event.error {
+                Some(error) => format!("{} ({error}).", sentence.trim_end_matches('.')),
+                None => sentence,
+            }
+        }
         Event::WatchStopped(event) => format!("Watch {} stopped.", event.watch),
         Event::RequestSent(event) => {
+            let query = event
+                .query
+                .as_ref()
+                .map_or(String::new(), |query| format!("?{query}"));
             format!(
-                "Request {}: {} {} on connection {}.",
+                "Request {}: {} {}{query} on connection {}.",
                 event.request, event.verb, event.path, event.connection
             )
         }
@@ -148,7 +158,9 @@ pub fn event_words(event: &Event) -> String {
             };
             format!(
                 "{} is {state} {} ({}).",
-                event.object.name, event.kind, event.certainty
+                name_in(&event.watch, &event.object),
+                event.kind,
+                event.certainty
             )
         }
         Event::Finding(event) => format!(
@@ -194,8 +206,18 @@ fn ended(cause: &str) -> String {
     }
 }
 
+/// An object's name; with its namespace in a watch of all of them.
+fn name_in(watch: &WatchName, object: &Object) -> String {
+    match &object.namespace {
+        Some(namespace) if watch.as_str().starts_with("*/") => {
+            format!("{namespace}/{}", object.name)
+        }
+        _ => object.name.to_string(),
+    }
+}
+
 fn change(change: &Change) -> String {
-    let name = &change.object.name;
+    let name = name_in(&change.watch, &change.object);
     let at = version(&change.resource_version);
     let status = change
         .subresource
