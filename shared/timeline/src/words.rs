@@ -555,7 +555,14 @@ fn request_of(store: &Store, record: &Record, id: RecordId) -> Vec<(&'static str
     let Some(watch) = watch_of(store, record, id) else {
         return Vec::new();
     };
+    // What a list told came by the watch's last request before it.
+    let last = || {
+        let sent = watch.requests.iter().rev().find(|sent| sent.1 < id.seq);
+        sent.map(|sent| sent.0)
+    };
     let request = match &record.event {
+        Event::ListComplete(_) => last(),
+        Event::Change(event) if event.stream.is_none() => last(),
         Event::RequestAnswered(event) => Some(event.request),
         Event::ListPage(event) => Some(event.request),
         Event::StreamOpened(event) => Some(event.request),

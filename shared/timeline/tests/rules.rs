@@ -9,8 +9,10 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
-use watchscope_timeline::words::{describe, emptiness, gaps, phase_sentence, problems, unknown};
-use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, Scene, Store, View};
+use watchscope_timeline::words::{
+    describe, describe_record, emptiness, gaps, phase_sentence, problems, unknown,
+};
+use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, RecordId, Scene, Store, View};
 
 const PODS: &str = "shop/pods";
 
@@ -972,6 +974,37 @@ fn a_click_on_a_mark_tells_the_event_its_fields_its_request_and_the_version_befo
         .neighbour(hit.lane, told.previous_body.unwrap(), true)
         .unwrap();
     assert_eq!(next.seq, second);
+}
+
+#[test]
+fn what_a_list_told_names_the_request_that_brought_it() {
+    let mut log = streaming();
+    log.end(5.0, PODS, 10, Cause::TcpReset);
+    log.request(6.0, PODS, 90, 1, "list", "limit=500&resourceVersion=0");
+    let gone = log.change(
+        7.0,
+        PODS,
+        ChangeType::Deleted,
+        Origin::Inferred,
+        "cart-0",
+        1_000,
+    );
+    let list = log.list(7.0, PODS, 1_200, 0, (0, 0, 1));
+    let store = log.store();
+    let lane = store.find_lane(&PODS.into(), None).unwrap();
+    for seq in [gone, list] {
+        let told = describe_record(&store, lane, RecordId { epoch: 0, seq });
+        assert_eq!(
+            told.request,
+            [
+                ("verb", "list".to_string()),
+                ("path", "/api/v1/namespaces/shop/pods".to_string()),
+                ("parameter", "limit=500".to_string()),
+                ("parameter", "resourceVersion=0".to_string()),
+                ("connection", "1".to_string()),
+            ]
+        );
+    }
 }
 
 #[test]
