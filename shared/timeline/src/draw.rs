@@ -6,6 +6,7 @@
 mod areas;
 mod connection;
 mod findings;
+mod labels;
 mod marks;
 mod object;
 mod phases;
@@ -17,16 +18,16 @@ mod watch;
 use watchscope_model::Time;
 
 pub(crate) use self::findings::severity_ink;
+use self::labels::Label;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
 pub(crate) use self::version::step_words;
 pub(crate) use self::watch::cause_words;
-use crate::format::text_width;
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Row, RowKind, Rows};
 use crate::scene::{
-    Align, Area, Drawn, Hatch, Hit, Primitive, Px, Scene, Sign, Step, Stroke, Target, TextLine,
+    Align, Area, Drawn, Hatch, Hit, Primitive, Px, Scene, Sign, Step, Stroke, Target,
 };
 use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
@@ -60,7 +61,6 @@ pub struct Picture<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Records {
     group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, (Px, Px)),
-    labels: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace) -> Taken,
     body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
     marks: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &[u32]),
 }
@@ -68,17 +68,9 @@ pub struct Records {
 /// All of it.
 pub const RECORDS: &Records = &Records {
     group: |drawer, watch, epoch, trace, ys| drawer.records_of_group(watch, epoch, trace, ys),
-    labels: |drawer, row, epoch, trace| drawer.labels_of_records(row, epoch, trace),
     body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
     marks: |drawer, row, epoch, trace, places| drawer.marks(row, epoch, trace, places),
 };
-
-/// Where words of records stand in a watch's row, so that others keep clear.
-#[derive(Default)]
-struct Taken {
-    by_errors: Vec<(Px, Px)>,
-    by_lists: Vec<(Px, Px)>,
-}
 
 /// Layers in paint order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +105,7 @@ const HAIR: Px = Px::whole(1);
 pub fn lanes(picture: &Picture<'_>) -> Scene {
     let mut drawer = Drawer::new(picture);
     drawer.grid();
+    drawer.covers();
     let window = picture
         .rows
         .window(picture.top, picture.top + picture.height);
@@ -129,6 +122,7 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
             drawer.watch_group(watch);
         }
         let y = drawer.y(row);
+        drawer.marked.retain(|area| area.bottom() > y);
         drawer.written.retain(|area| area.bottom() > y);
         match row.kind {
             RowKind::Findings => drawer.findings_row(row),
@@ -137,8 +131,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
             RowKind::Version => drawer.version_row(row),
             RowKind::Object => drawer.object_row(row),
         }
+        drawer.place_labels();
     }
-    drawer.covers();
     drawer.pen();
     drawer.finish()
 }
@@ -166,8 +160,12 @@ struct Drawer<'a> {
     width: Px,
     /// Where the lanes end: at the pen, or at the right edge.
     end_x: Px,
+    /// Where marks stand, in the row at hand and below.
+    marked: Vec<Area>,
     /// Where something is written, in the row at hand and below.
     written: Vec<Area>,
+    /// Words of the row at hand that have no place yet.
+    labels: Vec<Label>,
 }
 
 impl<'a> Drawer<'a> {
@@ -214,7 +212,9 @@ impl<'a> Drawer<'a> {
                 .min(picture.now),
             width,
             end_x: view.x(picture.now).min(width),
+            marked: Vec::new(),
             written: Vec::new(),
+            labels: Vec::new(),
         }
     }
 
@@ -321,77 +321,6 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Writes a line of text, unless it would lie over one that was written before it; says whether.
-    fn text(
-        &mut self,
-        layer: Layer,
-        x: Px,
-        y: Px,
-        text: impl Into<String>,
-        look: TextLook,
-    ) -> bool {
-        let text = text.into();
-        let width = text_width(&text, look.size, look.weight);
-        // What covers the lanes covers their words, and chips have places of their own.
-        if !matches!(layer, Layer::Cover | Layer::Finding) {
-            let left = match look.align {
-                Align::Start => x,
-                Align::Middle => x - width.half(),
-                Align::End => x - width,
-            };
-            let area = Area {
-                x: left,
-                y: y - Px::whole(8),
-                w: width,
-                h: Px::whole(8),
-            };
-            if self.written.iter().any(|other| other.meets(area)) {
-                return false;
-            }
-            self.written.push(area);
-        }
-        // A face wider than reckoned is squeezed, so that it meets no neighbour.
-        let max_width = Some(width + Px::whole(4));
-        self.push(
-            layer,
-            Primitive::Text(TextLine {
-                x,
-                y,
-                text,
-                size: look.size,
-                weight: look.weight,
-                ink: look.ink,
-                halo: look.halo,
-                align: look.align,
-                max_width,
-            }),
-        );
-        true
-    }
-
-    /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
-    fn shows_from(&self, x: Px) -> Px {
-        self.covered.iter().fold(
-            x.max(Px::ZERO),
-            |x, &(from, to)| if from <= x && x < to { to } else { x },
-        )
-    }
-
-    /// A label inside a stretch, at its visible beginning, if it fits with some room to spare; says whether.
-    fn label_inside(
-        &mut self,
-        layer: Layer,
-        (x0, x1): (Px, Px),
-        y: Px,
-        text: &str,
-        look: TextLook,
-    ) -> bool {
-        let x = self.shows_from(x0) + LABEL_INSET;
-        let room = x1.min(self.width) - x;
-        let fits = text_width(text, look.size, look.weight) + LABEL_SPARE <= room;
-        fits && self.text(layer, x, y, text, look)
-    }
-
     fn glyph(&mut self, layer: Layer, mark: GlyphMark, lane: LaneId, target: Target) {
         let GlyphMark {
             glyph,
@@ -422,6 +351,7 @@ impl<'a> Drawer<'a> {
             w: side,
             h: side,
         };
+        self.marked.push(area);
         let (dx, dy) = glyph.ink_point();
         let scale = f64::from(size) / GLYPH_BOX;
         let ink_at = (

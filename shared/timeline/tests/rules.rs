@@ -369,7 +369,7 @@ fn a_connection_lane_goes_from_connection_to_connection() {
 }
 
 #[test]
-fn a_connections_name_ends_before_the_lines_that_errors_and_relists_draw() {
+fn a_connections_name_keeps_clear_of_the_lines_that_errors_and_relists_draw() {
     let named = |error: Option<f64>| {
         let mut log = streaming();
         if let Some(error) = error {
@@ -386,7 +386,7 @@ fn a_connections_name_ends_before_the_lines_that_errors_and_relists_draw() {
     assert!(whole.contains(" → "), "{whole}");
     assert_eq!(named(Some(50.0)).unwrap(), whole);
     assert_eq!(named(Some(10.0)).unwrap(), "conn 1");
-    assert_eq!(named(Some(2.0)), None);
+    assert_eq!(named(Some(2.0)).unwrap(), whole, "or it begins behind them");
 }
 
 #[test]
@@ -446,12 +446,16 @@ fn a_list_after_the_first_is_a_relist_with_its_counts() {
     assert!(!first.legend.glyphs.contains(&Glyph::Relist));
     log.phase(9.0, PODS, Phase::Listing, PhaseReason::Expired, None);
     log.list(10.0, PODS, 2_000, 214, (0, 2, 2));
-    let scene = draw(&log, 40.0);
+    log.open(10.2, PODS, 11, 2, 2_000);
+    let scene = draw(&log, 60.0);
     assert!(scene.legend.glyphs.contains(&Glyph::Relist));
+    let texts = texts(&scene);
+    assert!(texts.contains(&"LIST 214 items +0 ~2 −2"), "{texts:?}");
     assert!(
-        has_text(&scene, "LIST 214 items +0 ~2 −2"),
-        "{:?}",
-        texts(&scene)
+        texts
+            .iter()
+            .any(|text| text.starts_with("· stream 11 · from 2,000")),
+        "{texts:?}"
     );
 }
 
@@ -505,6 +509,23 @@ fn low_lines_say_why_and_when_next() {
         texts(&scene)
     );
     assert!(scene.legend.glyphs.contains(&Glyph::Refused));
+    // A young watch that is refused at once says so before its brackets.
+    let mut log = Log::new("a");
+    log.watch(30.0, PODS);
+    log.phase(30.0, PODS, Phase::Listing, PhaseReason::FirstList, None);
+    log.phase(
+        30.1,
+        PODS,
+        Phase::Refused,
+        PhaseReason::Forbidden,
+        Some(62_000),
+    );
+    let scene = draw(&log, 34.0);
+    assert!(
+        has_text(&scene, "403 Forbidden, next try in 59 s"),
+        "{:?}",
+        texts(&scene)
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use watchscope_model::fold::VersionStep;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::format::text_width;
-use watchscope_timeline::scene::{Align, Primitive, Sign, Target, TextLine};
+use watchscope_timeline::scene::{Align, Area, Primitive, Sign, Step, Target, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Px, Scene, Store, Token, View};
 
 /// Seeds that once failed beyond the usual ones.
@@ -201,45 +201,88 @@ fn check_reversals(log: &Log, scene: &Scene, view: &View, seed: u64) {
     }
 }
 
-/// Where a line of text stands: left, top, right, bottom.
-fn text_box(line: &TextLine) -> (Px, Px, Px, Px) {
+/// Where a line of text stands.
+fn text_area(line: &TextLine) -> Area {
     let width = text_width(&line.text, line.size, line.weight);
     let left = match line.align {
         Align::Start => line.x,
         Align::Middle => line.x - width.half(),
         Align::End => line.x - width,
     };
-    (left, line.y - Px::whole(8), left + width, line.y)
+    Area::between(left, left + width, line.y - Px::whole(8), line.y)
+}
+
+/// Where a mark stands, if this is one: glyphs, plates, and what is drawn like them. What lasts is no mark: words stand
+/// on plateaus, gaps and bodies.
+fn mark_area(scene: &Scene, primitive: &Primitive) -> Option<Area> {
+    match primitive {
+        Primitive::Glyph { x, y, size, .. } => {
+            let half = Px::whole(i32::from(*size)).half();
+            Some(Area::between(*x - half, *x + half, *y - half, *y + half))
+        }
+        Primitive::Plate { area, .. } => Some(*area),
+        // Lines of errors, rules of relists, edges of gaps, ticks.
+        Primitive::Rect {
+            area,
+            fill: Some(Token::Error | Token::List | Token::Lost | Token::Bookmark),
+            ..
+        } => Some(*area).filter(|area| area.w <= Px::whole(6)),
+        // Brackets, crosses, torn ends.
+        Primitive::Path {
+            steps,
+            stroke: Some(stroke),
+            ..
+        } if matches!(stroke.ink, Token::Error | Token::List) => {
+            let points = scene.steps[steps.start as usize..steps.end as usize].iter();
+            let points: Vec<(Px, Px)> = points
+                .filter_map(|step| match *step {
+                    Step::Move(x, y) | Step::Line(x, y) => Some((x, y)),
+                    _ => None,
+                })
+                .collect();
+            let xs = points.iter().map(|point| point.0);
+            let ys = points.iter().map(|point| point.1);
+            let (left, right) = (xs.clone().min()?, xs.max()?);
+            Some(Area::between(left, right, ys.clone().min()?, ys.max()?))
+        }
+        _ => None,
+    }
 }
 
 #[test]
-fn no_label_is_written_over_another() {
+fn no_label_is_written_over_another_or_over_a_mark() {
+    let (mut labels, mut marks) = (0, 0);
     for seed in 0..60 {
         let log = random_log(seed, 260);
         let (store, now) = (log.store(), log.state.at);
         let mut chance = Chance::new(seed ^ 0x1ABE1);
         for view in views(&mut chance, START, now) {
             let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
-            let boxes: Vec<_> = scene
-                .primitives
-                .iter()
-                .filter_map(|primitive| match primitive {
-                    Primitive::Text(line) => Some((text_box(line), line)),
-                    _ => None,
-                })
-                .collect();
-            for (place, (a, line)) in boxes.iter().enumerate() {
-                for (b, other) in &boxes[place + 1..] {
-                    let apart = a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+            let mut taken: Vec<(Area, String)> = Vec::new();
+            for primitive in &scene.primitives {
+                if let Some(area) = mark_area(&scene, primitive) {
+                    taken.push((area, format!("{primitive:?}")));
+                }
+            }
+            marks += taken.len();
+            for primitive in &scene.primitives {
+                let Primitive::Text(line) = primitive else {
+                    continue;
+                };
+                labels += 1;
+                let area = text_area(line);
+                let text = &line.text;
+                for (other, what) in &taken {
                     assert!(
-                        apart,
-                        "seed {seed}, {view:?}: {:?} at {a:?} and {:?} at {b:?}",
-                        line.text, other.text
+                        !area.meets(*other),
+                        "seed {seed}, {view:?}: {text:?} at {area:?} and {what} at {other:?}"
                     );
                 }
+                taken.push((area, text.clone()));
             }
         }
     }
+    assert!(labels > 2_000 && marks > 2_000, "{labels} and {marks}");
 }
 
 #[test]

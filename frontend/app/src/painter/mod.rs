@@ -54,7 +54,8 @@ impl Palette {
             Token::Divergence | Token::Error | Token::Lost | Token::Select | Token::Focus => {
                 "Highlight"
             }
-            Token::Line2 | Token::NotLoaded => "GrayText",
+            // Lines of the panels have the colour of text too; that of disabled text is a dark red in some systems.
+            Token::NotLoaded => "GrayText",
             _ => "CanvasText",
         }
     }

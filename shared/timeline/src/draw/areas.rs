@@ -83,12 +83,6 @@ impl Drawer<'_> {
                         &line,
                         Stroke::dashed(Token::Line3, HAIR, 3, 3),
                     );
-                    let oldest = format!("{}, oldest", clock(stretch.to));
-                    if xs.1 + text_width(&oldest, 11, 400) < self.width {
-                        let y = self.picture.height.half() + Px::whole(4);
-                        let look = TextLook::plain(Token::Text3).over(Token::Ground0);
-                        self.text(Layer::Cover, xs.1 + Px::whole(8), y, oldest, look);
-                    }
                     if stretch.coverage == Coverage::Expired {
                         "expired from buffer"
                     } else {
@@ -112,6 +106,13 @@ impl Drawer<'_> {
                 _ => (Token::Text3, Token::Expired),
             };
             self.words_in(Layer::Cover, xs, words, ink, ground);
+            if matches!(stretch.coverage, Coverage::Expired | Coverage::Dropped)
+                && stretch.to < self.right
+            {
+                let kept = format!("kept from {}", clock(stretch.to));
+                let y = self.picture.height.half() + Px::whole(20);
+                self.words_at(Layer::Cover, xs, y, &kept, (ink, ground));
+            }
         }
         for seam in self.picture.store.seams() {
             let x = self.x(seam).floor();
@@ -120,7 +121,7 @@ impl Drawer<'_> {
             }
             self.fill(Layer::Cover, (x, x + Px::whole(2)), height, Token::Warning);
             let look = TextLook::strong(Token::Text1).over(Token::Ground0);
-            self.text(
+            self.write(
                 Layer::Cover,
                 x + Px::whole(8),
                 Px::whole(14),
@@ -130,25 +131,26 @@ impl Drawer<'_> {
         }
     }
 
-    fn words_in(
+    fn words_in(&mut self, layer: Layer, xs: (Px, Px), words: &str, ink: Token, ground: Token) {
+        let y = self.picture.height.half() + Px::whole(4);
+        self.words_at(layer, xs, y, words, (ink, ground));
+    }
+
+    /// A line of text at the end of a stretch: clear of the names that stand on the lanes of a narrow page.
+    fn words_at(
         &mut self,
         layer: Layer,
         (x0, x1): (Px, Px),
+        y: Px,
         words: &str,
-        ink: Token,
-        ground: Token,
+        (ink, ground): (Token, Token),
     ) {
         let width = text_width(words, 11, 400);
         if words.is_empty() || x1 - x0 < WORDS_FROM.max(width + Px::whole(16)) {
             return;
         }
-        // At the end, clear of the names that stand on the lanes of a narrow page.
-        let (x, y) = (
-            x1 - Px::whole(12),
-            self.picture.height.half() + Px::whole(4),
-        );
         let look = TextLook::plain(ink).over(ground).aligned(Align::End);
-        self.text(layer, x, y, words, look);
+        self.write(layer, x1 - Px::whole(12), y, words, look);
     }
 
     /// The pen where now is, and what lies beyond.

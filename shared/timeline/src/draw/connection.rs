@@ -3,9 +3,9 @@
 use watchscope_model::ConnectionId;
 use watchscope_model::vocabulary::Cause;
 
-use super::watch::cause_words;
-use super::{Drawer, EpochView, HAIR, Layer, SPILL, TextLook, record};
-use crate::format::text_width;
+use super::labels::{Label, Rank};
+use super::watch::{REACH, cause_words};
+use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
 use crate::id::LaneId;
 use crate::lanes::Row;
 use crate::scene::{Align, Px, StretchKind, Target};
@@ -45,7 +45,7 @@ impl Drawer<'_> {
                 let xs = (self.x(first.moment.at), self.x(end));
                 let closed = points.get(next).map(|point| point.moment.seq);
                 if xs.1 >= -SPILL {
-                    self.bar(row, epoch, trace, connection, xs, closed);
+                    self.bar(row, epoch, connection, xs, closed);
                 }
             }
             place = next;
@@ -56,7 +56,6 @@ impl Drawer<'_> {
         &mut self,
         row: &Row,
         epoch: EpochView<'_>,
-        trace: &WatchTrace,
         connection: ConnectionId,
         (x0, x1): (Px, Px),
         closed: Option<watchscope_model::Seq>,
@@ -91,20 +90,9 @@ impl Drawer<'_> {
         let short = format!("conn {}", what.connection);
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
         let look = TextLook::plain(Token::Text3);
-        // Before the first line that ERROR events and relists draw through it.
-        let errors = trace.errors.iter().map(|error| error.moment.at);
-        let lists = trace.lists.iter().filter(|list| list.relist);
-        let lines = errors.chain(lists.map(|list| list.moment.at));
-        let from = self.shows_from(x0);
-        let line = lines.map(|at| self.x(at)).filter(|&x| x > from).min();
-        let label_xs = (x0, line.map_or(xs.1, |line| line.min(xs.1)));
-        let mut words_drawn = String::new();
-        for text in [words, short] {
-            if self.label_inside(Layer::Stream, label_xs, text_y, &text, look) {
-                words_drawn = text;
-                break;
-            }
-        }
+        let (layer, forms) = (Layer::Stream, [words, short]);
+        let label = Label::new(Rank::Name, layer, forms, look, text_y, xs);
+        self.label_inside(label.reaching(REACH));
         // The bar is torn only where the connection itself broke, not where the watch took another one.
         let ended_here = span.end.is_some() && span.end.map(|end| end.seq) == closed;
         if !ended_here {
@@ -123,13 +111,19 @@ impl Drawer<'_> {
                 let drawn = self.tear(x1, (y - HAIR, bottom + HAIR), Token::Ground0);
                 let torn = (x1 - Px::whole(4), x1 + Px::whole(4));
                 self.hit_drawn(torn, (y, bottom), row.id, target, drawn);
-                // At the torn end, inside, if the bar's own label leaves room.
-                let words = cause_words(cause);
-                let taken = text_width(&words_drawn, 11, 400);
-                let room = x1 - x0.max(Px::ZERO) - taken - Px::whole(30);
-                if x1 <= self.end_x && text_width(words, 11, 400) <= room {
+                // At the torn end, inside.
+                if x1 <= self.end_x {
                     let look = TextLook::plain(Token::Text1).aligned(Align::End);
-                    self.text(Layer::Error, x1 - Px::whole(12), text_y, words, look);
+                    let xs = (x0.max(Px::ZERO) + LABEL_INSET, x1 - Px::whole(12));
+                    let words = [cause_words(cause).to_string()];
+                    self.label(Label::new(
+                        Rank::Error,
+                        Layer::Error,
+                        words,
+                        look,
+                        text_y,
+                        xs,
+                    ));
                 }
             }
         }

@@ -146,6 +146,7 @@ impl Drawer<'_> {
                 foot,
             },
         );
+        self.occupy((area.x, area.right()), (area.y, area.bottom()));
         self.scene.legend.plates = true;
         let target = Target::Merged {
             first: id(first),

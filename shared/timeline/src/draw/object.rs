@@ -3,6 +3,8 @@
 use watchscope_model::Time;
 use watchscope_model::vocabulary::Divergence;
 
+use super::labels::{Label, Rank};
+use super::watch::REACH;
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record};
 use crate::format::{duration, version};
 use crate::id::LaneId;
@@ -177,15 +179,13 @@ impl Drawer<'_> {
             look.over(Token::Ground0)
         };
         let from = x0.max(Px::ZERO) + Px::whole(19);
-        for words in [
+        let forms = [
             verdict_words(&span.what, lasting_us),
             verdict_short(kind, lasting_us),
-        ] {
-            let y = mid + Px::whole(4);
-            if self.label_inside(Layer::Divergence, (from, x1), y, &words, look) {
-                break;
-            }
-        }
+        ];
+        let (layer, y) = (Layer::Divergence, mid + Px::whole(4));
+        let label = Label::new(Rank::Lost, layer, forms, look, y, (from, x1));
+        self.label_inside(label.reaching(REACH));
     }
 
     /// A box with square corners and no fill.

@@ -3,9 +3,9 @@
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Phase, PhaseReason};
 
+use super::labels::{Label, Rank};
 use super::watch::next_try;
 use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
-use crate::format::text_width;
 use crate::glyph::Glyph;
 use crate::lanes::Row;
 use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
@@ -14,6 +14,9 @@ use crate::tokens::Token;
 
 /// The brackets of a list take at least this much.
 const BRACKETS: Px = Px::whole(9);
+
+/// A wait that begins so near to an ERROR event began with it.
+const AT_ERROR: Px = Px::whole(6);
 
 /// The run of low phases between two streams.
 struct Episode {
@@ -29,15 +32,7 @@ struct Episode {
 
 impl Drawer<'_> {
     /// Draws all phases but streaming.
-    ///
-    /// Their words keep clear of `taken`, where ERROR events and their codes stand.
-    pub(super) fn phases(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        trace: &WatchTrace,
-        taken: &[(Px, Px)],
-    ) {
+    pub(super) fn phases(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let mut episode: Option<Episode> = None;
         let mut drawn = -SPILL - SPILL;
         for span in trace.phases.in_sequence(self.left, self.right) {
@@ -47,7 +42,7 @@ impl Drawer<'_> {
                 continue;
             }
             if matches!(span.what.phase, Phase::Streaming | Phase::Stopped) {
-                self.episode_label(row, trace, taken, episode.take());
+                self.episode_label(row, trace, episode.take());
                 continue;
             }
             let is_new = x1 > drawn;
@@ -68,7 +63,7 @@ impl Drawer<'_> {
             episode.x1 = x1;
             self.tell(episode, span);
         }
-        self.episode_label(row, trace, taken, episode);
+        self.episode_label(row, trace, episode);
     }
 
     /// What a phase adds to the words of its episode.
@@ -141,6 +136,8 @@ impl Drawer<'_> {
                         Step::Line(x - arm, y + arm),
                     ];
                     self.stroke(Layer::Rule, &cross, Stroke::solid(Token::Error, Px(96)));
+                    let reach = Px::whole(3);
+                    self.occupy((x - reach, x + reach), (y - reach, y + reach));
                 }
             }
             Phase::Listing => {
@@ -161,9 +158,11 @@ impl Drawer<'_> {
                 let arm = Px::whole(3).min((x1 - x0).half()).max(Px::whole(1));
                 let stroke = Stroke::solid(Token::List, Px(96));
                 self.stroke(Layer::Rule, &bracket(x0 + Px(48), arm), stroke);
+                self.occupy((x0, x0 + arm + HAIR), (top, bottom));
                 self.explains(Glyph::ListStart);
                 if is_over {
                     self.stroke(Layer::Rule, &bracket(x1 - Px(48), -arm), stroke);
+                    self.occupy((x1 - arm - HAIR, x1), (top, bottom));
                     self.explains(Glyph::ListEnd);
                 }
             }
@@ -172,13 +171,7 @@ impl Drawer<'_> {
     }
 
     /// `429 × 5`, or `403 Forbidden, next try in 28 s`, over the low line.
-    fn episode_label(
-        &mut self,
-        row: &Row,
-        trace: &WatchTrace,
-        taken: &[(Px, Px)],
-        episode: Option<Episode>,
-    ) {
+    fn episode_label(&mut self, row: &Row, trace: &WatchTrace, episode: Option<Episode>) {
         let Some(Episode {
             x0,
             x1,
@@ -189,20 +182,12 @@ impl Drawer<'_> {
         else {
             return;
         };
-        // What begins with an ERROR event begins right of it, and the event's code has said why.
-        let error = taken
-            .iter()
-            .find(|&&(left, right)| left <= x0 && x0 < right);
-        let from = error.map_or(x0, |&(_, right)| right);
-        let to = taken
-            .iter()
-            .map(|&(left, _)| left - LABEL_INSET)
-            .filter(|&left| left > from)
-            .min()
-            .map_or(x1, |left| left.min(x1));
+        // The code of the ERROR event that it begins with has said why.
+        let mut errors = trace.errors.iter().map(|error| self.x(error.moment.at));
+        let begins_with_error = errors.any(|x| x - AT_ERROR <= x0 && x0 <= x + AT_ERROR);
         let told = matches!(reason, PhaseReason::Expired | PhaseReason::ErrorEvent);
-        let short = match (error, count) {
-            (Some(_), _) if told => String::new(),
+        let short = match (begins_with_error, count) {
+            (true, _) if told => String::new(),
             (_, 1) => reason_words(reason).to_string(),
             _ => format!("{} × {count}", reason_words(reason)),
         };
@@ -236,27 +221,31 @@ impl Drawer<'_> {
             (false, false) => TextLook::plain(Token::Text2),
         };
         let look = look.over(ground);
-        // Right of the cross of a refusal, or of the torn end before.
-        let inset = match x0 >= Px::ZERO {
-            true if refused => Px::whole(8),
-            true => Px::whole(3),
-            false => Px::ZERO,
-        };
-        let xs = (from + inset, to);
-        for text in [&words, &short] {
-            if text.is_empty() || self.label_inside(Layer::Error, xs, y, text, look) {
-                return;
-            }
-        }
+        let mut label = Label::new(
+            Rank::Wait,
+            Layer::Error,
+            [words.clone(), short],
+            look,
+            y,
+            (x0, x1),
+        );
+        label.forms.retain(|text| !text.is_empty());
         // A wait that has just begun has no room yet; before it there is some, if the watch is as young.
         let is_first = trace
             .started
             .is_some_and(|started| self.x(started.at) >= x0 - HAIR);
-        let room = x0 - text_width(&words, 11, 400) - LABEL_INSET - LABEL_INSET;
-        if is_first && room >= Px::ZERO {
-            let look = look.over(Token::Ground0).aligned(Align::End);
-            self.text(Layer::Error, x0 - LABEL_INSET, y, words, look);
+        if is_first {
+            let before = Label::new(
+                Rank::Wait,
+                Layer::Error,
+                [words],
+                look.over(Token::Ground0).aligned(Align::End),
+                y,
+                (LABEL_INSET, x0 - LABEL_INSET),
+            );
+            label.or = Some(Box::new(before.reaching(Px::whole(24))));
         }
+        self.label_inside(label.reaching(self.width));
     }
 }
 

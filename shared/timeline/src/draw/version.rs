@@ -2,6 +2,7 @@
 
 use watchscope_model::Time;
 
+use super::labels::{Label, Rank};
 use super::{Drawer, EpochView, GlyphMark, Layer, SPILL, TextLook, record, within};
 use crate::format::{duration, number, text_width};
 use crate::glyph::Glyph;
@@ -88,30 +89,34 @@ impl Drawer<'_> {
         for line in &lines {
             self.version_line(line, scale, bottom - Px::whole(1));
         }
-        let mut taken = self.end_x;
+        let values = TextLook::plain(Token::Text2).aligned(Align::End);
         if let Some(value) = lines.last().map(Line::last)
             && high > low
         {
-            let look = TextLook::plain(Token::Text2).aligned(Align::End);
-            let width = text_width(&number(value), 11, 400);
             let x = self.end_x - Px::whole(6);
-            taken = x - width;
-            if let Some(text_y) = self.beside(&lines, scale, (taken, x), None) {
-                self.text(Layer::Change, x, text_y, number(value), look);
-            }
+            let xs = (x - text_width(&number(value), 11, 400), x);
+            self.value(&lines, scale, value, values, xs);
         }
         if let Some((at, value)) = lines.first().map(|line| line.first) {
             let x = self.x(at).max(Px::ZERO) + Px::whole(6);
-            let to = x + text_width(&number(value), 11, 400);
-            if to + Px::whole(12) < taken
-                && let Some(text_y) = self.beside(&lines, scale, (x, to), None)
-            {
-                let look = TextLook::plain(Token::Text3);
-                self.text(Layer::Change, x, text_y, number(value), look);
-            }
+            let xs = (x, x + text_width(&number(value), 11, 400));
+            self.value(&lines, scale, value, TextLook::plain(Token::Text3), xs);
+        }
+        for &(epoch, trace) in &traces {
+            self.missed(epoch, trace, |drawer, xs| {
+                drawer.beside(&lines, scale, xs, None)
+            });
         }
         for (epoch, trace) in traces {
             self.version_steps(row, epoch, trace, &lines, scale);
+        }
+    }
+
+    /// The number at an end of the trace, clear of its line.
+    fn value(&mut self, lines: &[Line], scale: Scale, value: u64, look: TextLook, xs: (Px, Px)) {
+        if let Some(y) = self.beside(lines, scale, xs, None) {
+            let words = [number(value)];
+            self.label(Label::new(Rank::Name, Layer::Change, words, look, y, xs));
         }
     }
 
@@ -123,6 +128,8 @@ impl Drawer<'_> {
         (x0, x1): (Px, Px),
         wanted: Option<Px>,
     ) -> Option<Px> {
+        // A face wider than reckoned is as long as that.
+        let (x0, x1) = (x0 - BESIDE, x1 + BESIDE);
         let (mut top, mut bottom) = (scale.bottom, scale.top);
         for line in lines.iter().filter(|line| self.x(line.first.0) <= x1) {
             // From the last value before the text on.
@@ -264,7 +271,6 @@ impl Drawer<'_> {
                 _ => shown.push((x, step)),
             }
         }
-        let mut words_from = -SPILL;
         for (x, step) in shown {
             let place = trace.marks.place_of(step.moment.seq);
             let y = scale.y(trace.marks.moved_to(place).unwrap_or(scale.low));
@@ -273,12 +279,13 @@ impl Drawer<'_> {
             } else {
                 (Glyph::Jump, self.y(row) + Px::whole(15))
             };
-            let mut words = step_words(step);
+            let short = step_words(step);
+            let mut forms = vec![short.clone()];
             // In how long, where the value before is in view.
             let before = trace.marks.moved_before(place);
             if let Some(before) = before.filter(|before| before.0 >= self.picture.view.left()) {
                 let lasted = duration(step.moment.at.micros_since(before.0));
-                words.push_str(&format!(" in {lasted}"));
+                forms.insert(0, format!("{short} in {lasted}"));
             }
             let nudge = if step.back { HALF } else { -HALF };
             let mark = GlyphMark::new(glyph, x, y + nudge, 12, self.ground(row));
@@ -288,19 +295,37 @@ impl Drawer<'_> {
                 row.id,
                 Target::Record(record(epoch, step.moment.seq)),
             );
-            let width = text_width(&words, 11, 600);
-            let right = x - Px::whole(12);
-            if x >= Px::ZERO
-                && right - width >= words_from
-                && let Some(text_y) =
-                    self.beside(lines, scale, (right - width, right), Some(text_y))
-            {
-                let look = TextLook::strong(glyph.ink())
-                    .over(self.ground(row))
-                    .aligned(Align::End);
-                self.text(Layer::Error, right, text_y, words, look);
-                words_from = x + Px::whole(8);
+            if x < Px::ZERO {
+                continue;
             }
+            // Left of the step, or else right of it; as short as it must be.
+            let rank = if step.back { Rank::Error } else { Rank::List };
+            let look = TextLook::strong(glyph.ink()).over(self.ground(row));
+            let mut label = None;
+            for (form, is_left) in forms
+                .iter()
+                .flat_map(|form| [(form, true), (form, false)])
+                .rev()
+            {
+                let width = text_width(form, 11, 600);
+                let (xs, align) = if is_left {
+                    let right = x - Px::whole(12);
+                    ((right - width, right), Align::End)
+                } else {
+                    let left = x + Px::whole(12);
+                    ((left, left + width), Align::Start)
+                };
+                let y = self.beside(lines, scale, xs, Some(text_y));
+                let Some(y) = y.filter(|_| xs.0 >= Px::ZERO && xs.1 <= self.end_x) else {
+                    continue;
+                };
+                let (layer, look) = (Layer::Error, look.aligned(align));
+                label = Some(Label {
+                    or: label.map(Box::new),
+                    ..Label::new(rank, layer, [form.clone()], look, y, xs)
+                });
+            }
+            self.labels.extend(label);
         }
     }
 }
@@ -311,6 +336,8 @@ pub(crate) fn step_words(step: &StepMark) -> String {
     format!("{sign}{}", number(step.by))
 }
 
+/// Words keep so far from a step beside them.
+const BESIDE: Px = Px::whole(4);
 /// How far the trace keeps from the row's edges.
 const INSET: Px = Px::whole(6);
 /// Height of a figure over its baseline.

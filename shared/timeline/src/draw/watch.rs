@@ -3,13 +3,14 @@
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Cause, LossPlace};
 
+use super::labels::{Label, Rank};
 use super::{
-    Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer, SPILL, Taken, TextLook, record, within,
+    Drawer, EpochView, GlyphMark, HAIR, LABEL_INSET, LEAST, Layer, SPILL, TextLook, record, within,
 };
 use crate::format::{duration, number, text_width, version};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, WatchId};
-use crate::lanes::{Row, RowKind};
+use crate::lanes::Row;
 use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
 use crate::store::{Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
@@ -22,8 +23,8 @@ const TORN_APART: Px = Px::whole(8);
 const ERRORS_APART: Px = Px::whole(6);
 /// A hatch of lines 6 px apart has one through the point so far right of its corner and below it: half of 6√2.
 const FIRST_LINE: Px = Px(271);
-/// Half of a mark with its halo.
-const MARK_ROOM: Px = Px::whole(5);
+/// So far from where a stretch begins its words may stand, if something stands there.
+pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {
     /// What covers all lanes of a watch: gaps, errors, relists, losses. `watch` has at least one row on screen.
@@ -40,23 +41,14 @@ impl Drawer<'_> {
             (self.y(last) + last.height).min(self.picture.height + SPILL),
         );
         let collapsed = first.expanded == Some(false);
-        // The row under the watch's own that says what was missed; its own if there is no other.
-        let words_row = rows
-            .iter()
-            .filter(of_watch)
-            .find(|row| row.kind == RowKind::Object)
-            .unwrap_or(first);
-        let words_at = (
-            // Right of the mark that may stand where the gap begins.
-            if words_row.kind == RowKind::Object {
-                MARK_ROOM
-            } else {
-                Px::ZERO
-            },
-            self.y(words_row) + words_row.height.half() + Px::whole(4),
-        );
+        // The resourceVersion's row says what was missed; where there is none, the first.
+        let has_version_row = rows.iter().any(|row| row.id == LaneId::Version(watch));
+        let words_y = self.y(first) + first.height.half() + Px::whole(4);
         for (epoch, trace) in self.watch_traces(watch) {
-            self.gaps(watch, epoch, trace, ys, words_at, collapsed);
+            self.gaps(watch, epoch, trace, ys, collapsed);
+            if !has_version_row {
+                self.missed(epoch, trace, |_, _| Some(words_y));
+            }
             if let Some(records) = self.picture.records {
                 (records.group)(self, watch, epoch, trace, ys);
             }
@@ -82,7 +74,6 @@ impl Drawer<'_> {
         epoch: EpochView<'_>,
         trace: &WatchTrace,
         ys: (Px, Px),
-        words_at: (Px, Px),
         collapsed: bool,
     ) {
         for span in trace.gaps.in_sequence(self.left, self.right) {
@@ -94,10 +85,7 @@ impl Drawer<'_> {
             let xs = (x0, x1);
             // Its edge, or the first line of its hatch, if it has room for one.
             let drawn = match span.what.outcome {
-                Some(GapOutcome {
-                    resumed: false,
-                    lost,
-                }) => {
+                Some(GapOutcome { resumed: false, .. }) => {
                     self.fill(Layer::Gap, xs, ys, Token::LostGround);
                     let hatch = match x1 - x0 {
                         _ if collapsed => Hatch::LostStrip,
@@ -107,15 +95,10 @@ impl Drawer<'_> {
                     self.hatch(Layer::Gap, xs, ys, hatch);
                     for x in [x0, x1] {
                         let x = x.floor() - HAIR;
-                        self.fill(Layer::Gap, (x, x + Px::whole(2)), ys, Token::Lost);
+                        let edge = (x, x + Px::whole(2));
+                        self.fill(Layer::Gap, edge, ys, Token::Lost);
+                        self.occupy(edge, ys);
                     }
-                    let words = match lost {
-                        Some(lost) => format!("missed: {}", number(lost)),
-                        None => "missed: unknown".to_string(),
-                    };
-                    let look = TextLook::strong(Token::Text1).over(Token::LostGround);
-                    let words_xs = (x0 + words_at.0, x1);
-                    self.label_inside(Layer::Error, words_xs, words_at.1, &words, look);
                     Some((
                         Hatch::Lost,
                         Token::Lost,
@@ -146,6 +129,36 @@ impl Drawer<'_> {
         }
     }
 
+    /// How much each lost gap may have cost, at the height that `beside` finds for words between two x.
+    pub(super) fn missed(
+        &mut self,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        beside: impl Fn(&Self, (Px, Px)) -> Option<Px>,
+    ) {
+        for span in trace.gaps.in_sequence(self.left, self.right) {
+            let Some(GapOutcome {
+                resumed: false,
+                lost,
+            }) = span.what.outcome
+            else {
+                continue;
+            };
+            let words = match lost {
+                Some(lost) => format!("missed: {}", number(lost)),
+                None => "missed: unknown".to_string(),
+            };
+            let xs = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
+            let look = TextLook::strong(Token::Text1).over(Token::LostGround);
+            let x = self.shows_from(xs.0) + LABEL_INSET;
+            let words_xs = (x, x + text_width(&words, look.size, look.weight));
+            if let Some(y) = beside(self, words_xs) {
+                let label = Label::new(Rank::Lost, Layer::Error, [words], look, y, xs);
+                self.label_inside(label.reaching(REACH));
+            }
+        }
+    }
+
     /// What watchscope lost of this watch, or of none, over all lanes of the watch.
     fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         for losses in [&epoch.trace.losses, &trace.losses] {
@@ -157,6 +170,7 @@ impl Drawer<'_> {
                 }
                 let xs = (x, x + Px::whole(6));
                 self.hatch(Layer::Error, xs, ys, Hatch::Own);
+                self.occupy(xs, ys);
                 let target = Target::Record(record(epoch, loss.moment.seq));
                 self.hit(xs, ys, LaneId::Watch(watch), target);
                 drawn = x + LEAST;
@@ -176,6 +190,7 @@ impl Drawer<'_> {
             }
             let xs = (x - HAIR, x + Px::whole(2));
             self.fill(Layer::Error, xs, ys, Token::Error);
+            self.occupy(xs, ys);
             let target = Target::Record(record(epoch, loss.moment.seq));
             self.hit(xs, ys, row.id, target);
             drawn = x + LEAST;
@@ -196,6 +211,7 @@ impl Drawer<'_> {
             }
             self.explains(Glyph::Relist);
             let xs = (x, x + Px::whole(6));
+            self.occupy(xs, ys);
             self.hit(
                 xs,
                 ys,
@@ -218,6 +234,7 @@ impl Drawer<'_> {
             let x = self.x(error.moment.at).floor();
             if x >= drawn + LEAST {
                 self.fill(Layer::Error, (x, x + HAIR), ys, Token::Error);
+                self.occupy((x, x + HAIR), ys);
                 drawn = x;
             }
         }
@@ -234,17 +251,13 @@ impl Drawer<'_> {
             for span in streams {
                 self.stream(row, epoch, trace, span, &mut torn);
             }
-            // What is written first is what must be read: codes, relists, waits, streams.
-            let taken = self.picture.records.map_or_else(Taken::default, |records| {
-                (records.labels)(self, row, epoch, trace)
-            });
-            self.phases(row, epoch, trace, &taken.by_errors);
+            self.phases(row, epoch, trace);
             // Over a strip there is no room for words.
             let has_strip =
                 row.expanded == Some(false) && !trace.marks.is_empty_between(self.left, self.right);
             if !has_strip {
                 for span in streams {
-                    self.stream_label(row, epoch, span, &taken.by_lists);
+                    self.stream_label(row, epoch, span);
                 }
             }
             if let Some(records) = self.picture.records {
@@ -253,21 +266,10 @@ impl Drawer<'_> {
         }
     }
 
-    /// The codes of errors and the words of relists, before anything else is written.
-    pub(super) fn labels_of_records(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        trace: &WatchTrace,
-    ) -> Taken {
-        Taken {
-            by_errors: self.errors(row, epoch, trace),
-            by_lists: self.list_labels(row, trace),
-        }
-    }
-
-    /// Bookmarks, the strip of a collapsed watch, audits, what could not be read.
+    /// Errors, relists, bookmarks, the strip of a collapsed watch, audits, what could not be read.
     pub(super) fn records_in_body(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
+        self.errors(row, epoch, trace);
+        self.list_labels(row, trace);
         self.bookmarks(row, epoch, trace);
         if row.expanded == Some(false) {
             let limit = (row.height - Px::whole(13)).to_f64() as u8;
@@ -277,32 +279,22 @@ impl Drawer<'_> {
         self.unread(row, epoch, trace);
     }
 
-    /// The label behind each relist that shows; returns where labels stand, so that others keep clear.
-    fn list_labels(&mut self, row: &Row, trace: &WatchTrace) -> Vec<(Px, Px)> {
-        let mut taken: Vec<(Px, Px)> = Vec::new();
+    /// The label behind each relist that shows.
+    fn list_labels(&mut self, row: &Row, trace: &WatchTrace) {
         let lists = within(
             &trace.lists,
             |list| list.moment.at,
             self.picture.view.left(),
             self.right,
         );
+        let y = self.label_y(row);
         for list in lists.iter().filter(|list| list.relist) {
-            let x = self.x(list.moment.at) + Px::whole(10);
-            let words = list_words(list);
-            let width = text_width(&words, 11, 400);
-            if taken
-                .last()
-                .is_none_or(|&(_, right)| right <= x - Px::whole(12))
-                && x + width < self.end_x
-            {
-                let y = self.label_y(row);
-                let look = TextLook::plain(Token::Text1).over(Token::StreamFill);
-                if self.text(Layer::Error, x, y, words, look) {
-                    taken.push((x, x + width + Px::whole(4)));
-                }
-            }
+            let xs = (self.x(list.moment.at) + Px::whole(10), self.end_x);
+            let look = TextLook::plain(Token::Text1).over(Token::StreamFill);
+            let words = [list_words(list)];
+            let label = Label::new(Rank::List, Layer::Error, words, look, y, xs);
+            self.label(label.reaching(Px::whole(24)));
         }
-        taken
     }
 
     fn label_y(&self, row: &Row) -> Px {
@@ -346,16 +338,10 @@ impl Drawer<'_> {
         }
     }
 
-    fn stream_label(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        span: &Span<StreamSpan>,
-        taken: &[(Px, Px)],
-    ) {
-        let (x0, x1) = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
+    fn stream_label(&mut self, row: &Row, epoch: EpochView<'_>, span: &Span<StreamSpan>) {
+        let xs = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
         let stream = &span.what;
-        let mut words = format!("stream {}", stream.stream);
+        let words = format!("stream {}", stream.stream);
         let mut full = words.clone();
         if let Some(from) = &stream.from {
             full.push_str(&format!(" · from {}", version(from)));
@@ -363,26 +349,13 @@ impl Drawer<'_> {
         if let Some(timeout_ms) = stream.timeout_ms {
             full.push_str(&format!(" · timeout {} s", timeout_ms / 1_000));
         }
-        // Right of a relist's own label, or before it.
-        let from = x0.max(Px::ZERO);
-        let in_way = taken
-            .iter()
-            .find(|&&(left, right)| right > from && left < from + Px::whole(120));
-        let x0 = in_way.map_or(x0, |&(_, right)| right);
-        let y = self.label_y(row);
-        let look = TextLook::plain(Token::Text2);
-        if in_way.is_some() {
-            (words, full) = (format!("· {words}"), format!("· {full}"));
-        }
-        let limit = taken
-            .iter()
-            .map(|&(left, _)| left - Px::whole(14))
-            .filter(|&left| left > x0)
-            .min();
-        let xs = (x0, limit.map_or(x1, |limit| limit.min(x1)));
-        if !self.label_inside(Layer::Stream, xs, y, &full, look) {
-            self.label_inside(Layer::Stream, xs, y, &words, look);
-        }
+        let (y, look) = (self.label_y(row), TextLook::plain(Token::Text2));
+        let forms = [full, words];
+        let label = Label::new(Rank::Name, Layer::Stream, forms, look, y, xs);
+        self.label_inside(Label {
+            joins: true,
+            ..label.reaching(REACH)
+        });
     }
 
     /// How a plateau falls says how the stream ended; what is drawn, unless it is a mere tick.
@@ -391,6 +364,7 @@ impl Drawer<'_> {
             Fall::Square => {
                 let xs = (x - Px::whole(2), x);
                 self.fill(Layer::Stream, xs, (y, bottom), Token::Stream);
+                self.occupy(xs, (y, bottom));
                 (Glyph::EndNormal, x - HAIR, bottom - HAIR)
             }
             Fall::Fade => {
@@ -399,11 +373,13 @@ impl Drawer<'_> {
                     let from = y + Px::whole(dy);
                     self.fill(Layer::Rule, at, (from, from + Px::whole(2)), Token::Stream);
                 }
+                self.occupy((x, x + Px::whole(7)), (y, bottom));
                 (Glyph::EndUnknown, x + Px::whole(4), y + Px::whole(7))
             }
             Fall::Torn if x < *torn + TORN_APART => {
                 let xs = (x - HAIR, x + Px::whole(2));
                 self.fill(Layer::Rule, xs, (y, bottom), Token::Error);
+                self.occupy(xs, (y, bottom));
                 return None;
             }
             Fall::Torn => {
@@ -423,12 +399,9 @@ impl Drawer<'_> {
         }
         let quarter = Px((bottom - y).0 / 4);
         let at = |dx: i32, steps: i32| (x + Px::whole(dx), Px(y.0 + quarter.0 * steps));
-        self.fill(
-            Layer::Stream,
-            (x - Px::whole(5), x + Px::whole(7)),
-            (y, bottom),
-            ground,
-        );
+        let xs = (x - Px::whole(5), x + Px::whole(7));
+        self.fill(Layer::Stream, xs, (y, bottom), ground);
+        self.occupy(xs, (y, bottom));
         let points = [at(4, 1), at(-3, 2), at(4, 3)];
         let start = y + HAIR;
         let mut steps = vec![Step::Move(x - Px::whole(5), start), Step::Line(x, start)];
@@ -448,13 +421,11 @@ impl Drawer<'_> {
         })
     }
 
-    /// The diamonds and codes of ERROR events; returns where they stand, so that words keep clear.
-    fn errors(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) -> Vec<(Px, Px)> {
-        let mut taken = Vec::new();
+    /// The diamonds and codes of ERROR events.
+    fn errors(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let mid = self.y(row) + row.height.half();
         let mut drawn = -SPILL - ERRORS_APART;
         let mut tick = drawn;
-        let mut code_from = -SPILL;
         for error in within(
             &trace.errors,
             |error| error.moment.at,
@@ -465,9 +436,11 @@ impl Drawer<'_> {
             let target = Target::Record(record(epoch, error.moment.seq));
             if x < drawn + ERRORS_APART {
                 if x >= tick + LEAST {
+                    let xs = (x - HAIR, x + Px::whole(2));
                     let ys = (mid - Px::whole(5), mid + Px::whole(5));
-                    self.fill(Layer::Error, (x - HAIR, x + Px::whole(2)), ys, Token::Error);
-                    self.hit((x - HAIR, x + Px::whole(2)), ys, row.id, target);
+                    self.fill(Layer::Error, xs, ys, Token::Error);
+                    self.occupy(xs, ys);
+                    self.hit(xs, ys, row.id, target);
                     tick = x;
                 }
                 continue;
@@ -491,23 +464,19 @@ impl Drawer<'_> {
                 row.id,
                 target,
             );
-            let code = error.code.to_string();
-            let width = text_width(&code, 11, 700);
-            let right = x - Px::whole(10);
-            let mut left = x - Px::whole(6);
-            if x >= Px::ZERO && right - width >= code_from {
-                let look = TextLook {
-                    weight: 700,
-                    ..TextLook::plain(Token::Error)
-                };
-                let look = look.over(ground).aligned(Align::End);
-                if self.text(Layer::Error, right, mid + Px::whole(4), code, look) {
-                    (left, code_from) = (right - width, x + Px::whole(6));
-                }
-            }
-            taken.push((left, x + Px::whole(6)));
+            let look = TextLook {
+                weight: 700,
+                ..TextLook::plain(Token::Error)
+            };
+            self.label(Label::new(
+                Rank::Error,
+                Layer::Error,
+                [error.code.to_string()],
+                look.over(ground).aligned(Align::End),
+                mid + Px::whole(4),
+                (Px::ZERO, x - Px::whole(12)),
+            ));
         }
-        taken
     }
 
     /// Ticks standing on the plateau.

@@ -1,0 +1,228 @@
+//! Where words stand: each row has one occupancy of marks and words, and labels take what is left by importance.
+//!
+//! A row's marks are drawn first, and [`Drawer::occupy`] where they stand; its labels wait. At the row's end the most
+//! important is placed first, each in the first room of its own that is free. What finds none is not written: it can
+//! be asked for by pointing.
+
+use super::{Drawer, LABEL_INSET, LABEL_SPARE, Layer, TextLook};
+use crate::format::text_width;
+use crate::scene::{Align, Area, Primitive, Px, TextLine};
+
+/// Words keep so far from marks, which have a halo, and from other words, which may be wider than reckoned.
+const APART: Px = Px::whole(5);
+/// So much wider than reckoned they are at most: a wider face is squeezed.
+const MISRECKONED: Px = Px::whole(2);
+/// How far a text reaches over its baseline.
+const ASCENT: Px = Px::whole(8);
+
+/// What is written, the most important first: what is given up for want of room is the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Events that may be lost, and objects that the watch and the truth see differently.
+    Lost,
+    /// Codes of errors, causes of broken connections, reversals.
+    Error,
+    /// What a relist found, jumps.
+    List,
+    /// Why a watch waits, and until when.
+    Wait,
+    /// Which stream or connection it is, and values of a trace.
+    Name,
+}
+
+/// Words on their way to the scene.
+pub(super) struct Label {
+    pub(super) rank: Rank,
+    pub(super) layer: Layer,
+    /// Longest first: the first that fits is written.
+    pub(super) forms: Vec<String>,
+    pub(super) look: TextLook,
+    /// Baseline.
+    pub(super) y: Px,
+    /// Where it may stand. By its look it is at the beginning of that, or at its end.
+    pub(super) xs: (Px, Px),
+    /// How far from there it may move to keep clear of what stands there.
+    pub(super) reach: Px,
+    /// Whether "· " parts it from words it had to move behind.
+    pub(super) joins: bool,
+    /// Written if this finds no room.
+    pub(super) or: Option<Box<Label>>,
+}
+
+impl Label {
+    pub(super) fn new(
+        rank: Rank,
+        layer: Layer,
+        forms: impl Into<Vec<String>>,
+        look: TextLook,
+        y: Px,
+        xs: (Px, Px),
+    ) -> Self {
+        Self {
+            rank,
+            layer,
+            forms: forms.into(),
+            look,
+            y,
+            xs,
+            reach: Px::ZERO,
+            joins: false,
+            or: None,
+        }
+    }
+
+    pub(super) fn reaching(self, reach: Px) -> Self {
+        Self { reach, ..self }
+    }
+}
+
+impl Drawer<'_> {
+    /// A mark stands here: words keep clear of it.
+    pub(super) fn occupy(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px)) {
+        self.marked.push(Area::between(x0, x1, y0, y1));
+    }
+
+    /// Words to be written at the end of the row.
+    pub(super) fn label(&mut self, label: Label) {
+        self.labels.push(label);
+    }
+
+    /// A label inside a stretch, at its visible beginning, if it fits with some room to spare.
+    pub(super) fn label_inside(&mut self, label: Label) {
+        let (x0, x1) = label.xs;
+        let xs = (
+            self.shows_from(x0) + LABEL_INSET,
+            x1.min(self.width) - LABEL_SPARE,
+        );
+        self.label(Label { xs, ..label });
+    }
+
+    /// Places the labels that wait.
+    pub(super) fn place_labels(&mut self) {
+        let labels = std::mem::take(&mut self.labels);
+        for rank in [Rank::Lost, Rank::Error, Rank::List, Rank::Wait, Rank::Name] {
+            for label in labels.iter().filter(|label| label.rank == rank) {
+                let mut next = Some(label);
+                while let Some(label) = next {
+                    let Some((x, text)) = self.place(label) else {
+                        next = label.or.as_deref();
+                        continue;
+                    };
+                    self.write(label.layer, x, label.y, text, label.look);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Where a label is aligned to and what it says, if there is room for any form of it.
+    fn place(&self, label: &Label) -> Option<(Px, String)> {
+        let (start, end) = label.xs;
+        let width = |text: &str| text_width(text, label.look.size, label.look.weight);
+        let in_band = |area: &&Area| area.y < label.y && area.bottom() > label.y - ASCENT;
+        let taken = || self.marked.iter().chain(&self.written).filter(in_band);
+        if label.look.align == Align::End {
+            return label.forms.iter().find_map(|text| {
+                let mut right = end;
+                while right >= end - label.reach && right - width(text) >= start {
+                    let from = right - width(text);
+                    let meets =
+                        |area: &&Area| area.x - APART < right && from < area.right() + APART;
+                    let Some(left) = taken().filter(meets).map(|area| area.x).min() else {
+                        return Some((right, text.clone()));
+                    };
+                    right = left - APART;
+                }
+                None
+            });
+        }
+        let mut x = start;
+        let mut behind_words = false;
+        while x < end && x <= start + label.reach {
+            let covers = |area: &&Area| area.x - APART <= x && x < area.right() + APART;
+            if let Some(right) = taken().filter(covers).map(|area| area.right()).max() {
+                behind_words = self
+                    .written
+                    .iter()
+                    .filter(in_band)
+                    .any(|area| area.right() == right);
+                x = right + APART;
+                continue;
+            }
+            let next = taken().map(|area| area.x - APART).filter(|&left| left > x);
+            let room = next.min().map_or(end, |next| next.min(end)) - x;
+            for text in &label.forms {
+                let text = if label.joins && behind_words {
+                    format!("· {text}")
+                } else {
+                    text.clone()
+                };
+                if width(&text) <= room {
+                    return Some((x, text));
+                }
+            }
+            x = x + room;
+        }
+        None
+    }
+
+    /// Writes a line of text, of which labels that are placed later keep clear.
+    pub(super) fn write(
+        &mut self,
+        layer: Layer,
+        x: Px,
+        y: Px,
+        text: impl Into<String>,
+        look: TextLook,
+    ) {
+        let text = text.into();
+        let width = text_width(&text, look.size, look.weight);
+        let left = match look.align {
+            Align::Start => x,
+            Align::Middle => x - width.half(),
+            Align::End => x - width,
+        };
+        self.written.push(Area {
+            x: left,
+            y: y - ASCENT,
+            w: width,
+            h: ASCENT,
+        });
+        self.text(layer, x, y, text, look);
+    }
+
+    /// Writes a line of text where it stands.
+    pub(super) fn text(
+        &mut self,
+        layer: Layer,
+        x: Px,
+        y: Px,
+        text: impl Into<String>,
+        look: TextLook,
+    ) {
+        let text = text.into();
+        let max_width = Some(text_width(&text, look.size, look.weight) + MISRECKONED);
+        self.push(
+            layer,
+            Primitive::Text(TextLine {
+                x,
+                y,
+                text,
+                size: look.size,
+                weight: look.weight,
+                ink: look.ink,
+                halo: look.halo,
+                align: look.align,
+                max_width,
+            }),
+        );
+    }
+
+    /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
+    pub(super) fn shows_from(&self, x: Px) -> Px {
+        self.covered.iter().fold(
+            x.max(Px::ZERO),
+            |x, &(from, to)| if from <= x && x < to { to } else { x },
+        )
+    }
+}
