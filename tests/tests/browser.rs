@@ -32,6 +32,42 @@ pub(crate) async fn has_page(link: &Link) -> Result<(), Missing> {
     })
 }
 
+/// The demo, and a browser that has not gone there yet.
+pub(crate) struct Visit {
+    pub(crate) served: Served,
+    pub(crate) browser: Browser,
+}
+
+impl Visit {
+    /// Starts both.
+    pub(crate) async fn of_demo(flags: &[&str]) -> Result<Result<Self, Missing>> {
+        let (binary, tools) = match (WatchscopeBinary::find(), BrowserTools::find()) {
+            (Ok(binary), Ok(tools)) => (binary, tools),
+            (Err(missing), _) | (_, Err(missing)) => return Ok(Err(missing)),
+        };
+        let served = Served::start(binary.with(&["demo"])).await?;
+        if let Err(missing) = has_page(&served.link).await {
+            return Ok(Err(missing));
+        }
+        let browser = Browser::start_with(&tools, flags).await?;
+        Ok(Ok(Self { served, browser }))
+    }
+
+    /// The browser's driver, and the tab it looks at.
+    pub(crate) fn tab(&self) -> (&WebDriver, Tab<'_>) {
+        let driver = self.browser.driver();
+        (driver, Tab(driver))
+    }
+
+    /// Goes there by the link, and waits until the page is live.
+    pub(crate) async fn open(&self) -> Result<(&WebDriver, Tab<'_>)> {
+        let (driver, tab) = self.tab();
+        driver.goto(self.served.link.text()).await?;
+        tab.is_live().await?;
+        Ok((driver, tab))
+    }
+}
+
 /// The canvas as a copy that may be read: reading the page's own would change how it is painted.
 const COPY: &str = "(() => {
     const copy = document.createElement('canvas');
@@ -221,16 +257,11 @@ fn glyphs_of(change: &Value) -> &'static [&'static str] {
 
 #[tokio::test]
 async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start_with(&tools, &FINE).await?;
-    let tab = Tab(browser.driver());
-    browser.driver().goto(served.link.text()).await?;
-    tab.is_live().await?;
+    let visit = or_skip!(Visit::of_demo(&FINE).await?);
+    let (driver, tab) = visit.open().await?;
+    let served = &visit.served;
     let secret = served.link.secret().context("a secret")?;
-    let address = browser.driver().current_url().await?;
+    let address = driver.current_url().await?;
     assert!(
         !address.as_str().contains(secret),
         "row 8: the secret is taken out of the address"
@@ -296,7 +327,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
     for scale in [1.0, 2.0, 1.5] {
         let size =
             json!({"width": 1000, "height": 757, "deviceScaleFactor": scale, "mobile": false});
-        let cdp = browser.driver().cdp();
+        let cdp = driver.cdp();
         cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
             .await?;
         let sharp = format!("every glyph has its colour at {scale} px a px");
@@ -374,19 +405,14 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
             .as_str()
             .is_some_and(|label| !label.is_empty())
     );
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }
 
 #[tokio::test]
 async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it_when_asked()
 -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.tab();
     let block = async |urls: &[&str]| {
         let parameters = json!({ "urls": urls });
         driver
@@ -395,30 +421,34 @@ async fn a_page_without_its_second_part_paints_says_what_is_missing_and_loads_it
             .await
     };
     driver.cdp().send_raw("Network.enable", json!({})).await?;
-    block(&["*second*"]).await?;
-    driver.goto(served.link.text()).await?;
-    eventually("the page says what is missing", LONG, async || {
-        let text = tab.text("#status").await?;
-        ensure!(text.contains("could not be loaded"), "{text:?}");
-        Ok(())
-    })
-    .await?;
-    assert!(
-        !tab.lanes().await?.is_empty(),
-        "lanes are painted without it"
-    );
-    block(&[]).await?;
-    driver
-        .find(By::Css("#status button"))
-        .await?
-        .click()
+    let link = &visit.served.link;
+    // The second visit needs no link.
+    for (missing, address) in [("*second*", link.text()), ("*panels*", link.origin())] {
+        block(&[missing]).await?;
+        driver.goto(address).await?;
+        eventually("the page says what is missing", LONG, async || {
+            let text = tab.text("#status").await?;
+            ensure!(text.contains("could not be loaded"), "{text:?}");
+            Ok(())
+        })
         .await?;
-    tab.is_live().await?;
-    assert_eq!(
-        tab.text("#status").await?,
-        "",
-        "the panels are there instead"
-    );
+        assert!(
+            !tab.lanes().await?.is_empty(),
+            "lanes are painted without it"
+        );
+        block(&[]).await?;
+        driver
+            .find(By::Css("#status button"))
+            .await?
+            .click()
+            .await?;
+        tab.is_live().await?;
+        assert_eq!(
+            tab.text("#status").await?,
+            "",
+            "the panels are there instead"
+        );
+    }
     Ok(())
 }
 
@@ -583,15 +613,9 @@ async fn after_a_restart_the_tab_says_so_and_goes_on_once_any_tab_has_a_new_link
 
 #[tokio::test]
 async fn a_slow_tab_does_not_hold_back_a_fast_one_and_comes_to_the_same_head() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
-    driver.goto(served.link.text()).await?;
-    tab.is_live().await?;
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let served = &visit.served;
     let slow = driver.window().await?;
     driver
         .cdp()
@@ -617,5 +641,5 @@ async fn a_slow_tab_does_not_hold_back_a_fast_one_and_comes_to_the_same_head() -
         driver.switch_to_window(slow.clone()).await?;
         tab.paints(seq).await?;
     }
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }

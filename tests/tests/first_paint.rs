@@ -3,9 +3,9 @@
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use watchscope_tests::page_weight::{MOST_FOR_FIRST_PAINT_BYTES, Weighed, needed_first, weigh};
-use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{Served, WatchscopeBinary, eventually, or_skip};
 
-use crate::browser::{LONG, Tab, has_page};
+use crate::browser::{LONG, Visit, has_page};
 use crate::http;
 
 #[tokio::test]
@@ -33,14 +33,10 @@ async fn everything_needed_for_the_first_paint_weighs_110_kb_at_most() -> Result
 #[tokio::test]
 async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with_their_styles()
 -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let served = &visit.served;
     let document = http::get(served.link.origin(), "/", &[]).await?.body;
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
+    let (driver, tab) = visit.tab();
     // The style sheets that count when the first panel is put in.
     let watcher = "new MutationObserver((_, watcher) => {
             if (!document.querySelector('.follow')) return;
@@ -54,8 +50,7 @@ async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with
             json!({"source": watcher}),
         )
         .await?;
-    driver.goto(served.link.text()).await?;
-    tab.is_live().await?;
+    visit.open().await?;
 
     let fetched = "const {firstLaneMs} = JSON.parse(window.watchscope.summary());
         if (!firstLaneMs) return null;
@@ -87,5 +82,5 @@ async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with
         sheets.iter().any(|sheet| sheet.starts_with("/panels-")),
         "{sheets:?}"
     );
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }

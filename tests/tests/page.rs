@@ -10,7 +10,7 @@ use watchscope_tests::{
     Browser, BrowserTools, Served, WatchscopeBinary, eventually, free_port, or_skip,
 };
 
-use crate::browser::{LONG, Tab, has_page};
+use crate::browser::{FINE, LONG, Tab, Visit, has_page};
 use crate::kubeconfig;
 use crate::simulated::Simulated;
 
@@ -121,18 +121,13 @@ async fn an_empty_picture_says_which_kind_of_empty_it_is_and_what_to_do() -> Res
 
 #[tokio::test]
 async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
-    driver.goto(served.link.origin()).await?;
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.tab();
+    driver.goto(visit.served.link.origin()).await?;
     says(&tab, "[data-part=banner]", "This page needs a link.").await?;
     driver.goto("about:blank").await?;
     driver
-        .goto(format!("{}/#t=spent", served.link.origin()))
+        .goto(format!("{}/#t=spent", visit.served.link.origin()))
         .await?;
     says(&tab, "[data-part=banner]", "This link is spent").await?;
     let field = driver.find(By::Css("[data-part=banner] input")).await?;
@@ -140,7 +135,7 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     says(&tab, "[data-part=banner] [role=alert]", "That is no link").await?;
     field.clear().await?;
     field
-        .send_keys(served.link.text().to_owned() + Key::Enter)
+        .send_keys(visit.served.link.text().to_owned() + Key::Enter)
         .await?;
     tab.is_live().await?;
     assert_eq!(tab.text("[data-part=banner]").await?, "");
@@ -196,15 +191,8 @@ async fn has_focus(tab: &Tab<'_>, selector: &str) -> Result<()> {
 
 #[tokio::test]
 async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
-    driver.goto(served.link.text()).await?;
-    tab.is_live().await?;
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
     // With a detail open, and the picture paused, all there is to reach is there.
     tab.press(Key::Down).await?;
     types(driver, Key::Enter + " ").await?;
@@ -238,20 +226,13 @@ async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
         .map(|place| &controls[place])
         .collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }
 
 #[tokio::test]
 async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_there() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
-    driver.goto(served.link.text()).await?;
-    tab.is_live().await?;
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
     let number = async |name: &str| {
         let summary = tab.summary().await?;
         summary[name].as_f64().context("a number")
@@ -366,24 +347,18 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
     has_focus(&tab, ".help *").await?;
     types(driver, Key::Escape).await?;
     has_focus(&tab, "button[aria-haspopup]").await?;
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }
 
 #[tokio::test]
 async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start(&tools).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.tab();
     let size = json!({"width": 420, "height": 900, "deviceScaleFactor": 2, "mobile": true});
     emulate(driver, "Emulation.setDeviceMetricsOverride", size).await?;
     let fingers = json!({"enabled": true, "maxTouchPoints": 2});
     emulate(driver, "Emulation.setTouchEmulationEnabled", fingers).await?;
-    driver.goto(served.link.text()).await?;
-    tab.is_live().await?;
+    visit.open().await?;
     let touch = async |kind: &str, points: &[(i32, i32)]| {
         let points: Vec<Value> = points
             .iter()
@@ -413,7 +388,7 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
         .await
     };
     // There is something to move, and some of it is far enough from the edge to be touched.
-    let mut stream = served.records().await?;
+    let mut stream = visit.served.records().await?;
     for _ in 0..2 {
         stream
             .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
@@ -463,21 +438,14 @@ async fn one_finger_pans_two_zoom_and_a_tap_opens() -> Result<()> {
         Ok(())
     })
     .await?;
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }
 
 #[tokio::test]
 async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_picture_steps()
 -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(BrowserTools::find());
-    let served = Served::start(binary.with(&["demo"])).await?;
-    or_skip!(has_page(&served.link).await);
-    let browser = Browser::start_with(&tools, &crate::browser::FINE).await?;
-    let driver = browser.driver();
-    let tab = Tab(driver);
-    driver.goto(served.link.text()).await?;
-    tab.is_live().await?;
+    let visit = or_skip!(Visit::of_demo(&FINE).await?);
+    let (driver, tab) = visit.open().await?;
     let features = json!({"features": [
         {"name": "forced-colors", "value": "active"},
         {"name": "prefers-reduced-motion", "value": "reduce"},
@@ -517,5 +485,5 @@ async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_pictu
     let steps = driver.execute_async(steps, vec![]).await?;
     let steps = steps.json().as_u64().context("a count")?;
     assert!((2..=5).contains(&steps), "{steps} steps in 3 s");
-    browser.console_is_quiet().await
+    visit.browser.console_is_quiet().await
 }
