@@ -446,29 +446,35 @@ async fn in_forced_colours_marks_have_the_systems_and_with_less_motion_the_pictu
 -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&FINE).await?);
     let (driver, tab) = visit.open().await?;
-    let features = json!({"features": [
-        {"name": "forced-colors", "value": "active"},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]});
-    emulate(driver, "Emulation.setEmulatedMedia", features).await?;
     let ink = "const pen = document.createElement('canvas').getContext('2d');
         pen.fillStyle = 'CanvasText';
         pen.fillRect(0, 0, 1, 1);
         const hex = value => value.toString(16).padStart(2, '0').toUpperCase();
         return '#' + [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)].map(hex).join('');";
-    eventually("marks have the colour of text", LONG, async || {
-        let ink = tab.script(ink).await?;
-        let hits = tab.hits().await?;
-        let marks = hits.iter().filter(|hit| hit["color"] == "CanvasText");
-        let pixels: Vec<&Value> = marks.map(|hit| &hit["pixel"]).collect();
-        ensure!(pixels.len() > 5, "{hits:#?}");
-        ensure!(
-            pixels.iter().all(|&pixel| *pixel == ink),
-            "{ink}: {pixels:?}"
-        );
-        Ok(())
-    })
-    .await?;
+    let mut inks = BTreeSet::new();
+    for scheme in ["light", "dark"] {
+        let features = json!({"features": [
+            {"name": "forced-colors", "value": "active"},
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]});
+        emulate(driver, "Emulation.setEmulatedMedia", features).await?;
+        let ink = eventually("marks have the colour of text", LONG, async || {
+            let ink = tab.script(ink).await?;
+            let hits = tab.hits().await?;
+            let marks = hits.iter().filter(|hit| hit["color"] == "CanvasText");
+            let pixels: Vec<&Value> = marks.map(|hit| &hit["pixel"]).collect();
+            ensure!(pixels.len() > 5, "{hits:#?}");
+            ensure!(
+                pixels.iter().all(|&pixel| *pixel == ink),
+                "{scheme}, {ink}: {pixels:?}"
+            );
+            Ok(ink)
+        })
+        .await?;
+        inks.insert(ink.to_string());
+    }
+    assert_eq!(inks.len(), 2, "text is dark on light and light on dark");
     // Three seconds of frames: at 30 px a second it would move nearly 100 times.
     while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
         tab.press("+").await?;

@@ -102,7 +102,7 @@ pub(super) struct Engine {
     /// What went wrong, until the person dismisses it.
     pub(super) trouble: Option<String>,
     pub(super) tree: Tree,
-    painter: Option<Painter>,
+    pub(super) painter: Option<Painter>,
     pub(super) palette: Palette,
     pub(super) theme: ThemeChoice,
     pub(super) reduced_motion: bool,

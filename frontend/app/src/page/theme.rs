@@ -72,6 +72,8 @@ impl Engine {
             theme: if light { Theme::Light } else { Theme::Dark },
             forced: says(FORCED),
         };
+        // A canvas goes on with the values that the system's colours had when it first drew with them.
+        self.painter = None;
         self.reduced_motion = says(REDUCED_MOTION);
         if let Some(root) = self.stage.document.document_element() {
             let _ = match self.theme {
