@@ -66,6 +66,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A reader of a text that stands inside another as a string: as deep as that string.
+    pub(crate) fn inside<'b>(&self, text: &'b str) -> Reader<'b> {
+        Reader {
+            text,
+            at: 0,
+            depth: self.depth,
+        }
+    }
+
     /// The text being read.
     pub(crate) fn text(&self) -> &'a str {
         self.text
@@ -100,14 +109,24 @@ impl<'a> Reader<'a> {
         &mut self,
         mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Result<()>,
     ) -> Result<()> {
+        self.object_placed(|reader, key, _| each(reader, key))
+    }
+
+    /// Reads an object: `each` is given every key and its place, quotes included, and reads its value.
+    pub(crate) fn object_placed(
+        &mut self,
+        mut each: impl FnMut(&mut Self, Cow<'a, str>, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
         self.open(b'{')?;
         if self.closes(b'}') {
             return Ok(());
         }
         loop {
+            let start = self.position();
             let key = self.string()?;
+            let place = start..self.at;
             self.expect(b':')?;
-            each(self, key)?;
+            each(self, key, place)?;
             if self.closes(b'}') {
                 return Ok(());
             }
@@ -225,6 +244,11 @@ impl<'a> Reader<'a> {
             Some(_) => JsonErrorKind::Syntax,
         };
         fail(self.at, kind)
+    }
+
+    /// The error for a string that cannot be judged.
+    pub(crate) fn unjudged(&self) -> JsonError {
+        fail(self.at, JsonErrorKind::Shape)
     }
 
     fn open(&mut self, bracket: u8) -> Result<()> {

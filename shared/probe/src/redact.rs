@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::ops::Range;
 
 /// Version of the rules below; rises with every change of them. Recordings carry it.
-pub const REDACTION_VERSION: u32 = 1;
+pub const REDACTION_VERSION: u32 = 2;
 
 /// What to do with the value in some place of an object.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub(crate) enum Rule {
     At(&'static [(&'static str, Rule)]),
     /// In an array, each element is treated so. Anything else cannot be judged.
     Each(&'static Rule),
-    /// Any shape: `env[].value` and the last-applied annotation go wherever they are.
+    /// Any shape: `env[].value` and the last-applied annotation go wherever they are, also where the keys of
+    /// `managedFields` quote them.
     Walk,
     /// A part of the table used in several places.
     As(&'static Rule),
@@ -86,20 +87,32 @@ pub(crate) fn rule_for(group: &str, kind: &str, redact_configmaps: bool) -> &'st
 pub(crate) struct Cut {
     /// Where it is in the text that was read.
     pub(crate) place: Range<usize>,
-    /// Its size in bytes: of a string that of its text, of anything else its JSON's.
-    pub(crate) size: usize,
+    /// What stands there instead.
+    pub(crate) instead: Instead,
+}
+
+/// What stands instead of what must go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Instead {
+    /// A string that says its size in bytes: of a string that of its text, of anything else its JSON's.
+    Size(usize),
+    /// This string: a key, of which only a part must go.
+    Key(String),
 }
 
 /// Appends `raw` to `out`, each of the `cuts` (in order, not overlapping, in a text in which `raw` begins at `start`)
-/// replaced by a string that says its size.
+/// replaced by what stands instead.
 pub(crate) fn copy_without(raw: &str, start: usize, cuts: &[Cut], out: &mut Vec<u8>) {
     let bytes = raw.as_bytes();
     let mut from = 0;
-    for Cut { place, size } in cuts {
+    for Cut { place, instead } in cuts {
         let cut = place.start - start..place.end - start;
         out.extend_from_slice(&bytes[from..cut.start]);
         // Writing to a Vec does not fail.
-        let _ = write!(out, "\"(redacted, {size} bytes)\"");
+        let _ = match instead {
+            Instead::Size(size) => write!(out, "\"(redacted, {size} bytes)\""),
+            Instead::Key(key) => write!(out, "{}", serde_json::Value::from(key.as_str())),
+        };
         from = cut.end;
     }
     out.extend_from_slice(&bytes[from..]);
@@ -114,7 +127,7 @@ mod tests {
         let raw = r#"{"a":"abc","b":"x\ny","c":[1,2]}"#;
         let cut = |place: Range<usize>, size| Cut {
             place: place.start + 9..place.end + 9,
-            size,
+            instead: Instead::Size(size),
         };
         let mut out = Vec::new();
         copy_without(

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::DecodeError;
-use super::value::{Cuts, cut, follow, follow_at};
+use super::value::{Cuts, FIELDS, cut, fields, follow, follow_at};
 use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 use crate::redact::{LAST_APPLIED, Rule, copy_without, rule_for};
 
@@ -194,7 +194,7 @@ fn read_object<'a>(
     reader.object(|reader, key| {
         match (&*key, rule) {
             ("kind", _) => head.kind = reader.optional_string()?,
-            ("metadata", _) => read_metadata(reader, cuts, head)?,
+            ("metadata", rule) => read_metadata(reader, rule, cuts, head)?,
             (key, Rule::At(places)) => follow_at(reader, places, key, cuts)?,
             (_, rule) => follow(reader, rule, cuts)?,
         }
@@ -204,6 +204,7 @@ fn read_object<'a>(
 
 fn read_metadata<'a>(
     reader: &mut Reader<'a>,
+    rule: &'static Rule,
     cuts: &mut Cuts,
     head: &mut ObjectHead<'a>,
 ) -> Result<(), JsonError> {
@@ -218,7 +219,7 @@ fn read_metadata<'a>(
                 head.generation = reader.text()[place].parse().ok();
             }
             "annotations" => read_annotations(reader, cuts, head)?,
-            "managedFields" => read_managed_fields(reader, &mut head.writer)?,
+            "managedFields" => read_managed_fields(reader, rule, cuts, &mut head.writer)?,
             _ => {
                 reader.skip()?;
             }
@@ -253,6 +254,8 @@ fn read_annotations<'a>(
 
 fn read_managed_fields<'a>(
     reader: &mut Reader<'a>,
+    rule: &'static Rule,
+    cuts: &mut Cuts,
     writer: &mut Writer<'a>,
 ) -> Result<(), JsonError> {
     if reader.peek()? == Next::Null {
@@ -265,6 +268,8 @@ fn read_managed_fields<'a>(
                 "manager" => manager = reader.optional_string()?,
                 "subresource" => subresource = reader.optional_string()?,
                 "time" => time = reader.optional_string()?,
+                // The kinds whose shape is known quote nothing there that must go.
+                FIELDS if matches!(rule, Rule::Walk) => fields(reader, cuts)?,
                 _ => {
                     reader.skip()?;
                 }

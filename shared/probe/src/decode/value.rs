@@ -1,7 +1,7 @@
 //! Follows a redaction rule through a value of any shape and notes what must go.
 
 use crate::json::{JsonError, Next, Reader};
-use crate::redact::{Cut, LAST_APPLIED, Rule};
+use crate::redact::{Cut, Instead, LAST_APPLIED, Rule, copy_without};
 
 /// The values that must go, in the order of the text being read.
 pub(super) type Cuts = Vec<Cut>;
@@ -45,7 +45,10 @@ pub(super) fn cut(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonEr
     let is_null = reader.peek()? == Next::Null;
     let (place, size) = reader.skip_sized()?;
     if !is_null {
-        cuts.push(Cut { place, size });
+        cuts.push(Cut {
+            place,
+            instead: Instead::Size(size),
+        });
     }
     Ok(())
 }
@@ -61,6 +64,21 @@ enum Place {
     Variable,
 }
 
+impl Place {
+    /// The value of a key.
+    fn of(key: &str) -> Self {
+        if key == "env" { Self::Env } else { Self::Any }
+    }
+
+    /// An element of the array that stands here.
+    fn of_element(self) -> Self {
+        match self {
+            Self::Env => Self::Variable,
+            Self::Any | Self::Variable => Self::Any,
+        }
+    }
+}
+
 /// Reads any value: `value` of each element of an array `env` goes, and the last-applied annotation, wherever they
 /// are. The reader's nesting limit bounds the recursion.
 fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), JsonError> {
@@ -68,18 +86,84 @@ fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), Js
         Next::Object => reader.object(|reader, key| {
             if key == LAST_APPLIED || key == "value" && place == Place::Variable {
                 cut(reader, cuts)
+            } else if key == FIELDS {
+                walk_fields(reader, Place::Any, cuts)
             } else {
-                let place = if key == "env" { Place::Env } else { Place::Any };
-                walk(reader, place, cuts)
+                walk(reader, Place::of(&key), cuts)
             }
         }),
-        Next::Array => {
-            let place = match place {
-                Place::Env => Place::Variable,
-                Place::Any | Place::Variable => Place::Any,
-            };
-            reader.array(|reader| walk(reader, place, cuts))
-        }
+        Next::Array => reader.array(|reader| walk(reader, place.of_element(), cuts)),
         Next::String | Next::Null | Next::Other => reader.skip().map(|_| ()),
     }
+}
+
+/// The key of `managedFields` under which the fields of a manager are.
+pub(super) const FIELDS: &str = "fieldsV1";
+
+/// Reads which fields a manager owns, in an object of a kind nobody knows: `f:` and the name of a field, `k:` and the
+/// keys of an element of a list, `v:` and an element of a set, `i:` and the place of one. Elements are quoted as JSON,
+/// so what must go of an element must go there too; below the `value` of an element of `env` all goes.
+/// Keys that differ only in what goes become equal; nothing reads the body by them.
+pub(super) fn fields(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
+    walk_fields(reader, Place::Any, cuts)
+}
+
+fn walk_fields(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), JsonError> {
+    if reader.peek()? != Next::Object {
+        return walk(reader, place, cuts);
+    }
+    reader.object_placed(|reader, key, key_place| match key.split_at_checked(2) {
+        Some(("f:", "value")) if place == Place::Variable => cut_unless_empty(reader, cuts),
+        Some(("f:", name)) => walk_fields(reader, Place::of(name), cuts),
+        Some((prefix @ ("k:" | "v:"), element)) => {
+            let place = place.of_element();
+            if let Some(redacted) = redact_key(reader, prefix, element, place)? {
+                cuts.push(Cut {
+                    place: key_place,
+                    instead: Instead::Key(redacted),
+                });
+            }
+            walk_fields(reader, place, cuts)
+        }
+        Some(("i:", _)) => walk_fields(reader, place.of_element(), cuts),
+        _ => walk(reader, Place::of(&key), cuts),
+    })
+}
+
+/// A key that quotes an element, without what must go of it; nothing if it may stay. One that is no JSON cannot be
+/// judged.
+fn redact_key(
+    reader: &Reader<'_>,
+    prefix: &str,
+    element: &str,
+    place: Place,
+) -> Result<Option<String>, JsonError> {
+    let mut cuts = Cuts::new();
+    let mut quoted = reader.inside(element);
+    walk(&mut quoted, place, &mut cuts)
+        .and_then(|()| quoted.end())
+        .map_err(|_| reader.unjudged())?;
+    if cuts.is_empty() {
+        return Ok(None);
+    }
+    let mut redacted = prefix.as_bytes().to_vec();
+    copy_without(element, 0, &cuts, &mut redacted);
+    Ok(Some(String::from_utf8_lossy(&redacted).into_owned()))
+}
+
+/// Passes over fields that must go, if there are any.
+fn cut_unless_empty(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
+    let start = reader.clone();
+    let mut is_empty = reader.peek()? == Next::Object;
+    if is_empty {
+        reader.object(|reader, _| {
+            is_empty = false;
+            reader.skip().map(|_| ())
+        })?;
+    }
+    if is_empty {
+        return Ok(());
+    }
+    *reader = start;
+    cut(reader, cuts)
 }

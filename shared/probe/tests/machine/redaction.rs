@@ -126,6 +126,53 @@ fn in_a_kind_nobody_knows_env_values_go_wherever_they_are() {
     check_silent("example.com", "Widget", &object);
 }
 
+/// An object of a custom kind whose `managedFields` say `fields`.
+fn owned(fields: &str) -> String {
+    format!(
+        r#"{{"kind":"Widget","metadata":{{"name":"x","resourceVersion":"5","managedFields":[{{"manager":"kubectl","operation":"Apply","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{fields}}}]}},"spec":{{"env":[{{"name":"A","value":"canary"}}]}}}}"#
+    )
+}
+
+#[test]
+fn a_value_does_not_come_out_as_the_key_of_the_list_it_is_in() {
+    // x-kubernetes-list-map-keys: [value], and [name, value].
+    let object = owned(
+        r#"{"f:spec":{"f:env":{".":{},"k:{\"value\":\"canary\"}":{".":{},"f:name":{},"f:value":{}},"k:{\"name\":\"A\",\"value\":\"canary \\\"2\\\"\"}":{}}}}"#,
+    );
+    assert_snapshot!(default_out("x.io", "Widget", &object)[1], @r#"{"kind":"Widget","metadata":{"name":"x","resourceVersion":"5","managedFields":[{"manager":"kubectl","operation":"Apply","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:env":{".":{},"k:{\"value\":\"(redacted, 6 bytes)\"}":{".":{},"f:name":{},"f:value":{}},"k:{\"name\":\"A\",\"value\":\"(redacted, 10 bytes)\"}":{}}}}}]},"spec":{"env":[{"name":"A","value":"(redacted, 6 bytes)"}]}}"#);
+    check_silent("x.io", "Widget", &object);
+    // A set of maps; one of maps with a list inside; a value that is itself a set; other spellings.
+    for fields in [
+        r#"{"f:spec":{"f:env":{"v:{\"name\":\"A\",\"value\":\"canary\"}":{}}}}"#,
+        r#"{"f:spec":{"f:env":{"i:0":{"f:value":{"v:\"canary\"":{}}}}}}"#,
+        r#"{"f:spec":{"f:boxes":{"v:{\"env\":[{\"value\":\"canary\"}]}":{}}}}"#,
+        r#"{"f:spec":{"f:env":{"k:{\"name\":\"A\"}":{"f:value":{"v:\"canary\"":{},"f:x":{}}}}}}"#,
+        r#"{"\u0066:spec":{"f:\u0065nv":{"\u006b:{\"v\u0061lue\" : \"canary\"}":{}}}}"#,
+        r#"{"f:spec":{"f:env":{"k:{\"value\":\"canary\"":{}}}}"#,
+        r#"{"f:spec":{"env":[{"value":"canary"}]}}"#,
+    ] {
+        check_silent("x.io", "Widget", &owned(fields));
+        // The same in an object that is kept inside another.
+        let inner = format!(
+            r#"{{"kind":"Widget",{META},"spec":{{"template":{{"metadata":{{"managedFields":[{{"fieldsV1":{fields}}}]}}}}}}}}"#
+        );
+        check_silent("x.io", "Widget", &inner);
+        let config = ProbeConfig {
+            metadata_only: true,
+            ..ProbeConfig::default()
+        };
+        for line in come_out("x.io", "Widget", &config, &owned(fields)) {
+            assert!(!line.contains("canary"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn whose_fields_are_whose_stays_as_it_came() {
+    let object = r#"{"kind":"Widget","metadata":{"name":"x","resourceVersion":"5","managedFields":[{"manager":"a","fieldsV1":{"f:metadata":{"f:finalizers":{".":{},"v:\"x.io/keep\"":{}}},"f:spec":{"f:env":{"k:{\"name\":\"A\"}":{".":{},"f:name":{},"f:value":{}}},"f:ports":{"k:{\"port\":80,\"value\":\"http\"}":{"f:value":{"f:x":{}}}}}}},{"manager":"b","fieldsV1":null},{"manager":"c"}]}}"#;
+    assert_eq!(default_out("x.io", "Widget", object)[1], object);
+}
+
 #[test]
 fn other_spellings_of_keys_hide_nothing() {
     for object in [
