@@ -18,7 +18,7 @@ use crate::records::{find, of};
 const LONG: Duration = Duration::from_secs(60);
 
 /// The resources served, and how the first watch of each, or its first list, breaks.
-const SERVED: [(&str, &str, Breaks); 7] = [
+const SERVED: [(&str, &str, Breaks); 9] = [
     ("pods", "Pod", Breaks::Nothing),
     ("configmaps", "ConfigMap", Breaks::Frame),
     ("services", "Service", Breaks::Line),
@@ -26,6 +26,8 @@ const SERVED: [(&str, &str, Breaks); 7] = [
     ("endpoints", "Endpoints", Breaks::Length),
     ("serviceaccounts", "ServiceAccount", Breaks::Encoding),
     ("limitranges", "LimitRange", Breaks::Kind),
+    ("podtemplates", "PodTemplate", Breaks::UntilClose),
+    ("resourcequotas", "ResourceQuota", Breaks::Surplus),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,11 @@ enum Breaks {
     Encoding,
     /// A line of a watch is an object of another kind.
     Kind,
+    /// A list and a watch have neither length nor chunks, as through a proxy of HTTP/1.0: they end with their
+    /// connection, the watch after a whole line.
+    UntilClose,
+    /// Behind a list there is more than its Content-Length says.
+    Surplus,
 }
 
 /// How often each resource was asked for, lists and watches apart.
@@ -113,7 +120,17 @@ async fn converse(stream: TcpStream, asked: Asked) -> Result<()> {
                     stream.write_all(list.to_string().as_bytes()).await?;
                     return Ok(());
                 }
-                answer(&mut stream, &list).await?;
+                if breaks == Breaks::UntilClose {
+                    stream.write_all(UNTIL_CLOSE.as_bytes()).await?;
+                    stream.write_all(list.to_string().as_bytes()).await?;
+                    return Ok(());
+                }
+                let surplus = if breaks == Breaks::Surplus {
+                    "surplus"
+                } else {
+                    ""
+                };
+                answer_and(&mut stream, &list, surplus).await?;
             }
         }
     }
@@ -146,13 +163,23 @@ fn root(path: &str) -> Value {
     }
 }
 
+/// The head of a body that ends with its connection.
+const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+
 async fn answer(stream: &mut BufReader<TcpStream>, body: &Value) -> Result<()> {
+    answer_and(stream, body, "").await
+}
+
+/// The same with bytes behind the body, in one write.
+async fn answer_and(stream: &mut BufReader<TcpStream>, body: &Value, surplus: &str) -> Result<()> {
     let body = body.to_string();
     let length = body.len();
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
-    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    stream
+        .write_all(format!("{head}{body}{surplus}").as_bytes())
+        .await?;
     Ok(())
 }
 
@@ -174,17 +201,18 @@ async fn watch(
     breaks: Breaks,
     since: u32,
 ) -> Result<()> {
+    if breaks == Breaks::UntilClose {
+        stream.write_all(UNTIL_CLOSE.as_bytes()).await?;
+        stream.write_all(&event(kind, "first", 11)).await?;
+        return Ok(());
+    }
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await?;
-    let event = |kind: &str, name: &str, version: u32| {
-        let object = object(kind, name, version);
-        format!("{}\n", json!({"type": "ADDED", "object": object})).into_bytes()
-    };
     for (version, name) in OBJECTS.into_iter().filter(|(version, _)| *version > since) {
         match breaks {
             _ if name != "second" => chunk(&mut stream, &event(kind, name, version)).await?,
-            Breaks::Nothing | Breaks::Length => {
+            Breaks::Nothing | Breaks::Length | Breaks::UntilClose | Breaks::Surplus => {
                 chunk(&mut stream, &event(kind, name, version)).await?;
             }
             Breaks::Frame => {
@@ -212,6 +240,12 @@ async fn watch(
         }
     }
     std::future::pending().await
+}
+
+/// An object's line.
+fn event(kind: &str, name: &str, version: u32) -> Vec<u8> {
+    let object = object(kind, name, version);
+    format!("{}\n", json!({"type": "ADDED", "object": object})).into_bytes()
 }
 
 async fn chunk(stream: &mut BufReader<TcpStream>, bytes: &[u8]) -> Result<()> {
@@ -287,7 +321,12 @@ async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_si
     assert_eq!(losses("default/limitranges"), [(json!("frame"), json!(1))]);
     assert_eq!(losses("default/services"), [(json!("frame"), json!(1))]);
     let monster = of(&records, "loss", "default/services")[0];
-    assert_eq!(monster["bytes"], (9 << 20) + 1, "{monster}");
+    let read = monster["bytes"].as_u64().unwrap_or_default();
+    assert!(read > 8 << 20, "it was given up at the limit: {monster}");
+    let ended = of(&records, "stream.ended", "default/services")[0];
+    let whole = event("Service", "first", 11).len() as u64;
+    assert_eq!(ended["bytes"], whole + read, "nothing uncounted: {ended}");
+    assert_eq!(ended["cause"], "decode");
 
     assert_eq!(cause("default/events").as_deref(), Some("\"eof-in-frame\""));
     let gap = find(&records, "gap", "default/events", |_| true)?;
@@ -300,6 +339,38 @@ async fn what_breaks_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_si
         short["reason"], "broken",
         "a list that is not whole is no list"
     );
+
+    // A stream without an end of its own ended with its connection; what came of it was whole.
+    assert_eq!(losses("default/podtemplates"), []);
+    assert_eq!(cause("default/podtemplates").as_deref(), Some("\"eof\""));
+    let surplus = of(&records, "loss", "default/resourcequotas");
+    let [surplus] = surplus.as_slice() else {
+        anyhow::bail!("one loss: {surplus:?}");
+    };
+    let reason = surplus["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.starts_with("what followed a response is not HTTP"),
+        "{surplus}"
+    );
+    // The connection of such a list carries nothing more, and no request that was never sent is told.
+    for (watch, requests) in [("default/podtemplates", 3), ("default/resourcequotas", 2)] {
+        let sent = of(&records, "request.sent", watch);
+        assert_eq!(sent.len(), requests, "{sent:?}");
+        let closed = records
+            .iter()
+            .find(|record| {
+                record["type"] == "connection.closed"
+                    && record["connection"] == sent[0]["connection"]
+            })
+            .expect("the list's connection was closed");
+        assert!(closed["seq"].as_u64() < sent[1]["seq"].as_u64(), "{closed}");
+        assert_ne!(sent[0]["connection"], sent[1]["connection"]);
+        let unanswered = of(&records, "request.answered", watch);
+        assert!(
+            unanswered.iter().all(|answer| answer["status"] == 200),
+            "{unanswered:?}"
+        );
+    }
     Ok(())
 }
 

@@ -40,9 +40,9 @@ use crate::transport::{
 /// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
 const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
 
-/// How long a watch may take to answer: longer than any watch asks for, since some proxies and aggregated servers hold
-/// the head back until the first event (kubernetes#75837).
-const WATCH_HEADER_LIMIT: Duration = Duration::from_secs(660);
+/// How much longer than it asks for a watch may take to answer, since some proxies and aggregated servers hold the
+/// head back until the first event (kubernetes#75837). The probe gives it up before.
+const WATCH_HEADER_GRACE: Duration = Duration::from_secs(60);
 
 /// Bytes taken in before the log and the timers get their turn.
 const TURN_BYTES: usize = 256 << 10;
@@ -275,11 +275,7 @@ impl Driver {
             return;
         };
         let is_watch = get.query.starts_with("watch=");
-        let limit = if is_watch {
-            WATCH_HEADER_LIMIT
-        } else {
-            LIST_HEADER_LIMIT
-        };
+        let limit = header_limit(&get.query);
         match request_of(&get, self.session.clone()).await {
             Ok(message) => {
                 let sending = idle.send(message, limit).boxed();
@@ -516,6 +512,18 @@ impl Wire {
     }
 }
 
+/// How long a request may take to answer.
+fn header_limit(query: &str) -> Duration {
+    let asked_s = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("timeoutSeconds="))
+        .and_then(|seconds| seconds.parse().ok());
+    match asked_s {
+        Some(asked_s) => Duration::from_secs(asked_s) + WATCH_HEADER_GRACE,
+        None => LIST_HEADER_LIMIT,
+    }
+}
+
 /// The HTTP request, with credentials; a sentence if there are none.
 async fn request_of(get: &Get, session: Option<Arc<Session>>) -> Result<Request<Bytes>, String> {
     let mut headers = HeaderMap::new();
@@ -603,5 +611,17 @@ fn send_kind(error: &SendError) -> (FailureKind, Cause) {
         SendError::BadHead { .. } | SendError::BadRequest { .. } => {
             (FailureKind::Broken, Cause::Decode)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_may_take_as_long_to_answer_as_it_asks_for_and_longer_than_the_probe_waits() {
+        let day = header_limit("watch=true&allowWatchBookmarks=true&timeoutSeconds=86400");
+        assert_eq!(day, Duration::from_secs(86_460));
+        assert_eq!(header_limit("limit=500"), LIST_HEADER_LIMIT);
     }
 }

@@ -50,9 +50,21 @@ impl Probe {
         reason: impl Into<String>,
         turn: &mut Turn<'_>,
     ) {
+        self.lose_all(place, 1, bytes, reason, turn);
+    }
+
+    /// The same, of several documents.
+    pub(crate) fn lose_all(
+        &self,
+        place: LossPlace,
+        count: u64,
+        bytes: u64,
+        reason: impl Into<String>,
+        turn: &mut Turn<'_>,
+    ) {
         turn.emit(Loss {
             place,
-            count: 1,
+            count,
             from_seq: None,
             to_seq: None,
             watch: Some(self.spec.name.clone()),

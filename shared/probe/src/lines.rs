@@ -69,6 +69,11 @@ impl Lines {
         Some(Piece::Line(&self.carry))
     }
 
+    /// Bytes so far of a line that is over the limit and has not ended; they are then forgotten.
+    pub(crate) fn take_excess(&mut self) -> Option<u64> {
+        self.discarding.take()
+    }
+
     /// Bytes of a line that has not ended.
     pub(crate) fn pending(&self) -> u64 {
         let carried = if self.handed_out {
@@ -88,6 +93,34 @@ impl Lines {
         } else {
             self.carry.extend_from_slice(input);
         }
+    }
+}
+
+/// Bytes of a stream that are not read, and the documents they hold.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    pub(crate) bytes: u64,
+    documents: u64,
+    /// Whether they end inside a document.
+    is_inside: bool,
+}
+
+impl Unread {
+    /// Takes the next bytes.
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if !self.is_inside && !line.trim_ascii().is_empty() {
+                self.is_inside = true;
+                self.documents += 1;
+            }
+            self.is_inside &= !line.ends_with(b"\n");
+        }
+    }
+
+    /// How many documents they hold, counting those that begin or end in them; at least one.
+    pub(crate) fn documents(&self) -> u64 {
+        self.documents.max(1)
     }
 }
 
@@ -132,6 +165,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn unread_documents_are_counted_however_they_are_cut(body in "[x \n]{0,40}", cut in 0usize..40) {
+            let (body, cut) = (body.as_bytes(), cut.min(body.len()));
+            let mut unread = Unread::default();
+            unread.take(&body[..cut]);
+            unread.take(&body[cut..]);
+            let documents = body.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+            prop_assert_eq!(unread.documents, documents.count() as u64);
+            prop_assert_eq!(unread.bytes, body.len() as u64);
+        }
+
         #[test]
         fn bytes_in_are_lines_out_plus_discards_however_they_are_cut(
             body in proptest::collection::vec(prop_oneof![4 => Just(b'x'), 1 => Just(b'\n')], 0..200),

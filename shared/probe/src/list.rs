@@ -64,8 +64,8 @@ impl ListRun {
         self.nameless = 0;
     }
 
-    /// The list is complete: the next one counts from zero.
-    fn finish(&mut self, page_size: u32) {
+    /// The list is over: the next one counts from zero.
+    pub(crate) fn finish(&mut self, page_size: u32) {
         *self = Self {
             number: self.number + 1,
             ..Self::new(page_size)

@@ -3,7 +3,7 @@
 use watchscope_model::Time;
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::{Cause, PhaseReason};
+use watchscope_model::vocabulary::{Cause, LossPlace, PhaseReason};
 
 use crate::decode::Status;
 use crate::journal::worth_keeping;
@@ -25,6 +25,8 @@ pub(crate) struct Refusal {
     status: u16,
     headers: Headers,
     body: Vec<u8>,
+    /// Bytes beyond what is read of it.
+    unread: u64,
     pub(crate) deadline: Time,
 }
 
@@ -35,17 +37,28 @@ impl Refusal {
             status,
             headers,
             body: Vec::new(),
+            unread: 0,
             deadline: now.plus_millis(PATIENCE_MS),
         }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let room = BODY_LIMIT - self.body.len();
-        self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let (read, unread) = bytes.split_at(bytes.len().min(room));
+        self.body.extend_from_slice(read);
+        self.unread += unread.len() as u64;
     }
 
+    fn status(&self) -> Status<'_> {
+        std::str::from_utf8(&self.body)
+            .ok()
+            .and_then(Status::parse)
+            .unwrap_or_default()
+    }
+
+    /// What the server asks us to wait: in the header, else in the Status.
     fn retry_after_ms(&self) -> Option<u64> {
-        retry_after_ms(&self.headers)
+        retry_after_ms(&self.headers).or_else(|| self.status().retry_after_ms())
     }
 }
 
@@ -68,14 +81,21 @@ impl Probe {
             headers: worth_keeping(refusal.headers.clone()),
             error: Some(error),
         });
+        if refusal.unread > 0 {
+            self.lose(
+                LossPlace::Frame,
+                refusal.unread,
+                format!("the body of a refusal is longer than {BODY_LIMIT} bytes"),
+                turn,
+            );
+        }
     }
 
     /// The refusal is read: acts on it.
     pub(crate) fn refused(&mut self, refusal: Refusal, turn: &mut Turn<'_>) {
         self.answered_by_refusal(&refusal, turn);
-        let text = std::str::from_utf8(&refusal.body).unwrap_or("");
-        let status = Status::parse(text).unwrap_or_default();
-        let retry_after_ms = refusal.retry_after_ms().or(status.retry_after_ms());
+        let status = refusal.status();
+        let retry_after_ms = refusal.retry_after_ms();
         let task = refusal.asked.task;
         if task != Task::List && self.progress.is_some() {
             self.open_gap(Cause::Refused);

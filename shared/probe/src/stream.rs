@@ -7,7 +7,7 @@ use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 use crate::backoff::jittered;
 use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, decode_line};
 use crate::held::Relation;
-use crate::lines::{Lines, Piece};
+use crate::lines::{Lines, Piece, Unread};
 use crate::list::{Learned, identity};
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
@@ -54,11 +54,19 @@ pub(crate) struct Facts {
     opening: Opening,
     /// Initial events that would change what is held and are not newer than progress, until the end bookmark tells
     /// whether they are of a state from before it. At most as many bytes as a page of a list, then the probe lists.
-    aside: Vec<Vec<u8>>,
+    aside: Vec<Aside>,
     /// What an ERROR calls for, once one came.
     error: Option<(Remedy, Time)>,
-    /// Bytes after an ERROR.
-    trailing: u64,
+    /// What came after an ERROR.
+    trailing: Unread,
+}
+
+/// An initial event that is put aside.
+#[derive(Debug)]
+struct Aside {
+    namespace: Option<String>,
+    name: String,
+    line: Vec<u8>,
 }
 
 /// How a stream begins.
@@ -138,7 +146,7 @@ impl Probe {
                 opening,
                 aside: Vec::new(),
                 error: None,
-                trailing: 0,
+                trailing: Unread::default(),
             },
         }
     }
@@ -173,18 +181,24 @@ impl Probe {
             end = self.take_piece(piece, facts, &mut decoder, turn);
         }
         self.decoder = Some(decoder);
-        if end.is_some() {
-            let discarded = rest.len() as u64;
-            if discarded > 0 {
-                self.lose(
-                    LossPlace::Frame,
-                    discarded,
-                    "what followed was not read",
-                    turn,
-                );
-            }
-        } else if facts.error.is_some() {
-            facts.trailing += rest.len() as u64;
+        if end.is_none()
+            && let Some(bytes) = lines.take_excess()
+        {
+            // It may never end.
+            end = Some(self.line_too_long(bytes, turn));
+        }
+        if facts.error.is_some() {
+            facts.trailing.take(rest);
+        } else if !rest.is_empty() {
+            let mut unread = Unread::default();
+            unread.take(rest);
+            self.lose_all(
+                LossPlace::Frame,
+                unread.documents(),
+                unread.bytes,
+                "what followed was not read",
+                turn,
+            );
         }
         end
     }
@@ -199,16 +213,7 @@ impl Probe {
         let line = match piece {
             Piece::Line(line) if line.trim_ascii().is_empty() => return None,
             Piece::Line(line) => line,
-            Piece::TooLong(bytes) => {
-                let limit = self.config.line_limit;
-                self.lose(
-                    LossPlace::Frame,
-                    bytes,
-                    format!("a line is longer than {limit} bytes"),
-                    turn,
-                );
-                return Some(OwnEnd::Decode);
-            }
+            Piece::TooLong(bytes) => return Some(self.line_too_long(bytes, turn)),
         };
         let taken = decode_line(line, decoder).and_then(|document| {
             if !matches!(document, Document::Error(_)) {
@@ -218,7 +223,7 @@ impl Probe {
                 Document::Data { change, object } => {
                     decoder.check_kind(object.head.kind.as_deref())?;
                     if self.is_doubtful(change, &object.head, facts) {
-                        return Ok(self.put_aside(line, facts));
+                        return Ok(self.put_aside(&object.head, line, facts));
                     }
                     self.take_data(change, &object, facts, decoder, turn)?;
                     Ok(None)
@@ -249,6 +254,17 @@ impl Probe {
         }
     }
 
+    fn line_too_long(&self, bytes: u64, turn: &mut Turn<'_>) -> OwnEnd {
+        let limit = self.config.line_limit;
+        self.lose(
+            LossPlace::Frame,
+            bytes,
+            format!("a line is longer than {limit} bytes"),
+            turn,
+        );
+        OwnEnd::Decode
+    }
+
     /// The server goes on from where we asked: nothing is missing.
     fn accepted(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
         if facts.opening == Opening::Resume && self.has_gap() {
@@ -273,10 +289,15 @@ impl Probe {
         if facts.opening == Opening::AnyState {
             // The state is over when something else than ADDED comes, but nobody said that it was whole.
             facts.opening = Opening::Resume;
+            self.list.finish(self.config.page_size);
             self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
         }
         let head = &read.head;
         let (name, version) = identity(head)?;
+        // What came of it before is older.
+        facts.aside.retain(|aside| {
+            !(aside.name == name && aside.namespace.as_deref() == head.namespace.as_deref())
+        });
         let uid = head.uid.as_deref().unwrap_or("");
         let (object, relation) = self
             .held
@@ -331,10 +352,19 @@ impl Probe {
         !version.is_after(progress) && !matches!(relation, Relation::Same | Relation::Newer)
     }
 
-    fn put_aside(&mut self, line: &[u8], facts: &mut Facts) -> Option<OwnEnd> {
+    fn put_aside(
+        &mut self,
+        head: &ObjectHead<'_>,
+        line: &[u8],
+        facts: &mut Facts,
+    ) -> Option<OwnEnd> {
         self.note_initial_item();
-        facts.aside.push(line.to_vec());
-        let bytes: usize = facts.aside.iter().map(Vec::len).sum();
+        facts.aside.push(Aside {
+            namespace: head.namespace.as_deref().map(str::to_owned),
+            name: head.name.as_deref().unwrap_or("").to_owned(),
+            line: line.to_vec(),
+        });
+        let bytes: usize = facts.aside.iter().map(|aside| aside.line.len()).sum();
         (bytes > self.config.page_limit).then_some(OwnEnd::Initial)
     }
 
@@ -380,9 +410,9 @@ impl Probe {
             // The initial events were a state from before progress: nothing may be inferred from it.
             return Ok(Some(OwnEnd::Initial));
         }
-        for line in std::mem::take(&mut facts.aside) {
+        for aside in std::mem::take(&mut facts.aside) {
             // It could be read when it came.
-            if let Document::Data { object, .. } = decode_line(&line, decoder)? {
+            if let Document::Data { object, .. } = decode_line(&aside.line, decoder)? {
                 self.learn(&object, Origin::Initial, Some(facts.stream), decoder, turn)?;
             }
         }
@@ -580,13 +610,18 @@ impl Probe {
         if torn > 0 {
             self.lose(LossPlace::Frame, torn, "the last line did not end", turn);
         }
-        if facts.trailing > 0 {
-            self.lose(
+        if facts.trailing.bytes > 0 {
+            self.lose_all(
                 LossPlace::Frame,
-                facts.trailing,
+                facts.trailing.documents(),
+                facts.trailing.bytes,
                 "bytes after an ERROR event",
                 turn,
             );
+        }
+        if facts.opening == Opening::AnyState {
+            // What it brought is no part of the list that follows.
+            self.list.finish(self.config.page_size);
         }
         turn.emit(StreamEnded {
             watch: self.spec.name.clone(),

@@ -1,9 +1,11 @@
 //! Lines that are broken, too long, or not what was asked for.
 
 use insta::assert_snapshot;
+use watchscope_model::json::to_line;
+use watchscope_model::vocabulary::Cause;
 use watchscope_probe::ProbeConfig;
 
-use crate::stage::{streaming, streaming_with};
+use crate::stage::{play, pods, streaming, streaming_with};
 
 #[test]
 fn a_torn_last_line_is_counted_and_its_event_comes_with_the_resumed_stream() {
@@ -45,11 +47,11 @@ fn a_line_over_the_limit_is_counted_and_its_change_is_found_by_a_list() {
         list 170 a@160 b@7"#), @r#"
 raw {"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"a","namespace":"shop","uid":"u-a","resourceVersion":"160","annotations":{"note":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 raw xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-line "}}}}
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":258,"reason":"a line is longer than 200 bytes"}
-  {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":258}
+  {"type":"loss","where":"frame","count":1,"bytes":252,"reason":"a line is longer than 200 bytes"}
+  {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":252}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
+line "}}}}
 +2s
   > connect main
   {"type":"watch.phase","from":"waiting","to":"connecting","reason":"decode"}
@@ -135,6 +137,49 @@ line { "object" : {"metadata":{"resourceVersion":"160","name":"a","namespace":"s
   {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":93}
 line {"type":"DELET\u0045D","object":{"kind":"P\u006fd","metadata":{"n\u0061me":"a","namespace":"shop","uid":"u-a","resourceVersion":"170"}}}
   {"type":"change","stream":1,"change":"DELETED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"170","bytes":103}
+"#);
+}
+
+#[test]
+fn a_line_that_never_ends_is_given_up_at_the_limit() {
+    let config = ProbeConfig {
+        line_limit: 20,
+        ..ProbeConfig::default()
+    };
+    assert_snapshot!(streaming_with(config, r#"raw {"type":"MODIFIED","object":{"#), @r#"
+raw {"type":"MODIFIED","object":{
+  > close main
+  {"type":"loss","where":"frame","count":1,"bytes":29,"reason":"a line is longer than 20 bytes"}
+  {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":29}
+  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
+"#);
+}
+
+#[test]
+fn all_that_follows_a_broken_line_is_counted_document_by_document() {
+    let list = r#"{"kind":"PodList","metadata":{"resourceVersion":"100"},"items":[]}"#;
+    let lost = |stream: &[&[u8]], end| {
+        let played = play(
+            pods(),
+            &ProbeConfig::default(),
+            &[list.as_bytes()],
+            stream,
+            end,
+        );
+        let lines: Vec<String> = played
+            .iter()
+            .filter(|(event, _)| event.type_name() == "loss")
+            .map(|(event, _)| to_line(event))
+            .collect();
+        lines.join("\n")
+    };
+    assert_snapshot!(lost(&[b"[]\n{\"type\":1}\n\n{\"type\":2}\n{\"ty"], None), @r#"
+{"type":"loss","where":"frame","count":1,"watch":"shop/pods","bytes":3,"reason":"of an unexpected shape at byte 0"}
+{"type":"loss","where":"frame","count":3,"watch":"shop/pods","bytes":27,"reason":"what followed was not read"}
+"#);
+    let error = b"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n{\"type\":1}\n{\"ty";
+    assert_snapshot!(lost(&[error, b"pe\":2}\n{}"], Some(Cause::End)), @r#"
+{"type":"loss","where":"frame","count":3,"watch":"shop/pods","bytes":24,"reason":"bytes after an ERROR event"}
 "#);
 }
 

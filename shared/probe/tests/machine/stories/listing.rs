@@ -662,6 +662,42 @@ end
 }
 
 #[test]
+fn what_a_stream_of_any_state_brought_is_not_counted_again_by_the_next_list() {
+    let told = story(
+        r#"start
+        connected
+        200
+        raw {"kind":"PodList","metadata":{},"items":[]}
+        end
+        200
+        ADDED a@2
+        +400s
+        end
+        200
+        raw {"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"a","namespace":"shop","uid":"u-a","resourceVersion":"2"}}]}
+        end
+        200
+        ADDED a@2
+        ADDED b@3
+        MODIFIED a@4
+        ERROR 410 Expired
+        end
+        +2s
+        200
+        list 9 a@4 b@3"#,
+    );
+    let lists: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains("list.complete"))
+        .collect();
+    assert_snapshot!(lists.join("\n"), @r#"
+{"type":"list.complete","resourceVersion":"","items":0,"added":0,"changed":0,"removed":0}
+{"type":"list.complete","resourceVersion":"","items":1,"added":0,"changed":0,"removed":0}
+{"type":"list.complete","resourceVersion":"9","items":2,"added":0,"changed":0,"removed":0}
+"#);
+}
+
+#[test]
 fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
     // Two servers of different age, both not older than progress.
     assert_snapshot!(streaming("ERROR 410 Expired too old

@@ -31,6 +31,40 @@ end
 }
 
 #[test]
+fn what_a_status_asks_to_wait_counts_where_no_header_does() {
+    let status = r#"{"kind":"Status","code":429,"reason":"TooManyRequests","message":"storage is (re)initializing","details":{"retryAfterSeconds":9}}"#;
+    assert_snapshot!(listing(&format!("429\nraw {status}\nend")), @r#"
+429
+raw {"kind":"Status","code":429,"reason":"TooManyRequests","message":"storage is (re)initializing","details":{"retryAfterSeconds":9}}
+end
+  {"type":"request.answered","request":1,"status":429,"retryAfterMs":9000,"error":"storage is (re)initializing"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-many-requests","delayMs":12745}
+"#);
+    assert_snapshot!(listing(&format!("429 retry-after=2\nraw {status}\nend")), @r#"
+429 retry-after=2
+raw {"kind":"Status","code":429,"reason":"TooManyRequests","message":"storage is (re)initializing","details":{"retryAfterSeconds":9}}
+end
+  {"type":"request.answered","request":1,"status":429,"headers":{"retry-after":"2"},"retryAfterMs":2000,"error":"storage is (re)initializing"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-many-requests","delayMs":3245}
+"#);
+}
+
+#[test]
+fn what_of_a_refusal_is_not_read_is_counted() {
+    let body = "x".repeat((64 << 10) + 7);
+    let told = listing(&format!("500\nraw {body}\nend")).replace(&body, "…");
+    let told = told.replace(&"x".repeat(500), "…");
+    assert_snapshot!(told, @r#"
+500
+raw …
+end
+  {"type":"request.answered","request":1,"status":500,"error":"…"}
+  {"type":"loss","where":"frame","count":1,"bytes":7,"reason":"the body of a refusal is longer than 65536 bytes"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"server-error","delayMs":1594}
+"#);
+}
+
+#[test]
 fn too_many_requests_in_band_resumes_without_a_relist() {
     assert_snapshot!(streaming("ERROR 429 TooManyRequests storage is (re)initializing
         end

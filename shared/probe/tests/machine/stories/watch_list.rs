@@ -366,3 +366,35 @@ BOOKMARK 120 end
   {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
 "#);
 }
+
+#[test]
+fn what_was_put_aside_and_then_deleted_is_not_brought_back() {
+    assert_snapshot!(watch_listing("200
+        ADDED a@5
+        BOOKMARK 100 end
+        ERROR 500 InternalError no leader
+        end
+        +2s
+        200
+        ADDED a@5
+        ADDED x@50
+        DELETED x@110
+        BOOKMARK 120 end").split_once("+2s").unwrap().1, @r#"
+  > send request 2 on 1
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"error-event"}
+  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+200
+  {"type":"request.answered","request":2,"status":200}
+  {"type":"stream.opened","stream":2,"request":2}
+  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+ADDED a@5
+ADDED x@50
+DELETED x@110
+  {"type":"change","stream":2,"change":"DELETED","origin":"live","namespace":"shop","name":"x","uid":"u-x","resourceVersion":"110","bytes":111}
+BOOKMARK 120 end
+  {"type":"bookmark","stream":2,"resourceVersion":"120","initialEventsEnd":true}
+  {"type":"list.complete","resourceVersion":"120","items":2,"added":0,"changed":0,"removed":0}
+  {"type":"gap","since":0,"from":"100","to":"120","reason":"error-event","resumed":false}
+  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+"#);
+}
