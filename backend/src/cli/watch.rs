@@ -109,3 +109,55 @@ async fn write_jsonl(log: LogHandle) {
 fn put(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
     tokio::task::block_in_place(|| out.write_all(bytes).and_then(|()| out.flush()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// A pipe that takes nothing until it is read.
+    struct Pipe {
+        full: Option<oneshot::Sender<()>>,
+        read: mpsc::Receiver<()>,
+    }
+
+    impl Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(full) = self.full.take() {
+                full.send(()).expect("somebody waits for it");
+                let is_read = self.read.recv_timeout(Duration::from_secs(10));
+                is_read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn while_nobody_reads_the_watches_go_on_even_with_one_worker() {
+        let (full, is_full) = oneshot::channel();
+        let (reads, read) = mpsc::sync_channel(1);
+        let mut pipe = Pipe {
+            full: Some(full),
+            read,
+        };
+        let writing = tokio::spawn(async move { put(&mut pipe, b"a line") });
+        // As a watch does: it goes on only if a worker is there for it.
+        tokio::spawn(async move {
+            is_full.await.expect("the pipe fills");
+            reads.send(()).expect("the pipe is still there");
+        });
+        writing
+            .await
+            .expect("it does not panic")
+            .expect("the other task went on");
+    }
+}

@@ -16,12 +16,14 @@ pub(super) fn records(log: &LogHandle, since: Option<&str>) -> Result<JsonLines,
     let mut leading = Vec::new();
     let (first, line) = log_line(log);
     push_line(&line, &mut leading);
+    // Not `First`: what the ring drops meanwhile is then told as lost.
+    let from_first = Since::After(Seq(first.0 - 1));
     let start = match since {
-        None => Since::First,
+        None => from_first,
         Some(Position::Here(seq)) => Since::After(seq),
         Some(Position::OtherRun) => {
             push_line(&other_run(first), &mut leading);
-            Since::First
+            from_first
         }
     };
     let reader = log.reader(start);
