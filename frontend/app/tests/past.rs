@@ -198,8 +198,8 @@ impl World {
                 let records = self.store.chapter(&frames).unwrap();
                 self.backfill.answered(records);
             }
-            Delivery::Expired { last, .. } => {
-                self.store.expired(last);
+            Delivery::Expired { epoch, last } => {
+                self.store.expired(&epoch, last);
                 self.backfill.answered(0);
             }
             _ => {}

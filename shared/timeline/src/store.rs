@@ -316,9 +316,9 @@ impl Store {
         }
     }
 
-    /// Records up to `last` are no longer at the server (of `Expired`).
-    pub fn expired(&mut self, last: Seq) {
-        let Some(epoch) = self.epochs.last_mut() else {
+    /// Records of an epoch up to `last` are no longer at the server (of `Expired`).
+    pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
+        let Some(epoch) = self.epochs.iter_mut().find(|other| other.id == *epoch) else {
             return;
         };
         let first = last.next();

@@ -626,7 +626,7 @@ fn what_is_not_loaded_and_what_has_expired_look_different_and_say_so() {
     let scene = scene_of(&store, 40.0);
     assert!(has_text(&scene, "not loaded yet") && hatched(&scene, Hatch::NotLoaded));
     assert!(store.backfill(at(0.0)).is_some());
-    store.expired(Seq(40));
+    store.expired(&log.epoch, Seq(40));
     let scene = scene_of(&store, 40.0);
     assert!(
         has_text(&scene, "expired from buffer") && !hatched(&scene, Hatch::NotLoaded),
@@ -842,7 +842,7 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
         ]
     );
     // What the server says it has no longer, before a heartbeat told since when.
-    store.expired(Seq(250));
+    store.expired(&log.epoch, Seq(250));
     let expired = store.coverage(at(60.0))[0];
     assert_eq!(
         (expired.coverage, expired.to),
@@ -854,7 +854,7 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
     );
     store.ring_begins(&log.epoch, Seq(251), log.records[250].at);
     assert_eq!(store.coverage(at(60.0))[0].to, log.records[250].at);
-    store.expired(Seq(300));
+    store.expired(&log.epoch, Seq(300));
     assert_eq!(store.backfill(at(0.0)), None);
 }
 
@@ -878,6 +878,28 @@ fn there_are_no_gaps_only_where_all_is_loaded() {
     store.chapter(&log.chapter(0, count)).unwrap();
     assert_eq!(gaps(&store, at(30.0)), "1 gap: 1 lost (4 s)");
     assert_eq!(gaps(&streaming().store(), at(30.0)), "no gaps");
+}
+
+#[test]
+fn what_has_expired_of_an_epoch_that_is_over_says_nothing_of_the_next() {
+    let old = streaming();
+    let mut store = old.store();
+    let mut new = Log::new("b");
+    new.opened(60.0, PODS, 1, &["cart-0"], 2_000);
+    for step in 0..20_u64 {
+        new.bookmark(61.0 + step as f64, PODS, 10, 2_000 + step);
+    }
+    // The page asked for the past of the old epoch while the head of the new one was on its way.
+    let joined = new.records.len() - 1;
+    new.send_from(&mut store, joined);
+    store.ring_begins(&new.epoch, Seq(1), at(60.0));
+    store.expired(&old.epoch, Seq(1_000));
+    let wanted = store.backfill(at(0.0));
+    assert_eq!(
+        wanted.map(|(_, epoch, before)| (epoch, before)),
+        Some((new.epoch.clone(), Seq(joined as u64 + 1))),
+        "its past is still there to be asked for"
+    );
 }
 
 #[test]

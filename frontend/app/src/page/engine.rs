@@ -331,8 +331,8 @@ impl Engine {
                     Err(error) => return undecodable(&error),
                 }
             }
-            Delivery::Expired { epoch: _, last } => {
-                self.store.expired(last);
+            Delivery::Expired { epoch, last } => {
+                self.store.expired(&epoch, last);
                 self.backfill.answered(0);
             }
             Delivery::Moved { records } => {
