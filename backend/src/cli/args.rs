@@ -122,6 +122,9 @@ pub(super) struct ClusterArgs {
     /// Context of the kubeconfig to use [default: its current one]
     #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "NAME")]
     pub(super) context: Option<String>,
+    /// Speak HTTP/1.1 with the cluster, a connection for each watch [default: HTTP/2 where it speaks that]
+    #[arg(long, env = "WATCHSCOPE_HTTP1")]
+    pub(super) http1: bool,
 }
 
 /// What to watch.
@@ -264,6 +267,9 @@ pub(super) struct DemoArgs {
     /// Seed of all chance in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Speak HTTP/2 with the simulated cluster, all watches over one connection [default: HTTP/1.1, one for each]
+    #[arg(long, env = "WATCHSCOPE_HTTP2")]
+    pub(super) http2: bool,
     /// Memory.
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
@@ -462,6 +468,8 @@ mod tests {
 
         Options:
               --seed <SEED>    Seed of all chance in the simulated cluster [default: 1]
+              --http2          Speak HTTP/2 with the simulated cluster, all watches over
+                               one connection [default: HTTP/1.1, one for each]
               --memory <SIZE>  Memory for the log: two sevenths for its records, five
                                for the objects in them [default: 224MiB]
               --config <FILE>  Configuration file [default:

@@ -23,6 +23,7 @@ use crate::hub::{CommandRequest, LogHub};
 use crate::log::{LogConfig, LogHandle};
 use crate::probes::{Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
+use crate::transport::Protocols;
 
 /// How long watches and viewers may take to end in order.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -31,7 +32,12 @@ const GOODBYE: Duration = Duration::from_secs(5);
 pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
     let source = lookup(&args.cluster);
-    let settings = settings(&args.what, args.resources, args.all_resources);
+    let settings = settings(
+        &args.what,
+        &args.cluster,
+        args.resources,
+        args.all_resources,
+    );
     let memory = args.what.memory.bytes;
     let (log, choice, is_in_cluster) = match source.load() {
         Ok(config) => {
@@ -70,6 +76,12 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         field_selector: None,
         metadata_only: Vec::new(),
         probe: ProbeConfig::default(),
+        // The stories cut one watch's connection at a time, which shows best where each has its own.
+        protocols: if args.http2 {
+            Protocols::Http2
+        } else {
+            Protocols::Http1
+        },
     };
     let listener = TcpListener::bind(("127.0.0.1", 0))
         .await
@@ -227,7 +239,12 @@ pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
 }
 
 /// What all watches have in common.
-pub(super) fn settings(what: &WhatArgs, resources: Vec<String>, is_everything: bool) -> Settings {
+pub(super) fn settings(
+    what: &WhatArgs,
+    cluster: &ClusterArgs,
+    resources: Vec<String>,
+    is_everything: bool,
+) -> Settings {
     let mut probe = ProbeConfig {
         watch_list: what.watch_list,
         redact_configmaps: what.redact.contains(&Redact::Configmaps),
@@ -248,6 +265,11 @@ pub(super) fn settings(what: &WhatArgs, resources: Vec<String>, is_everything: b
         field_selector: what.field_selector.clone(),
         metadata_only: what.metadata_only.clone(),
         probe,
+        protocols: if cluster.http1 {
+            Protocols::Http1
+        } else {
+            Protocols::Negotiated
+        },
     }
 }
 

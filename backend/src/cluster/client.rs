@@ -192,7 +192,9 @@ impl Client {
                 Err(ClientError::Send {
                     source:
                         SendError::Stale
-                        | SendError::Ended(BodyEnd::Eof { .. } | BodyEnd::TcpReset { .. }),
+                        | SendError::Ended(
+                            BodyEnd::Eof { .. } | BodyEnd::TcpReset { .. } | BodyEnd::GoAway { .. },
+                        ),
                     ..
                 }) => {
                     let connection = session.connector().open().await?;

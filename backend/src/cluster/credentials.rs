@@ -146,10 +146,9 @@ impl Credentials {
         if config.endpoint.is_tls || proxy_is_tls {
             // The process's default provider: kube builds on it. An error says it is already set.
             let _ = rustls::crypto::ring::default_provider().install_default();
-            let mut settings = kube
+            let settings = kube
                 .rustls_client_config()
                 .map_err(|error| names.tls_error(error))?;
-            settings.alpn_protocols = vec![b"http/1.1".to_vec()];
             certificate_not_after_s = client_certificate_not_after_s(&settings);
             tls = Some(Arc::new(settings));
         }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::config::{ClusterConfig, ConfigSource};
 use super::credentials::{Authorizer, CredentialError, Credentials, PLUGIN_LIMIT};
-use crate::transport::{Connector, DialLimits, Target};
+use crate::transport::{Connector, DialLimits, Protocols, Target};
 
 /// Credentials that fail are renewed no more often than this, however many watches ask.
 const RENEW_AT_MOST_EVERY: Duration = Duration::from_secs(2);
@@ -64,6 +64,7 @@ impl Session {
 pub struct Cluster {
     source: ConfigSource,
     limits: DialLimits,
+    protocols: Protocols,
     current: Mutex<Current>,
     /// Held while credentials are being built, by the building thread itself: a plugin that hangs
     /// past its limit is not started a second time.
@@ -82,10 +83,16 @@ struct Current {
 impl Cluster {
     /// A cluster whose configuration has been read. Builds nothing yet: a plugin that fails is a
     /// failure of the first session, retried like any other.
-    pub fn new(source: &ConfigSource, config: ClusterConfig, limits: DialLimits) -> Self {
+    pub fn new(
+        source: &ConfigSource,
+        config: ClusterConfig,
+        protocols: Protocols,
+        limits: DialLimits,
+    ) -> Self {
         Self {
             source: source.pinned_to(&config),
             limits,
+            protocols,
             current: Mutex::new(Current {
                 config: Arc::new(config),
                 session: None,
@@ -186,6 +193,7 @@ impl Cluster {
                     proxy: config.proxy.clone(),
                     tls: credentials.tls,
                     tls_server_name: config.kube.tls_server_name.clone(),
+                    protocols: self.protocols,
                 };
                 let session = Arc::new(Session {
                     generation: current.generation,

@@ -1,14 +1,19 @@
 //! A simulated cluster on loopback sockets, for `watchscope demo` and `watchscope simulate`.
 //!
 //! ```text
-//!   client ──HTTP/1.1──► front ──asks──► pump (owns the World, lives in real time) ◄── story
-//!          ◄─────────────      ◄─parcels─
+//!   client ──HTTP/1.1 or 2──► front ──asks──► pump (owns the World, lives in real time) ◄── story
+//!          ◄──────────────────      ◄─parcels─
 //! ```
 //!
 //! Nothing here knows our probe: it reaches the simulated apiserver as it reaches a real one.
 
 mod front;
+mod http1;
+mod http2;
 mod pump;
+
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 
@@ -44,7 +49,7 @@ impl Demo {
         let telling = Telling::begin(story, world.now());
         let (sender, lines) = mpsc::channel(LINES);
         let pump = Pump::start(world, Some(telling), sender);
-        let serving = tokio::spawn(front::serve(listener, pump.clone()));
+        let serving = tokio::spawn(front::serve(listener, address, pump.clone()));
         Ok(Self {
             address,
             lines,

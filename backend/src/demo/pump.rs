@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use watchscope_scenarios::{Line, Telling};
 use watchscope_simulator::{
@@ -27,6 +27,8 @@ pub(super) enum Ask {
     Send(ConnectionId, Request, oneshot::Sender<RequestId>),
     /// It took bytes of a response.
     Consume(RequestId, usize),
+    /// It gave a response up (HTTP/2).
+    Cancel(RequestId),
     /// It closed the connection.
     Close(ConnectionId),
     /// Somebody acts on the cluster itself.
@@ -62,6 +64,10 @@ pub(super) enum Parcel {
     Chunk(RequestId, Bytes),
     /// A response is over.
     End(RequestId),
+    /// A response is reset, with HTTP/2's code for why.
+    Reset(RequestId, u32),
+    /// The connection takes no new requests.
+    GoAway,
     /// The connection is cut.
     Closed(Cut),
 }
@@ -70,6 +76,7 @@ pub(super) enum Parcel {
 #[derive(Clone, Debug)]
 pub(super) struct Pump {
     asks: mpsc::Sender<Ask>,
+    refusing: watch::Receiver<bool>,
 }
 
 impl Pump {
@@ -77,6 +84,8 @@ impl Pump {
     /// when nobody takes them. It ends when all handles are gone.
     pub(super) fn start(world: World, telling: Option<Telling>, lines: mpsc::Sender<Line>) -> Self {
         let (asks, receiver) = mpsc::channel(QUEUE);
+        let refuses = watch::Sender::new(world.refuses_connections());
+        let refusing = refuses.subscribe();
         let pump = Running {
             began: Instant::now(),
             began_at: world.now(),
@@ -84,9 +93,15 @@ impl Pump {
             telling,
             lines,
             wires: BTreeMap::new(),
+            refuses,
         };
         tokio::spawn(pump.run(receiver));
-        Self { asks }
+        Self { asks, refusing }
+    }
+
+    /// Whether nobody listens in the world, as it changes.
+    pub(super) fn refusing(&self) -> watch::Receiver<bool> {
+        self.refusing.clone()
     }
 
     /// Asks something of the world; `false` once it has ended.
@@ -108,12 +123,17 @@ struct Running {
     wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
     began: Instant,
     began_at: Time,
+    /// Whether nobody listens.
+    refuses: watch::Sender<bool>,
 }
 
 impl Running {
     async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
         loop {
             self.live();
+            let refuses = self.world.refuses_connections();
+            self.refuses
+                .send_if_modified(|before| std::mem::replace(before, refuses) != refuses);
             let wait = self.next_wait();
             tokio::select! {
                 ask = asks.recv() => match ask {
@@ -179,8 +199,9 @@ impl Running {
         while let Some(delivery) = self.world.next_delivery() {
             had_any = true;
             let parcel = match delivery.arrival {
-                // HTTP/1.1 has no word for going away: the connection closes when its answer is over.
-                Arrival::Connected | Arrival::GoAway => continue,
+                Arrival::Connected => continue,
+                Arrival::GoAway => Parcel::GoAway,
+                Arrival::Reset { request, code } => Parcel::Reset(request, code),
                 Arrival::Refused => Parcel::Refused,
                 Arrival::Head { request, head } => Parcel::Head(request, head),
                 Arrival::Chunk { request, bytes } => Parcel::Chunk(request, bytes),
@@ -223,6 +244,7 @@ impl Running {
                 let _ = reply.send(request);
             }
             Ask::Consume(request, bytes) => self.world.consume(request, bytes),
+            Ask::Cancel(request) => self.world.cancel(request),
             Ask::Close(connection) => {
                 self.wires.remove(&connection);
                 self.world.close(connection);

@@ -345,6 +345,7 @@ fn ended_by(cause: Cause) -> Vec<Event> {
         stream: StreamId(1),
         request: RequestId(1),
         resource_version: None,
+        http2_stream: None,
     };
     let ended = StreamEnded {
         watch,

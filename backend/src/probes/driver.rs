@@ -6,8 +6,9 @@
 //!       └──────dial, send, close───┘
 //! ```
 //!
-//! The driver owns connections and the clock and decides nothing. Everything that happens to a connection is told to
-//! the log by it (`connection.opened`, `connection.closed`); everything about the watch is told by the probe.
+//! The driver owns connections and the clock and decides nothing. Everything that happens to a connection of its own is
+//! told to the log by it (`connection.opened`, `connection.closed`), of a shared one by `connections`; everything about
+//! the watch is told by the probe.
 
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -21,7 +22,7 @@ use http::header::ACCEPT;
 use http::{HeaderMap, Request};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
-use watchscope_model::event::{ConnectionClosed, ConnectionOpened, Event, Loss};
+use watchscope_model::event::{ConnectionClosed, Event, Loss};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, LossPlace};
 use watchscope_model::{ConnectionId, RequestId, StreamId};
@@ -29,12 +30,12 @@ use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Input, Output, Probe, Served,
 };
 
-use crate::cluster::{Catalog, Cluster, Discovery, Session};
+use super::connections::{Connections, Dialled, opened};
+use crate::cluster::{Catalog, Discovery, Session};
 use crate::log::{Batch, Ids, LogHandle};
 use crate::stop::stopped;
 use crate::transport::{
-    Body, BodyEnd, Connection, ConnectionFacts, DialError, Framing, ProxyFailure, Response,
-    SendError,
+    Body, BodyEnd, Connection, DialError, Framing, ProxyFailure, Response, SendError,
 };
 
 /// How long a list may take to answer; a kube-apiserver cuts its own off after 60 s.
@@ -50,16 +51,18 @@ const TURN_BYTES: usize = 256 << 10;
 /// A discovery answer younger than this is good enough for a watch that asks.
 const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);
 
-/// One watch's task. Holds at most two connections (one for a moment), one body piece and the probe's state.
+/// One watch's task. Holds at most two connections or shares (one for a moment), one body piece and the probe's state.
 pub(super) struct Driver {
     probe: Option<Probe>,
     output: Output,
     log: LogHandle,
-    cluster: Arc<Cluster>,
+    connections: Arc<Connections>,
     discovery: Arc<Discovery>,
     resource: (String, String),
     main: Wire,
     side: Wire,
+    /// Bodies that ended with a shared connection: its end is told once they are gone, and their own ends go first.
+    spent: Vec<Body>,
     timer: Pin<Box<Sleep>>,
     is_timer_set: bool,
     asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
@@ -95,12 +98,8 @@ struct Exchange {
     connection: ConnectionId,
     request: RequestId,
     is_watch: bool,
-}
-
-enum Dialled {
-    Connected(Arc<Session>, Box<Connection>),
-    Failed(Arc<Session>, DialError),
-    NoCredentials(String),
+    /// Others' requests may be on the connection.
+    is_shared: bool,
 }
 
 /// What a channel's wait ended with.
@@ -118,18 +117,19 @@ impl Driver {
         probe: Probe,
         resource: (String, String),
         log: LogHandle,
-        cluster: Arc<Cluster>,
+        connections: Arc<Connections>,
         discovery: Arc<Discovery>,
     ) -> Self {
         Self {
             probe: Some(probe),
             output: Output::default(),
             log,
-            cluster,
+            connections,
             discovery,
             resource,
             main: Wire::Closed,
             side: Wire::Closed,
+            spent: Vec::new(),
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
             is_timer_set: false,
             asking: None,
@@ -207,6 +207,7 @@ impl Driver {
                 // A log that is closed ends the process; the watch is stopped with it.
                 let _ = self.log.append(batch).await;
             }
+            self.spent.clear();
             let effects = std::mem::take(&mut self.output.effects);
             if effects.is_empty() {
                 return;
@@ -236,9 +237,12 @@ impl Driver {
     async fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Connect { channel } => {
-                let (cluster, used) = (Arc::clone(&self.cluster), self.session.clone());
+                let (connections, used) = (Arc::clone(&self.connections), self.session.clone());
                 let reload = std::mem::take(&mut self.reload);
-                *self.wire(channel) = Wire::Dialling(dial(cluster, used, reload).boxed());
+                *self.wire(channel) = Wire::Dialling(match channel {
+                    Channel::Main => connections.get(used, reload).boxed(),
+                    Channel::Side => connections.apart(used, reload).boxed(),
+                });
             }
             Effect::Send {
                 connection,
@@ -276,6 +280,7 @@ impl Driver {
         };
         let is_watch = get.query.starts_with("watch=");
         let limit = header_limit(&get.query);
+        let is_shared = idle.is_shared();
         match request_of(&get, self.session.clone()).await {
             Ok(message) => {
                 let sending = idle.send(message, limit).boxed();
@@ -283,12 +288,13 @@ impl Driver {
                     connection,
                     request,
                     is_watch,
+                    is_shared,
                 };
                 *self.wire(channel) = Wire::Sending(exchange, sending);
             }
             Err(sentence) => {
                 drop(idle);
-                self.closed(connection, Cause::Cancelled);
+                self.closed(connection, Cause::Cancelled, is_shared);
                 self.step(Input::CredentialsFailed { sentence });
             }
         }
@@ -296,18 +302,22 @@ impl Driver {
 
     fn close(&mut self, channel: Channel) {
         let wire = std::mem::replace(self.wire(channel), Wire::Closed);
-        if let Some(connection) = wire.connection() {
+        if let Some((connection, is_shared)) = wire.connection() {
             drop(wire);
-            self.emit(ConnectionClosed {
-                connection,
-                cause: Cause::Cancelled,
-            });
+            if !is_shared {
+                self.emit(ConnectionClosed {
+                    connection,
+                    cause: Cause::Cancelled,
+                });
+            }
         }
     }
 
-    /// A connection went away by itself.
-    fn closed(&mut self, connection: ConnectionId, cause: Cause) {
-        self.emit(ConnectionClosed { connection, cause });
+    /// A connection went away by itself, or this watch's share of it is of no use any more.
+    fn closed(&mut self, connection: ConnectionId, cause: Cause, is_shared: bool) {
+        if !is_shared {
+            self.emit(ConnectionClosed { connection, cause });
+        }
         self.step(Input::Closed { connection, cause });
     }
 
@@ -318,10 +328,10 @@ impl Driver {
             Happening::Piece(first) => self.read(channel, first).await,
             Happening::Ended(end) => self.body_ended(channel, end).await,
             Happening::IdleEnded(end) => {
-                if let Some(connection) =
+                if let Some((connection, is_shared)) =
                     std::mem::replace(self.wire(channel), Wire::Closed).connection()
                 {
-                    self.closed(connection, cause_of(&end));
+                    self.closed(connection, cause_of(&end), is_shared);
                 }
             }
         }
@@ -330,12 +340,12 @@ impl Driver {
     fn dialled(&mut self, channel: Channel, dialled: Dialled) {
         *self.wire(channel) = Wire::Closed;
         match dialled {
-            Dialled::Connected(session, connection) => {
+            Dialled::Connected(session, id, connection) => {
                 self.session = Some(session);
-                let id = self.log.ids().connection();
-                let event = opened(id, connection.facts());
+                if !connection.is_shared() {
+                    self.emit(opened(id, connection.facts()));
+                }
                 *self.wire(channel) = Wire::Idle(id, *connection);
-                self.emit(event);
                 self.step(Input::Connected {
                     channel,
                     connection: id,
@@ -361,16 +371,19 @@ impl Driver {
         let Exchange {
             connection,
             request,
+            is_shared,
             ..
         } = exchange;
         match answer {
             Ok(response) => {
                 let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
+                let http2_stream = response.stream;
                 *self.wire(channel) = Wire::Reading(exchange, response.body, response.framing);
                 self.step(Input::Head {
                     request,
                     status,
                     headers,
+                    http2_stream,
                 });
             }
             Err(error) => {
@@ -380,7 +393,7 @@ impl Driver {
                     sentence: error.to_string(),
                 };
                 self.step(Input::RequestFailed { request, failure });
-                self.closed(connection, cause);
+                self.closed(connection, cause, is_shared);
             }
         }
     }
@@ -415,7 +428,7 @@ impl Driver {
     }
 
     async fn body_ended(&mut self, channel: Channel, end: Result<(), BodyEnd>) {
-        let Wire::Reading(exchange, body, framing) =
+        let Wire::Reading(exchange, mut body, framing) =
             std::mem::replace(self.wire(channel), Wire::Closed)
         else {
             return;
@@ -424,11 +437,14 @@ impl Driver {
             connection,
             request,
             is_watch,
+            is_shared,
         } = exchange;
         if let Err(end) = end {
             let cause = cause_of(&end);
+            body.settled().await;
+            self.spent.extend(is_shared.then_some(body));
             self.step(Input::BodyEnd { request, cause });
-            self.closed(connection, cause);
+            self.closed(connection, cause, is_shared);
             return;
         }
         // A stream that ends with its connection has no end of its own: its loss looks the same. (A list says itself
@@ -457,10 +473,12 @@ impl Driver {
                         reason: Some(format!("what followed a response is not HTTP: {detail}")),
                     });
                 }
-                self.emit(ConnectionClosed {
-                    connection,
-                    cause: cause_of(&end),
-                });
+                if !is_shared {
+                    self.emit(ConnectionClosed {
+                        connection,
+                        cause: cause_of(&end),
+                    });
+                }
             }
         }
     }
@@ -503,11 +521,14 @@ impl Wire {
         }
     }
 
-    fn connection(&self) -> Option<ConnectionId> {
+    /// Its connection, and whether that is shared.
+    fn connection(&self) -> Option<(ConnectionId, bool)> {
         match self {
             Self::Closed | Self::Dialling(_) => None,
-            Self::Idle(connection, _) => Some(*connection),
-            Self::Sending(exchange, _) | Self::Reading(exchange, ..) => Some(exchange.connection),
+            Self::Idle(id, connection) => Some((*id, connection.is_shared())),
+            Self::Sending(exchange, _) | Self::Reading(exchange, ..) => {
+                Some((exchange.connection, exchange.is_shared))
+            }
         }
     }
 }
@@ -542,33 +563,6 @@ async fn request_of(get: &Get, session: Option<Arc<Session>>) -> Result<Request<
     Ok(request)
 }
 
-async fn dial(cluster: Arc<Cluster>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
-    let session = match used {
-        Some(used) if reload => cluster.renew(&used).await,
-        _ => cluster.session().await,
-    };
-    match session {
-        Err(error) => Dialled::NoCredentials(error.to_string()),
-        Ok(session) => match session.connector().open().await {
-            Ok(connection) => Dialled::Connected(session, Box::new(connection)),
-            Err(error) => Dialled::Failed(session, error),
-        },
-    }
-}
-
-fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened {
-    ConnectionOpened {
-        connection,
-        server: facts.server.as_str().into(),
-        remote: facts.remote.to_string().into(),
-        alpn: facts.alpn.as_deref().map(Into::into),
-        tls: facts
-            .tls
-            .as_ref()
-            .map(|tls| format!("{} {}", tls.version, tls.cipher).into()),
-    }
-}
-
 fn headers_of(headers: &HeaderMap) -> Headers {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
     Headers(
@@ -579,8 +573,13 @@ fn headers_of(headers: &HeaderMap) -> Headers {
     )
 }
 
-fn cause_of(end: &BodyEnd) -> Cause {
+/// The end of a body or a connection as the log has it.
+pub(super) fn cause_of(end: &BodyEnd) -> Cause {
     match end {
+        BodyEnd::EofInFrame => Cause::EofInFrame,
+        BodyEnd::Reset { .. } => Cause::RstStream,
+        BodyEnd::GoAway { .. } => Cause::Goaway,
+        BodyEnd::Silent { .. } => Cause::IdleTimeout,
         BodyEnd::Eof { .. } => Cause::Eof,
         BodyEnd::TcpReset { .. } => Cause::TcpReset,
         BodyEnd::Tls { .. } => Cause::Tls,

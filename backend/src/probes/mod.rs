@@ -6,6 +6,7 @@
 //!      discovery, /version ── minder: what was not known at the start is looked for again
 //! ```
 
+mod connections;
 mod driver;
 mod plan;
 
@@ -21,6 +22,7 @@ use watchscope_model::event::{ClusterConnected, Event};
 use watchscope_model::{Text, WatchName};
 use watchscope_probe::{Probe, ProbeConfig, Served, WatchSpec};
 
+use self::connections::Connections;
 use self::driver::Driver;
 use self::plan::builtin_catalog;
 pub use self::plan::{DEFAULT_RESOURCES, Plan, Planned, Wishes};
@@ -29,7 +31,7 @@ use crate::cluster::{
 };
 use crate::log::LogHandle;
 use crate::stop::stopped;
-use crate::transport::DialLimits;
+use crate::transport::{DialLimits, Protocols};
 
 /// How long the first discovery may hold up the page. A cluster that does not answer by then is watched all the same.
 const FIRST_DISCOVERY: Duration = Duration::from_secs(3);
@@ -59,6 +61,8 @@ pub struct Settings {
     pub metadata_only: Vec<String>,
     /// How to watch.
     pub probe: ProbeConfig,
+    /// Which HTTP may be spoken with the cluster.
+    pub protocols: Protocols,
 }
 
 /// The watches of one cluster. Dropping it aborts them; [`Watches::stop`] ends them in order.
@@ -88,7 +92,13 @@ impl Watches {
     ) -> Result<Self, StartError> {
         let name: Text = config.context.as_deref().unwrap_or(&config.cluster).into();
         let namespace = config.namespace.clone();
-        let cluster = Arc::new(Cluster::new(source, config, DialLimits::default()));
+        let cluster = Arc::new(Cluster::new(
+            source,
+            config,
+            settings.protocols,
+            DialLimits::default(),
+        ));
+        let connections = Connections::new(Arc::clone(&cluster), log.clone());
         let client = Arc::new(Client::new(Arc::clone(&cluster)));
         let discovery = Arc::new(Discovery::new(Arc::clone(&client)));
         let (stop, stopped) = watch::channel(false);
@@ -96,6 +106,7 @@ impl Watches {
             name,
             namespace,
             cluster,
+            connections,
             client,
             discovery,
             settings,
@@ -126,6 +137,7 @@ impl Watches {
         self.stop.send_replace(true);
         if let Ok(mut minder) = self.minding.await {
             while minder.running.join_next().await.is_some() {}
+            minder.connections.close().await;
         }
     }
 }
@@ -140,6 +152,7 @@ struct Minder {
     name: Text,
     namespace: String,
     cluster: Arc<Cluster>,
+    connections: Arc<Connections>,
     client: Arc<Client>,
     discovery: Arc<Discovery>,
     settings: Settings,
@@ -325,7 +338,7 @@ impl Minder {
             probe,
             resource,
             self.log.clone(),
-            Arc::clone(&self.cluster),
+            Arc::clone(&self.connections),
             Arc::clone(&self.discovery),
         );
         self.started.insert(name);

@@ -15,12 +15,13 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::connection::{Connection, Spoken};
 use super::error::{DialError, TlsFailure};
 use super::facts::{ConnectionFacts, DialTimes, TlsFacts};
-use super::http1::Connection;
 use super::proxy;
 use super::tap::Io;
-use super::target::{ProxyScheme, Target, authority, server_name};
+use super::target::{Protocols, ProxyScheme, Target, authority, server_name};
+use super::{http1, http2};
 
 /// Addresses of a name tried at most; further ones are ignored.
 const MAX_ADDRESSES: usize = 8;
@@ -63,12 +64,23 @@ impl Default for DialLimits {
 pub struct Connector {
     target: Arc<Target>,
     limits: DialLimits,
+    /// The target's TLS settings with what is offered to the server, and with what is to a proxy.
+    server_tls: Option<Arc<ClientConfig>>,
+    proxy_tls: Option<Arc<ClientConfig>>,
 }
 
 impl Connector {
     /// A connector to a target.
     pub fn new(target: Target, limits: DialLimits) -> Self {
+        let offering = |protocols: Protocols| {
+            let mut settings = ClientConfig::clone(target.tls.as_ref()?);
+            settings.alpn_protocols = protocols.alpn();
+            Some(Arc::new(settings))
+        };
         Self {
+            server_tls: offering(target.protocols),
+            // CONNECT is asked for in HTTP/1.1.
+            proxy_tls: offering(Protocols::Http1),
             target: Arc::new(target),
             limits,
         }
@@ -77,6 +89,13 @@ impl Connector {
     /// What it connects to.
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Whether a connection may turn out to be one that several requests can share.
+    pub fn may_share(&self) -> bool {
+        let is_tls = self.target.endpoint.is_tls;
+        let alpn = is_tls.then_some("h2");
+        self.target.protocols.speaks_http2(alpn, is_tls)
     }
 
     /// Opens one connection. Dropping the future leaves nothing behind.
@@ -119,7 +138,7 @@ impl Connector {
                 io,
                 &endpoint.authority(),
                 name,
-                target.tls.as_ref(),
+                self.server_tls.as_ref(),
                 self.limits.tls,
             )
             .await?;
@@ -152,7 +171,17 @@ impl Connector {
             alpn,
             times,
         };
-        Ok(Connection::start(io, facts, Arc::clone(&self.target)).await)
+        let alpn = facts.alpn.as_deref();
+        let target = Arc::clone(&self.target);
+        if !target.protocols.speaks_http2(alpn, endpoint.is_tls) {
+            let connection = http1::Connection::start(io, facts, target).await;
+            return Ok(Connection(Spoken::Http1(Box::new(connection))));
+        }
+        // The preface and settings are written; the server's are awaited with the first answer.
+        match http2::Connection::start(io, facts, target).await {
+            Ok(connection) => Ok(Connection(Spoken::Http2(connection))),
+            Err(error) => Err(unreachable(io::Error::other(error))),
+        }
     }
 
     async fn connect_tcp(
@@ -202,7 +231,7 @@ impl Connector {
                             Box::new(tcp),
                             &address,
                             &proxy.host,
-                            target.tls.as_ref(),
+                            self.proxy_tls.as_ref(),
                             limit,
                         )
                         .await?,

@@ -316,7 +316,28 @@ pub enum BodyEnd {
         /// Why.
         failure: TlsFailure,
     },
-    /// What came is not HTTP: a bad chunk size, a malformed head.
+    /// The connection was closed inside an HTTP/2 frame of this body; what came of the frame is lost.
+    #[error("the server closed the connection inside a frame")]
+    EofInFrame,
+    /// The server ended this stream, and not the connection (HTTP/2 RST_STREAM).
+    #[error("the server reset the stream ({})", code_name(*code))]
+    Reset {
+        /// Why (RFC 9113 section 7).
+        code: u32,
+    },
+    /// The server takes no more streams on the connection, and this one not either (HTTP/2 GOAWAY).
+    #[error("the server told the connection to go away ({})", code_name(*code))]
+    GoAway {
+        /// Why (RFC 9113 section 7).
+        code: u32,
+    },
+    /// Nothing came for long, and a question whether the server lives was not answered (HTTP/2 PING).
+    #[error("nothing came for {} s, not even an answer to a ping", limit.as_secs())]
+    Silent {
+        /// How long.
+        limit: Duration,
+    },
+    /// What came is not HTTP: a bad chunk size, a malformed head or frame.
     #[error("the server sent something that is not HTTP: {detail}")]
     Malformed {
         /// What the parser said.
@@ -343,6 +364,10 @@ impl BodyEnd {
             Self::Eof { .. } => "eof",
             Self::TcpReset { .. } => "tcp-reset",
             Self::Tls { .. } => "tls",
+            Self::EofInFrame => "eof-in-frame",
+            Self::Reset { .. } => "rst-stream",
+            Self::GoAway { .. } => "goaway",
+            Self::Silent { .. } => "idle-timeout",
             Self::Malformed { .. } => "decode",
         }
     }
@@ -383,4 +408,9 @@ fn presented_text(names: &[String]) -> String {
     } else {
         names.join(", ")
     }
+}
+
+/// An HTTP/2 error code by its name, as in `NO_ERROR`; by its number where it has none.
+fn code_name(code: u32) -> String {
+    format!("{:?}", h2::Reason::from(code))
 }

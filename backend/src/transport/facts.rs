@@ -16,7 +16,8 @@ pub struct ConnectionFacts {
     pub proxy: Option<String>,
     /// TLS with the server; absent on plain HTTP.
     pub tls: Option<TlsFacts>,
-    /// The application protocol the server chose; absent where it chose none (then HTTP/1.1).
+    /// The application protocol: what the server chose, or `h2` where that was known beforehand; absent where it chose
+    /// none (then HTTP/1.1).
     pub alpn: Option<String>,
     /// How long each step took.
     pub times: DialTimes,

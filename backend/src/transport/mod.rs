@@ -12,13 +12,17 @@
 //!                        └──────────── into_connection ◄─ end ─ Response, Body ─► BodyEnd
 //! ```
 //!
-//! HTTP/1.1 is what ALPN offers; hyper's connection type is driven in `http1` and in no other
-//! file, so another protocol version lives beside that file, behind the same types.
+//! Over TLS the server chooses between HTTP/2 and HTTP/1.1 (ALPN); each has its file, `http2` over the h2 crate and
+//! `http1` over hyper's connection type, behind the types of `connection`. One HTTP/2 connection carries many requests:
+//! each has a share of it, and a [`Listener`] hears what happens to it as a whole.
 
+mod connection;
 mod dial;
 mod error;
 mod facts;
+mod frames;
 mod http1;
+mod http2;
 mod proxy;
 mod tap;
 mod target;
@@ -26,8 +30,9 @@ mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use connection::{Body, Connection, Framing, Response};
 pub use dial::{Connector, DialLimits};
 pub use error::{BodyEnd, CollectError, DialError, ProxyFailure, SendError, TlsFailure};
 pub use facts::{ConnectionFacts, DialTimes, TlsFacts};
-pub use http1::{Body, Connection, Framing, Response};
-pub use target::{Endpoint, EndpointError, Proxy, ProxyError, ProxyScheme, Target};
+pub use http2::{Happening, Listener};
+pub use target::{Endpoint, EndpointError, Protocols, Proxy, ProxyError, ProxyScheme, Target};

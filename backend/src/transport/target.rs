@@ -20,6 +20,41 @@ pub struct Target {
     /// The name to verify the server's certificate against, where it is not the endpoint's host
     /// (`tls-server-name` of a kubeconfig).
     pub tls_server_name: Option<String>,
+    /// Which HTTP may be spoken.
+    pub protocols: Protocols,
+}
+
+/// Which HTTP may be spoken with a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocols {
+    /// Over TLS what the server chooses, HTTP/2 before HTTP/1.1; on clear text HTTP/1.1. As client-go does.
+    #[default]
+    Negotiated,
+    /// HTTP/1.1 and nothing else.
+    Http1,
+    /// HTTP/2 on clear text without asking ("prior knowledge"), for a server known to speak it; over TLS as
+    /// [`Protocols::Negotiated`].
+    Http2,
+}
+
+impl Protocols {
+    /// What is offered in a TLS handshake.
+    pub(super) fn alpn(self) -> Vec<Vec<u8>> {
+        let http1 = b"http/1.1".to_vec();
+        match self {
+            Self::Http1 => vec![http1],
+            Self::Negotiated | Self::Http2 => vec![b"h2".to_vec(), http1],
+        }
+    }
+
+    /// Whether HTTP/2 is spoken with a server that chose `alpn`.
+    pub(super) fn speaks_http2(self, alpn: Option<&str>, is_tls: bool) -> bool {
+        match self {
+            Self::Http1 => false,
+            Self::Negotiated => alpn == Some("h2"),
+            Self::Http2 => alpn == Some("h2") || !is_tls,
+        }
+    }
 }
 
 /// A server's URL, taken apart.

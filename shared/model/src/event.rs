@@ -217,6 +217,8 @@ events! {
         request "request": RequestId,
         /// The resourceVersion it was opened from; absent if unset.
         resource_version "resourceVersion": Option<ResourceVersion>,
+        /// Its number on its connection; absent with HTTP/1.1.
+        http2_stream "http2Stream": Option<u64>,
     }
     /// A stream is over.
     13 "stream.ended" StreamEnded {

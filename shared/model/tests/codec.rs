@@ -165,8 +165,8 @@ fn event() -> impl Strategy<Value = Event> {
             watch, request: RequestId(1), resource_version, items, remaining: None }.into()),
         1 => (watch(), version(), small.clone()).prop_map(|(watch, resource_version, items)| ListComplete {
             watch, resource_version, items, added: 0, changed: 1, removed: 2 }.into()),
-        2 => (watch(), small.clone(), small.clone(), prop::option::of(version())).prop_map(|(watch, stream, request, resource_version)| StreamOpened {
-            watch, stream: StreamId(stream), request: RequestId(request), resource_version }.into()),
+        2 => (watch(), small.clone(), small.clone(), prop::option::of(version()), prop::option::of(any::<u64>())).prop_map(|(watch, stream, request, resource_version, http2_stream)| StreamOpened {
+            watch, stream: StreamId(stream), request: RequestId(request), resource_version, http2_stream }.into()),
         2 => (watch(), small.clone(), word(Cause::ALL)).prop_map(|(watch, stream, cause)| StreamEnded {
             watch, stream: StreamId(stream), cause, age_ms: 5, events: 6, bytes: 7 }.into()),
         2 => (watch(), small.clone(), version(), prop::option::of(any::<bool>())).prop_map(|(watch, stream, resource_version, initial_events_end)| Bookmark {

@@ -100,6 +100,7 @@ fn open_stream(metadata_only: bool) -> anyhow::Result<(Probe, RequestId)> {
                 request,
                 status: 200,
                 headers: Headers::default(),
+                http2_stream: None,
             },
             3 => Input::Body {
                 request,

@@ -38,6 +38,8 @@ pub enum Input<'a> {
         status: u16,
         /// All its headers, names in lower case; the machine keeps what matters.
         headers: Headers,
+        /// The number of its stream on the connection; absent with HTTP/1.1.
+        http2_stream: Option<u32>,
     },
     /// A request failed before its response head.
     RequestFailed {

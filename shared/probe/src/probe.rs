@@ -267,7 +267,8 @@ impl Probe {
                 request,
                 status,
                 headers,
-            } => self.on_head(request, status, headers, turn),
+                http2_stream,
+            } => self.on_head(request, status, headers, http2_stream, turn),
             Input::RequestFailed { request, failure } => {
                 self.on_request_failed(request, failure, turn);
             }
@@ -339,7 +340,14 @@ impl Probe {
         self.fail_saying(reason_of(failure.kind), Some(failure.sentence), turn);
     }
 
-    fn on_head(&mut self, request: RequestId, status: u16, headers: Headers, turn: &mut Turn<'_>) {
+    fn on_head(
+        &mut self,
+        request: RequestId,
+        status: u16,
+        headers: Headers,
+        http2_stream: Option<u32>,
+        turn: &mut Turn<'_>,
+    ) {
         if self.side_head(request, status, &headers, turn) {
             return;
         }
@@ -371,7 +379,9 @@ impl Probe {
         self.refusals.reset();
         self.state = match asked.task {
             Task::List => State::Page(Page::new(request, turn.now)),
-            Task::Watch | Task::WatchList => State::Stream(self.open_stream(asked, turn)),
+            Task::Watch | Task::WatchList => {
+                State::Stream(self.open_stream(asked, http2_stream, turn))
+            }
         };
     }
 

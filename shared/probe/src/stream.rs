@@ -109,7 +109,12 @@ pub(crate) enum OwnEnd {
 
 impl Probe {
     /// The server accepted a watch.
-    pub(crate) fn open_stream(&mut self, asked: Asked, turn: &mut Turn<'_>) -> Stream {
+    pub(crate) fn open_stream(
+        &mut self,
+        asked: Asked,
+        http2_stream: Option<u32>,
+        turn: &mut Turn<'_>,
+    ) -> Stream {
         let stream = turn.ids.stream();
         let opening = self.opening_of(asked.task);
         let from = match opening {
@@ -122,6 +127,7 @@ impl Probe {
             stream,
             request: asked.request,
             resource_version: from,
+            http2_stream: http2_stream.map(u64::from),
         });
         let phase = match opening {
             Opening::Resume => Phase::Streaming,

@@ -384,6 +384,7 @@ impl Run {
                             request,
                             status: head.status,
                             headers,
+                            http2_stream: None,
                         },
                     );
                 }
@@ -411,6 +412,15 @@ impl Run {
                             cause: Cause::End,
                         },
                     );
+                }
+            }
+            Arrival::Reset { request, code: _ } => {
+                if let Some(request) = self.request(index, channel, request) {
+                    if let Some(wire) = self.wire(index, channel) {
+                        wire.request = None;
+                    }
+                    let cause = Cause::RstStream;
+                    self.step(index, Input::BodyEnd { request, cause });
                 }
             }
             Arrival::GoAway => {

@@ -61,10 +61,19 @@ pub enum Fault {
         /// Which watches.
         target: Target,
     },
+    /// Matching watches are given up by the server, and their connections go on (HTTP/2 RST_STREAM). A moment.
+    ///
+    /// World: the server drops the request, the client gets `Reset`. Socket: RST_STREAM; HTTP/1.1 has no word for it,
+    /// and as Go's server does the connection is closed without ending the body.
+    ResetStreams {
+        /// Which watches.
+        target: Target,
+        /// Why (RFC 9113 section 7).
+        code: u32,
+    },
     /// New connections are refused. A state; open connections go on.
     ///
-    /// World: `connect` is answered by `Refused`. Socket: close the listening socket, or on `Refused` reset the
-    /// accepted connection.
+    /// World: `connect` is answered by `Refused`. Socket: the listening socket is closed while this lasts.
     Refuse,
     /// Matching requests are answered 429 (F15). A state; open watches go on.
     ///
@@ -111,7 +120,7 @@ pub enum Fault {
     /// Matching connections are told to go away (F09). A moment.
     ///
     /// World: [`Arrival::GoAway`](crate::Arrival::GoAway); what is open goes on, and when it is over the server closes.
-    /// With a cut it does not wait. Socket: HTTP/1.1 has no GOAWAY; the connection is not used again after its answer.
+    /// With a cut it does not wait. Socket: GOAWAY; HTTP/1.1 has none, there the connection closes after its answer.
     GoAway {
         /// Which connections.
         target: Target,
@@ -129,7 +138,8 @@ pub enum Fault {
     },
     /// No more than so many requests are answered at a time over a connection (F50). A state.
     ///
-    /// World: further ones wait, without a word, until others are over. Socket: HTTP/1.1 has one at a time anyway.
+    /// World: further ones wait, without a word, until others are over. Socket: the same; HTTP/1.1 has one at a time
+    /// anyway.
     CapStreams {
         /// Which connections.
         target: Target,
@@ -346,6 +356,7 @@ impl Fault {
             Fault::Cut { .. }
                 | Fault::GoAway { .. }
                 | Fault::CloseStreams { .. }
+                | Fault::ResetStreams { .. }
                 | Fault::TearFrame { .. }
                 | Fault::RestartEtcd { .. }
                 | Fault::CompactEtcd

@@ -1,7 +1,7 @@
 //! What passes between the world and its clients: requests in, deliveries out, as structured messages.
 //!
 //! These are the moments of HTTP, not its bytes; a socket front turns them into bytes.
-//! A response is a [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`];
+//! A response is a [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`] or [`Arrival::Reset`];
 //! or the connection is cut with [`Arrival::Closed`], and every request open on it ends with it.
 
 use bytes::Bytes;
@@ -159,6 +159,13 @@ pub enum Arrival {
         /// Whose body.
         request: RequestId,
     },
+    /// The server gives a response up, and its connection goes on (HTTP/2 RST_STREAM).
+    Reset {
+        /// Which.
+        request: RequestId,
+        /// Why (RFC 9113 section 7).
+        code: u32,
+    },
     /// The server takes no new requests over this connection (HTTP/2 GOAWAY, F09): those open on it go on, and when they
     /// are over it closes.
     GoAway,
@@ -172,7 +179,8 @@ impl Arrival {
         match self {
             Arrival::Head { request, .. }
             | Arrival::Chunk { request, .. }
-            | Arrival::End { request } => Some(*request),
+            | Arrival::End { request }
+            | Arrival::Reset { request, .. } => Some(*request),
             Arrival::Connected | Arrival::Refused | Arrival::GoAway | Arrival::Closed(_) => None,
         }
     }

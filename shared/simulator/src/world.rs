@@ -264,6 +264,11 @@ impl World {
         self.faults.iter()
     }
 
+    /// Whether whoever connects now is refused.
+    pub fn refuses_connections(&self) -> bool {
+        self.faults.contains(&Fault::Refuse) || self.in_rotation().is_empty()
+    }
+
     /// Takes the requests that were answered 501 since it was asked last, because the simulator does not model them: by
     /// method and path, at most 64 of each server.
     pub fn take_unmodelled(&mut self) -> Vec<String> {

@@ -26,6 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use watchscope::cluster::ConfigSource;
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
 use watchscope::probes::{Settings, Watches, Wishes};
+use watchscope::transport::Protocols;
 use watchscope_model::Event as LogEvent;
 use watchscope_model::vocabulary::Origin;
 use watchscope_probe::ProbeConfig;
@@ -148,6 +149,7 @@ async fn read_as_watchscope(url: &str, metadata: bool) -> Result<()> {
             Vec::new()
         },
         probe: ProbeConfig::default(),
+        protocols: Protocols::Http1,
     };
     let mut reader = log.reader(Since::First);
     let _watches = Watches::start(&source, source.load()?, settings, log.clone()).await?;

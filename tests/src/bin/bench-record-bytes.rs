@@ -355,6 +355,7 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
             stream: StreamId(kind as u64 + 20),
             request: RequestId(kind as u64 + 40),
             resource_version: Some(cluster.version.into()),
+            http2_stream: None,
         };
         push(sealer, written, opened.into(), at);
     }

@@ -12,9 +12,9 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::cluster::{Client, Cluster, ConfigLookup, ConfigSource};
-use crate::transport::DialLimits;
 use crate::transport::tests::authority::Authority;
 use crate::transport::tests::harness::{listen, read_head};
+use crate::transport::{DialLimits, Protocols};
 
 /// One request as the server saw it.
 #[derive(Clone, Debug)]
@@ -137,6 +137,7 @@ pub(super) fn cluster(source: &ConfigSource) -> Arc<Cluster> {
     Arc::new(Cluster::new(
         source,
         source.load().unwrap(),
+        Protocols::default(),
         DialLimits::default(),
     ))
 }

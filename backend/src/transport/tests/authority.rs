@@ -7,7 +7,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-use crate::transport::{Endpoint, Target};
+use crate::transport::{Endpoint, Protocols, Target};
 
 /// A TLS target on loopback that trusts the authority.
 pub(crate) fn tls_target(port: u16, authority: &Authority) -> Target {
@@ -18,6 +18,7 @@ pub(crate) fn tls_target(port: u16, authority: &Authority) -> Target {
         proxy: None,
         tls: Some(authority.client_config()),
         tls_server_name: None,
+        protocols: Protocols::default(),
     }
 }
 
@@ -98,14 +99,13 @@ impl Authority {
     /// Trusts this authority only.
     pub(crate) fn client_config(&self) -> Arc<ClientConfig> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut config = ClientConfig::builder()
+        let config = ClientConfig::builder()
             .with_root_certificates(self.roots())
             .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Arc::new(config)
     }
 
-    /// Serves an identity; asks clients for certificates of this authority if told to.
+    /// Serves an identity over HTTP/1.1; asks clients for certificates of this authority if told to.
     pub(crate) fn server_config(
         &self,
         identity: Identity,
@@ -124,7 +124,7 @@ impl Authority {
         let mut config = builder
             .with_single_cert(identity.chain, identity.key)
             .unwrap();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Arc::new(config)
     }
 }

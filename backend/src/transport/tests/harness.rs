@@ -8,7 +8,9 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::transport::{Connection, Connector, DialLimits, Endpoint, Response, SendError, Target};
+use crate::transport::{
+    Connection, Connector, DialLimits, Endpoint, Protocols, Response, SendError, Target,
+};
 
 /// Enough for anything on loopback, little enough for a failing test.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
@@ -29,6 +31,7 @@ pub(crate) fn plain_target(port: u16) -> Target {
         proxy: None,
         tls: None,
         tls_server_name: None,
+        protocols: Protocols::default(),
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod authority;
 mod bodies;
 mod dialling;
 pub(crate) mod harness;
+mod http2;
 mod proxies;
 mod sending;
 mod tls;

@@ -14,7 +14,10 @@ use super::authority::{Authority, Identity, tls_target};
 use super::harness::{CHUNKED, chunk, connector, get, listen, read_head, reset, write};
 use crate::transport::{BodyEnd, DialError, SendError, TlsFailure};
 
-async fn accept_tls(listener: &TcpListener, config: Arc<ServerConfig>) -> TlsStream<TcpStream> {
+pub(super) async fn accept_tls(
+    listener: &TcpListener,
+    config: Arc<ServerConfig>,
+) -> TlsStream<TcpStream> {
     let (stream, _) = listener.accept().await.unwrap();
     TlsAcceptor::from(config).accept(stream).await.unwrap()
 }
@@ -254,11 +257,7 @@ async fn a_client_certificate_is_presented() {
     let mut target = tls_target(port, &authority);
     target.tls = Some(Arc::new(settings));
     let connection = connector(target).open().await.unwrap();
-    assert_eq!(
-        connection.facts().alpn,
-        None,
-        "nothing was offered, nothing chosen"
-    );
+    assert_eq!(connection.facts().alpn.as_deref(), Some("http/1.1"));
     assert_eq!(server.await.unwrap(), shown);
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Change, ConnectionClosed, ConnectionOpened, Loss, RequestAnswered, RequestSent, StreamEnded,
-    StreamError, StreamOpened, WatchPhase, WatchStarted,
+    Change, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered,
+    RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
@@ -116,9 +116,37 @@ impl Stage {
 
     /// The watch opens a stream over a new connection to an address.
     pub(crate) fn opened(&mut self, watch: &str, remote: &str) -> &mut Self {
+        let connection = self.connected(remote);
+        self.opened_on(watch, connection)
+    }
+
+    /// The watches move to one connection that they share.
+    pub(crate) fn sharing(&mut self, watches: &[&str]) -> ConnectionId {
+        let connection = self.connected("10.0.0.1:6443");
+        for watch in watches {
+            self.ended(watch, Cause::Cancelled);
+            self.opened_on(watch, connection);
+        }
+        connection
+    }
+
+    /// The server takes no new streams on a connection.
+    pub(crate) fn goaway(&mut self, connection: ConnectionId) {
+        self.record(ConnectionGoaway {
+            connection,
+            last_stream: (1 << 31) - 1,
+            code: 0,
+        });
+    }
+
+    /// A connection that is shared goes, after the ends of its streams.
+    pub(crate) fn closed(&mut self, connection: ConnectionId, cause: Cause) {
+        self.record(ConnectionClosed { connection, cause });
+        self.conclude();
+    }
+
+    fn connected(&mut self, remote: &str) -> ConnectionId {
         let connection = ConnectionId(self.id());
-        let request = RequestId(self.id());
-        let stream = StreamId(self.id());
         self.record(ConnectionOpened {
             connection,
             server: "api.example.com:6443".into(),
@@ -126,6 +154,12 @@ impl Stage {
             alpn: None,
             tls: None,
         });
+        connection
+    }
+
+    fn opened_on(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        let request = RequestId(self.id());
+        let stream = StreamId(self.id());
         let query = self
             .timeout_s
             .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}"));
@@ -142,6 +176,7 @@ impl Stage {
             stream,
             request,
             resource_version: Some(ResourceVersion::from(10)),
+            http2_stream: None,
         });
         self
     }
@@ -170,7 +205,12 @@ impl Stage {
             events,
             bytes: 0,
         });
-        if !matches!(cause, Cause::End | Cause::ErrorEvent) {
+        let streams = self.state.watches.values();
+        let is_shared = streams
+            .filter(|held| held.connection == Some(connection))
+            .count()
+            > 1;
+        if !matches!(cause, Cause::End | Cause::ErrorEvent) && !is_shared {
             self.record(ConnectionClosed { connection, cause });
         }
         self.conclude();

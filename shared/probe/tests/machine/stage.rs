@@ -148,6 +148,7 @@ impl<'a> Step<'a> {
                 request,
                 status: 200,
                 headers: Headers::default(),
+                http2_stream: None,
             },
             Self::Body(bytes) => Input::Body { request, bytes },
             Self::End(cause) => Input::BodyEnd { request, cause },
@@ -318,6 +319,7 @@ impl Stage {
                     request,
                     status,
                     headers: Headers(headers),
+                    http2_stream: None,
                 });
             }
         }

@@ -356,6 +356,7 @@ impl World {
             request,
             status,
             headers: Headers::default(),
+            http2_stream: None,
         });
     }
 

@@ -33,6 +33,8 @@ pub(crate) enum Failure {
     Timeout,
     /// A ping stayed unanswered: `http2: client connection lost`.
     Lost,
+    /// The server reset the stream: `stream error: …; received from peer`.
+    StreamReset,
 }
 
 /// What happened to a request.
@@ -214,8 +216,9 @@ impl Transport {
             ),
             Arrival::Chunk { request, bytes } => (request, Got::Body(bytes)),
             Arrival::End { request } => (request, Got::End),
+            Arrival::Reset { request, .. } => (request, Got::Failed(Failure::StreamReset)),
         };
-        let is_known = if got == Got::End {
+        let is_known = if matches!(got, Got::End | Got::Failed(_)) {
             line.requests.remove(request)
         } else {
             line.requests.contains(request)

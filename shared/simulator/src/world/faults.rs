@@ -38,6 +38,11 @@ impl World {
                     }
                 }
             }
+            Fault::ResetStreams { target, code } => {
+                for watch in self.watches_of(target) {
+                    self.reset_stream(watch, *code);
+                }
+            }
             Fault::TearFrame { target, cut } => {
                 for watch in self.watches_of(target) {
                     self.torn.insert(watch, *cut);

@@ -63,7 +63,7 @@ impl World {
             Arrival::Head { request, .. } | Arrival::Chunk { request, .. } => {
                 self.network.keep(*request, arrival, most)
             }
-            Arrival::End { request } => {
+            Arrival::End { request } | Arrival::Reset { request, .. } => {
                 let mut kept = self.network.take_kept(*request);
                 kept.push(arrival);
                 kept
@@ -96,7 +96,7 @@ impl World {
                 self.network.consumed(*request, bytes.len());
                 freed = Some(*request);
             }
-            Arrival::End { request } => {
+            Arrival::End { request } | Arrival::Reset { request, .. } => {
                 self.network.finish(*request);
                 ended = true;
             }
@@ -144,6 +144,15 @@ impl World {
         }
         if self.network.is_drained(connection) {
             self.cut(connection, Cut::Eof);
+        }
+    }
+
+    /// A server gives a response up, and its connection goes on.
+    pub(super) fn reset_stream(&mut self, request: RequestId, code: u32) {
+        if let Some(connection) = self.network.owner(request) {
+            self.drop_reply(request);
+            self.torn.remove(&request);
+            self.send_down(connection, Arrival::Reset { request, code });
         }
     }
 

@@ -98,7 +98,7 @@ impl Client {
                 self.open(world);
                 Ok(())
             }
-            Arrival::End { .. } => {
+            Arrival::End { .. } | Arrival::Reset { .. } => {
                 self.list = None;
                 self.watch = None;
                 self.retry_at = Some(world.now() + Duration::from_millis(300));

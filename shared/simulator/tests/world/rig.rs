@@ -17,6 +17,7 @@ pub(crate) struct Reply {
     /// Chunks of the body with the time they came at.
     pub(crate) chunks: Vec<(Time, Vec<u8>)>,
     pub(crate) ended_at: Option<Time>,
+    pub(crate) reset: Option<u32>,
 }
 
 /// A world, and everything it delivered.
@@ -98,6 +99,9 @@ impl Rig {
                 }
                 Arrival::End { request } => {
                     self.replies.entry(request).or_default().ended_at = Some(at)
+                }
+                Arrival::Reset { request, code } => {
+                    self.replies.entry(request).or_default().reset = Some(code)
                 }
                 Arrival::GoAway => self.going_away.push(delivery.connection),
                 Arrival::Closed(cut) => {

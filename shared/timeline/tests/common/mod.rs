@@ -220,6 +220,7 @@ impl Log {
             stream: StreamId(stream),
             request: RequestId(request),
             resource_version: Some(from.into()),
+            http2_stream: None,
         };
         self.push(s, open);
         self.phase(s, watch, Phase::Streaming, PhaseReason::Opened, None);

@@ -37,6 +37,7 @@ impl StreamWatcher {
             }
             RawEnd::Failed(Failure::Refused) => "connection refused",
             RawEnd::Failed(Failure::Lost) => "http2: client connection lost",
+            RawEnd::Failed(Failure::StreamReset) => "stream error: received from peer",
             RawEnd::Undecodable => "invalid character in the stream",
         };
         version

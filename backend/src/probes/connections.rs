@@ -1,0 +1,298 @@
+//! The connections of one cluster's watches: one HTTP/2 connection for all while it takes more requests, as client-go
+//! has it, else one for each.
+//!
+//! Watches that ask while a dial is under way wait for it and share what comes of it, its failure too: they would meet
+//! the same. Where the server speaks HTTP/1.1, or may not be asked, each dials for itself.
+//!
+//! A shared connection has a keeper: a task that tells the log what happens to it, a GOAWAY before the ends of streams
+//! that come of it, and its end after them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use tokio::task::JoinSet;
+use watchscope_model::ConnectionId;
+use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Event};
+use watchscope_model::vocabulary::Cause;
+
+use super::driver::cause_of;
+use crate::cluster::{Cluster, Session};
+use crate::log::LogHandle;
+use crate::transport::{Connection, ConnectionFacts, DialError, Happening, Listener};
+
+/// Connections that are tried in a row because the ones before were full at once. Servers allow at least 100 streams,
+/// so one more is what is needed.
+const TRIES: usize = 4;
+
+/// What came of asking for a connection.
+pub(super) enum Dialled {
+    /// A connection, or a share of one. One that is not shared has not been told to the log.
+    Connected(Arc<Session>, ConnectionId, Box<Connection>),
+    /// None.
+    Failed(Arc<Session>, Arc<DialError>),
+    /// Nothing to dial with: what was tried and what came back.
+    NoCredentials(String),
+}
+
+/// The connections of one cluster's watches. Bounded: one for each watch at most, and one more.
+pub(super) struct Connections {
+    cluster: Arc<Cluster>,
+    log: LogHandle,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those that may take more requests, of the session in use.
+    open: Vec<Open>,
+    /// The dial under way that others wait for, and its session's generation.
+    dial: Option<(u64, Dial)>,
+    /// The session's generation whose last dial met HTTP/1.1: nobody waits for another's dial.
+    separate: Option<u64>,
+    keepers: JoinSet<()>,
+}
+
+struct Open {
+    generation: u64,
+    id: ConnectionId,
+    connection: Connection,
+}
+
+type Dial = Shared<BoxFuture<'static, Outcome>>;
+
+/// What a dial that others wait for gave.
+#[derive(Clone)]
+enum Outcome {
+    /// A connection to share; it is among the open ones.
+    Shared,
+    /// One for the first who takes it.
+    Separate(Arc<Mutex<Option<Connection>>>),
+    Failed(Arc<DialError>),
+}
+
+impl Connections {
+    pub(super) fn new(cluster: Arc<Cluster>, log: LogHandle) -> Arc<Self> {
+        Arc::new(Self {
+            cluster,
+            log,
+            state: Mutex::default(),
+        })
+    }
+
+    /// A connection for a watch. `used` is the session it used before; with `reload` that has failed.
+    pub(super) async fn get(self: Arc<Self>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
+        let session = match self.session(used, reload).await {
+            Ok(session) => session,
+            Err(sentence) => return Dialled::NoCredentials(sentence),
+        };
+        if !session.connector().may_share() {
+            return self.separate(session).await;
+        }
+        for _ in 0..TRIES {
+            let dial = match self.find(&session) {
+                Found::Share(id, connection) => {
+                    return Dialled::Connected(session, id, Box::new(connection));
+                }
+                Found::Separate => break,
+                Found::Dial(dial) => dial,
+            };
+            match dial.await {
+                Outcome::Shared => {}
+                Outcome::Separate(one) => {
+                    let taken = one.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    if let Some(connection) = taken {
+                        let id = self.log.ids().connection();
+                        return Dialled::Connected(session, id, Box::new(connection));
+                    }
+                }
+                Outcome::Failed(error) => return Dialled::Failed(session, error),
+            }
+        }
+        self.separate(session).await
+    }
+
+    /// A connection of its own, which no other watch gets a share of: for a second look at what the others show.
+    pub(super) async fn apart(
+        self: Arc<Self>,
+        used: Option<Arc<Session>>,
+        reload: bool,
+    ) -> Dialled {
+        match self.session(used, reload).await {
+            Ok(session) => self.separate(session).await,
+            Err(sentence) => Dialled::NoCredentials(sentence),
+        }
+    }
+
+    /// Lets go of all connections, and returns when their ends are in the log; after all watches have stopped.
+    pub(super) async fn close(&self) {
+        let State {
+            open, mut keepers, ..
+        } = std::mem::take(&mut *self.state());
+        drop(open);
+        while keepers.join_next().await.is_some() {}
+    }
+
+    async fn session(
+        &self,
+        used: Option<Arc<Session>>,
+        reload: bool,
+    ) -> Result<Arc<Session>, String> {
+        let session = match used {
+            Some(used) if reload => self.cluster.renew(&used).await,
+            _ => self.cluster.session().await,
+        };
+        session.map_err(|error| error.to_string())
+    }
+
+    /// A share of what is open, or the dial to wait for.
+    fn find(self: &Arc<Self>, session: &Arc<Session>) -> Found {
+        let generation = session.generation();
+        let mut state = self.state();
+        // Streams on connections of older sessions live on by their own shares.
+        state.open.retain(|open| open.generation == generation);
+        for open in &state.open {
+            if let Some(share) = open.connection.share() {
+                return Found::Share(open.id, share);
+            }
+        }
+        if state.separate == Some(generation) {
+            return Found::Separate;
+        }
+        match &state.dial {
+            Some((of, dial)) if *of == generation => Found::Dial(dial.clone()),
+            _ => {
+                let dial = dial(Arc::downgrade(self), Arc::clone(session))
+                    .boxed()
+                    .shared();
+                state.dial = Some((generation, dial.clone()));
+                Found::Dial(dial)
+            }
+        }
+    }
+
+    /// Dials without sharing what comes of it.
+    async fn separate(&self, session: Arc<Session>) -> Dialled {
+        match session.connector().open().await {
+            Err(error) => Dialled::Failed(session, Arc::new(error)),
+            Ok(mut connection) => {
+                let id = match connection.listen() {
+                    Some(listener) => self.keep(connection.facts(), listener, None).await,
+                    None => self.log.ids().connection(),
+                };
+                Dialled::Connected(session, id, Box::new(connection))
+            }
+        }
+    }
+
+    /// Tells the log of a connection with HTTP/2, and gives it its keeper; `pool` has it among the open ones.
+    async fn keep(
+        &self,
+        facts: &ConnectionFacts,
+        listener: Listener,
+        pool: Option<Weak<Self>>,
+    ) -> ConnectionId {
+        let id = self.log.ids().connection();
+        let log = self.log.clone();
+        // A log that is closed ends the process, and the watches with it.
+        let _ = log.append(Event::from(opened(id, facts))).await;
+        let mut state = self.state();
+        while state.keepers.try_join_next().is_some() {}
+        state.keepers.spawn(keep(id, listener, log, pool));
+        id
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Found {
+    Share(ConnectionId, Connection),
+    Separate,
+    Dial(Dial),
+}
+
+/// The dial that all wait for.
+async fn dial(pool: Weak<Connections>, session: Arc<Session>) -> Outcome {
+    let generation = session.generation();
+    let opened = session.connector().open().await;
+    let Some(pool) = pool.upgrade() else {
+        let none = Arc::new(Mutex::new(opened.ok()));
+        return Outcome::Separate(none);
+    };
+    let outcome = match opened {
+        Err(error) => Outcome::Failed(Arc::new(error)),
+        Ok(mut connection) => match connection.listen() {
+            None => {
+                pool.state().separate = Some(generation);
+                Outcome::Separate(Arc::new(Mutex::new(Some(connection))))
+            }
+            Some(listener) => {
+                let weak = Arc::downgrade(&pool);
+                let id = pool.keep(connection.facts(), listener, Some(weak)).await;
+                pool.state().open.push(Open {
+                    generation,
+                    id,
+                    connection,
+                });
+                Outcome::Shared
+            }
+        },
+    };
+    let mut state = pool.state();
+    if state.dial.as_ref().is_some_and(|(of, _)| *of == generation) {
+        state.dial = None;
+    }
+    outcome
+}
+
+/// Tells the log what happens to a connection, to its end.
+async fn keep(
+    id: ConnectionId,
+    mut listener: Listener,
+    log: LogHandle,
+    pool: Option<Weak<Connections>>,
+) {
+    loop {
+        let happening = listener.next().await;
+        // Nobody gets a share of it any more.
+        if let Some(pool) = pool.as_ref().and_then(Weak::upgrade) {
+            pool.state().open.retain(|open| open.id != id);
+        }
+        match happening {
+            Happening::GoAway { last_stream, code } => {
+                let event = ConnectionGoaway {
+                    connection: id,
+                    last_stream: last_stream.into(),
+                    code: code.into(),
+                };
+                let _ = log.append(Event::from(event)).await;
+            }
+            Happening::Over(end) => {
+                // The ends of its streams go first.
+                listener.all_left().await;
+                let event = ConnectionClosed {
+                    connection: id,
+                    cause: end.as_ref().map_or(Cause::Cancelled, cause_of),
+                };
+                let _ = log.append(Event::from(event)).await;
+                return;
+            }
+        }
+    }
+}
+
+/// A connection as the log has it.
+pub(super) fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened {
+    ConnectionOpened {
+        connection,
+        server: facts.server.as_str().into(),
+        remote: facts.remote.to_string().into(),
+        alpn: facts.alpn.as_deref().map(Into::into),
+        tls: facts
+            .tls
+            .as_ref()
+            .map(|tls| format!("{} {}", tls.version, tls.cipher).into()),
+    }
+}
