@@ -90,8 +90,15 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     if let Some(reset) = by_itself(end) {
         return reset;
     }
+    // A GOAWAY lets open streams go on, so it explains an end only where the others of the connection end too.
     if let Some(goaway) = end.goaway {
-        return Answer::new("F09", Certainty::Likely, end).with([goaway]);
+        let (on_connection, going_on) =
+            ends.together(end, |other| other.connection == end.stream.connection);
+        if is_most(on_connection.len(), going_on) {
+            return Answer::new("F09", Certainty::Likely, end)
+                .with([goaway])
+                .with(on_connection.iter().map(|other| other.seq));
+        }
     }
     let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
@@ -107,7 +114,9 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .with(ends.edit_before(end));
     }
     let closed = seqs(FactKind::Closed);
-    let is_connection_gone = end.cause != Cause::End || !closed.is_empty();
+    // A stream that the server resets leaves its connection.
+    let leaves_connection = matches!(end.cause, Cause::End | Cause::RstStream);
+    let is_connection_gone = !leaves_connection || !closed.is_empty();
     if is_whole_server && is_connection_gone {
         return Answer::new("F06", Certainty::Suspected, end)
             .with(also())

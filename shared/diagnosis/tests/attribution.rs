@@ -315,3 +315,70 @@ fn a_custom_resource_whose_cache_begins_anew_was_perhaps_defined_anew() {
         .refused("*/widgets.example.com", 429, "storage is (re)initializing");
     insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F17 suspected [9, 10]");
 }
+
+#[test]
+fn a_goaway_explains_the_ends_of_all_streams_of_its_connection_together() {
+    let watches = ["*/pods", "*/nodes", "*/jobs"];
+    let mut stage = Stage::new(1, &watches);
+    let connection = stage.sharing(&watches);
+    stage.after_s(20).goaway(connection);
+    stage.after_s(1);
+    for watch in watches {
+        stage.ended(watch, Cause::Eof);
+    }
+    stage.closed(connection, Cause::Eof);
+    insta::assert_snapshot!(stage.told(), @r#"
+    0.000 */pods ours definite [14]
+    0.000 */nodes ours definite [19]
+    0.000 */jobs ours definite [24]
+    21.250 */pods F09 likely [29, 30, 31, 32]
+    21.250 */nodes F09 likely [29, 30, 31, 32]
+    21.250 */jobs F09 likely [29, 30, 31, 32]
+    "#);
+}
+
+#[test]
+fn a_goaway_does_not_explain_one_stream_that_ends_while_others_of_its_connection_go_on() {
+    let watches = ["*/pods", "*/nodes", "*/jobs"];
+    let mut stage = Stage::new(1, &watches);
+    let connection = stage.sharing(&watches);
+    stage.after_s(20).goaway(connection);
+    stage.after_s(100).ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @r#"
+    0.000 */pods ours definite [14]
+    0.000 */nodes ours definite [19]
+    0.000 */jobs ours definite [24]
+    120.250 */pods unknown unknown [30]
+    "#);
+}
+
+#[test]
+fn a_stream_that_a_goaway_ended_is_the_goaways() {
+    let watches = ["*/pods", "*/nodes"];
+    let mut stage = Stage::new(1, &watches);
+    let connection = stage.sharing(&watches);
+    stage.after_s(20).goaway(connection);
+    stage.ended("*/pods", Cause::Goaway);
+    insta::assert_snapshot!(stage.told(), @r#"
+    0.000 */pods ours definite [10]
+    0.000 */nodes ours definite [15]
+    20.000 */pods F09 definite [20, 21]
+    "#);
+}
+
+#[test]
+fn streams_that_are_reset_are_not_said_to_end_with_their_server() {
+    let watches = ["*/pods", "*/nodes"];
+    let mut stage = Stage::new(1, &watches);
+    stage.sharing(&watches);
+    stage.after_s(20);
+    for watch in watches {
+        stage.ended(watch, Cause::RstStream);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    0.000 */pods ours definite [10]
+    0.000 */nodes ours definite [15]
+    20.250 */pods unknown unknown [20]
+    20.250 */nodes unknown unknown [21]
+    "#);
+}
