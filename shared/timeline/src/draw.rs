@@ -22,7 +22,7 @@ use self::labels::Label;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
 pub(crate) use self::version::step_words;
-pub(crate) use self::watch::cause_words;
+pub(crate) use self::watch::{cause_words, protocol};
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Row, RowKind, Rows};

@@ -10,7 +10,7 @@ use watchscope_model::{Record, Seq, Time};
 
 pub use self::event::event_words;
 pub use self::state::{Empty, Problem, emptiness, gaps, problems, unknown};
-use crate::draw::{cause_words, severity_ink, step_words, verdict_words};
+use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words};
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
 use crate::scene::{Hit, StretchKind, Target};
@@ -345,7 +345,7 @@ fn stretch(store: &Store, lane: LaneId, kind: StretchKind, id: RecordId, now: Ti
                     fields.extend(
                         what.alpn
                             .as_ref()
-                            .map(|alpn| ("protocol", alpn.to_string())),
+                            .map(|alpn| ("protocol", protocol(alpn).to_owned())),
                     );
                     fields.extend(what.tls.as_ref().map(|tls| ("TLS", tls.to_string())));
                     let end = what

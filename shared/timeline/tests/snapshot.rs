@@ -67,7 +67,7 @@ fn a_reset_that_heals_is_drawn_as_a_torn_plateau_a_hatched_gap_and_a_new_stream(
     rect 0.2,29 399.8x1 stream
     rect 0.2,42 399.8x1 stream
     rect 0.2,29 1x14 stream
-    text 6.2,40 11/400 text3 "conn 1 → 10.20.0.11:6443 · http/1.1 · TLS 1.3"
+    text 6.2,40 11/400 text3 "conn 1 → 10.20.0.11:6443 · HTTP/1.1 · TLS 1.3"
     path M1.09,80 L100,80 L100,61.33 L150,61.33 L150,52 L400,52 L400,85 L1.09,85 Z streamfill at 60 %
     path M1.09,80 L100,80 L100,61.33 L150,61.33 L150,52 L400,52 line 1.5 rv
     rect 1,94 399x2 life

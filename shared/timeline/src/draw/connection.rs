@@ -4,7 +4,7 @@ use watchscope_model::ConnectionId;
 use watchscope_model::vocabulary::Cause;
 
 use super::labels::{Label, Rank};
-use super::watch::{REACH, cause_words};
+use super::watch::{REACH, cause_words, protocol};
 use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
 use crate::id::LaneId;
 use crate::lanes::Row;
@@ -84,7 +84,8 @@ impl Drawer<'_> {
         self.hit(xs, (y, bottom), row.id, target.clone());
         let what = &span.what;
         let mut words = format!("conn {} → {}", what.connection, what.remote);
-        for part in [&what.alpn, &what.tls].into_iter().flatten() {
+        let protocol = what.alpn.as_deref().map(protocol);
+        for part in [protocol, what.tls.as_deref()].into_iter().flatten() {
             words.push_str(&format!(" · {part}"));
         }
         let short = format!("conn {}", what.connection);

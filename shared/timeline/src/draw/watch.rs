@@ -570,14 +570,23 @@ pub(crate) fn list_words(list: &ListMark) -> String {
     )
 }
 
+/// A protocol by its own name.
+pub(crate) fn protocol(alpn: &str) -> &str {
+    match alpn {
+        "h2" => "HTTP/2",
+        "http/1.1" => "HTTP/1.1",
+        other => other,
+    }
+}
+
 /// What an end is called beside a torn connection.
 pub(crate) fn cause_words(cause: Cause) -> &'static str {
     match cause {
         Cause::End => "ended",
         Cause::Eof => "closed without the body's end",
         Cause::EofInFrame => "closed inside a frame",
-        Cause::RstStream => "RST_STREAM",
-        Cause::Goaway => "GOAWAY",
+        Cause::RstStream => "stream reset (RST_STREAM)",
+        Cause::Goaway => "told to go away (GOAWAY)",
         Cause::TcpReset => "reset by peer",
         Cause::Tls => "TLS failed",
         Cause::IdleTimeout => "idle, given up",

@@ -5,7 +5,7 @@ use watchscope_model::vocabulary::{Certainty, ChangeType, LossPlace, Origin, Sta
 use watchscope_model::{Object, WatchName, catalogue};
 
 use super::phase_sentence;
-use crate::draw::cause_words;
+use crate::draw::{cause_words, protocol};
 use crate::format::{count, duration, number, version};
 
 /// An event in words.
@@ -18,10 +18,16 @@ pub fn event_words(event: &Event) -> String {
                 event.cluster, event.server, event.version
             )
         }
-        Event::ConnectionOpened(event) => format!(
-            "Connection {} to {} opened.",
-            event.connection, event.remote
-        ),
+        Event::ConnectionOpened(event) => {
+            let with = event
+                .alpn
+                .as_deref()
+                .map_or(String::new(), |alpn| format!(" with {}", protocol(alpn)));
+            format!(
+                "Connection {} to {} opened{with}.",
+                event.connection, event.remote
+            )
+        }
         Event::ConnectionGoaway(event) => {
             format!(
                 "The server takes no new streams on connection {} (GOAWAY, code {}).",
@@ -80,14 +86,18 @@ pub fn event_words(event: &Event) -> String {
             number(event.changed),
             number(event.removed)
         ),
-        Event::StreamOpened(event) => match &event.resource_version {
-            Some(from) => format!(
-                "Stream {} opened from resourceVersion {}.",
-                event.stream,
-                version(from)
-            ),
-            None => format!("Stream {} opened.", event.stream),
-        },
+        Event::StreamOpened(event) => {
+            let number = event
+                .http2_stream
+                .map_or(String::new(), |number| format!(" (HTTP/2 stream {number})"));
+            let from = event
+                .resource_version
+                .as_ref()
+                .map_or(String::new(), |from| {
+                    format!(" from resourceVersion {}", version(from))
+                });
+            format!("Stream {}{number} opened{from}.", event.stream)
+        }
         Event::StreamEnded(event) => format!(
             "Stream {} {} after {} and {}.",
             event.stream,
