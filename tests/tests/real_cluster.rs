@@ -137,21 +137,42 @@ async fn every_change_in_etcds_history_is_in_the_log_exactly_once_and_in_order()
 
 #[tokio::test]
 async fn an_apiserver_killed_in_the_middle_of_writes_costs_no_change_silently() -> Result<()> {
+    killed_in_the_middle_of_writes(&[], "h2").await
+}
+
+#[tokio::test]
+async fn an_apiserver_killed_over_http1_costs_no_change_silently_either() -> Result<()> {
+    killed_in_the_middle_of_writes(&["--http1"], "http/1.1").await
+}
+
+/// Kills the apiserver under watches of configmaps and services with these flags, which make it speak `protocol`.
+async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let mut cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
     let writer = Writer::start(&cluster).await?;
-    let mut watchscope = watch(
-        &binary,
-        cluster.kubeconfig(),
-        "default",
-        &["configmaps", "services"],
-    )?;
-    until(&mut watchscope, "both stream", |records| {
+    let arguments: Vec<&str> = ["configmaps", "services"]
+        .iter()
+        .chain(flags)
+        .copied()
+        .collect();
+    let mut watchscope = watch(&binary, cluster.kubeconfig(), "default", &arguments)?;
+    let records = until(&mut watchscope, "both stream", |records| {
         streams(records, "default/configmaps")?;
-        streams(records, "default/services")
+        streams(records, "default/services")?;
+        Ok(records.to_vec())
     })
     .await?;
+    // With HTTP/2 both are on one connection, with HTTP/1.1 each has its own.
+    let opened: Vec<&Value> = records
+        .iter()
+        .filter(|record| record["type"] == "connection.opened")
+        .collect();
+    assert!(
+        opened.iter().all(|opened| opened["alpn"] == protocol),
+        "{opened:?}"
+    );
+    assert_eq!(opened.len(), if protocol == "h2" { 1 } else { 2 });
 
     let names = (0..80).map(|n| format!("settings-{n}"));
     let killing = async {
@@ -201,6 +222,16 @@ async fn an_apiserver_killed_in_the_middle_of_writes_costs_no_change_silently() 
             "only a relist stands for changes: {followed:?}"
         );
     }
+    // The end of a connection is told after those of its streams.
+    let sent = find(&records, "request.sent", "default/configmaps", |sent| {
+        sent["verb"] == "watch"
+    })?;
+    let connection = &sent["connection"];
+    let closed = records
+        .iter()
+        .find(|record| record["type"] == "connection.closed" && record["connection"] == *connection)
+        .context("the connection's end is told")?;
+    assert!(closed["seq"].as_u64() > ended["seq"].as_u64(), "{closed}");
     Ok(())
 }
 
