@@ -21,6 +21,7 @@ pub(crate) use self::findings::severity_ink;
 use self::labels::Label;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
+use self::version::Lines;
 pub(crate) use self::version::step_words;
 pub(crate) use self::watch::{cause_words, protocol};
 use crate::glyph::{GLYPH_BOX, Glyph};
@@ -60,17 +61,28 @@ pub struct Picture<'a> {
 /// How records are drawn, apart from what lasts.
 #[derive(Clone, Copy, Debug)]
 pub struct Records {
-    group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, (Px, Px)),
+    group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, Group),
     body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
+    version: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &Lines),
     marks: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &[u32]),
 }
 
 /// All of it.
 pub const RECORDS: &Records = &Records {
-    group: |drawer, watch, epoch, trace, ys| drawer.records_of_group(watch, epoch, trace, ys),
+    group: |drawer, watch, epoch, trace, group| drawer.records_of_group(watch, epoch, trace, group),
     body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
+    version: |drawer, row, epoch, trace, lines| drawer.records_on_version(row, epoch, trace, lines),
     marks: |drawer, row, epoch, trace, places| drawer.marks(row, epoch, trace, places),
 };
+
+/// Where that is drawn which concerns all rows of a watch.
+#[derive(Clone, Copy)]
+struct Group {
+    /// From its first row to its last.
+    ys: (Px, Px),
+    /// Where what was missed is told, if no row of its resourceVersion tells it.
+    words_y: Option<Px>,
+}
 
 /// Layers in paint order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

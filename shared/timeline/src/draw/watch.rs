@@ -5,7 +5,8 @@ use watchscope_model::vocabulary::{Cause, LossPlace};
 
 use super::labels::{Label, Rank};
 use super::{
-    Drawer, EpochView, GlyphMark, HAIR, LABEL_INSET, LEAST, Layer, SPILL, TextLook, record, within,
+    Drawer, EpochView, GlyphMark, Group, HAIR, LABEL_INSET, LEAST, Layer, SPILL, TextLook, record,
+    within,
 };
 use crate::format::{duration, number, text_width, version};
 use crate::glyph::Glyph;
@@ -44,25 +45,26 @@ impl Drawer<'_> {
         // The resourceVersion's row says what was missed; where there is none, the first.
         let has_version_row = rows.iter().any(|row| row.id == LaneId::Version(watch));
         let words_y = self.y(first) + first.height.half() + Px::whole(4);
+        let words_y = Some(words_y).filter(|_| !has_version_row);
         for (epoch, trace) in self.watch_traces(watch) {
             self.gaps(watch, epoch, trace, ys, collapsed);
-            if !has_version_row {
-                self.missed(epoch, trace, |_, _| Some(words_y));
-            }
             if let Some(records) = self.picture.records {
-                (records.group)(self, watch, epoch, trace, ys);
+                (records.group)(self, watch, epoch, trace, Group { ys, words_y });
             }
         }
     }
 
-    /// Losses, relists, errors, over all lanes of a watch.
+    /// Losses, relists, errors, over all lanes of a watch; and at a height what was missed, if nothing else says so.
     pub(super) fn records_of_group(
         &mut self,
         watch: WatchId,
         epoch: EpochView<'_>,
         trace: &WatchTrace,
-        ys: (Px, Px),
+        Group { ys, words_y }: Group,
     ) {
+        if words_y.is_some() {
+            self.missed(epoch, trace, |_, _| words_y);
+        }
         self.losses(watch, epoch, trace, ys);
         self.lists(watch, epoch, trace, ys);
         self.error_lines(trace, ys);
