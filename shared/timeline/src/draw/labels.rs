@@ -12,8 +12,10 @@ use crate::scene::{Align, Area, Primitive, Px, TextLine};
 const APART: Px = Px::whole(5);
 /// So much wider than reckoned they are at most: a wider face is squeezed.
 const MISRECKONED: Px = Px::whole(2);
-/// How far a text reaches over its baseline.
+/// How far a text reaches over its baseline…
 const ASCENT: Px = Px::whole(8);
+/// …and under it.
+const DESCENT: Px = Px::whole(2);
 
 /// What is written, the most important first: what is given up for want of room is the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -186,7 +188,7 @@ impl Drawer<'_> {
             x: left,
             y: y - ASCENT,
             w: width,
-            h: ASCENT,
+            h: ASCENT + DESCENT,
         });
         self.text(layer, x, y, text, look);
     }
