@@ -285,7 +285,9 @@ fn escape_html(bytes: &mut Vec<u8>, from: usize) {
     let tail = &bytes[from..];
     // E2 80 A8 and E2 80 A9 are the line separators of U+2028 and U+2029.
     let is_separator = |at: &[u8]| matches!(at, [0xE2, 0x80, 0xA8 | 0xA9]);
-    if !tail.iter().any(is_html) && !tail.windows(3).any(is_separator) {
+    // Nearly always there is nothing to do. Without a way out of the loop the compiler looks at many bytes at once.
+    let is_suspect = |byte: &u8| is_html(byte) | (*byte == 0xE2);
+    if !tail.iter().fold(false, |any, byte| any | is_suspect(byte)) {
         return;
     }
     let mut escaped = Vec::with_capacity(tail.len() + 16);
