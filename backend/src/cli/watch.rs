@@ -4,6 +4,7 @@ use std::io::Write;
 
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
+use watchscope_model::Entry;
 
 use super::args::{Output, WatchArgs};
 use super::exit::Failure;
@@ -80,8 +81,9 @@ async fn write_text(log: LogHandle) {
     let mut out = anstream::stdout();
     while let Some(read) = reader.next().await {
         let text = match read {
-            Read::Records(records) => records
+            Read::Entries(entries) => entries
                 .iter()
+                .filter_map(Entry::record)
                 .map(|record| terminal::line(record) + "\n")
                 .collect::<String>(),
             Read::Loss { from, to } => terminal::loss_line(from.0, to.0) + "\n",

@@ -35,12 +35,13 @@ pub(super) fn records(log: &LogHandle, since: Option<&str>) -> Result<JsonLines,
 pub(super) fn state(log: &LogHandle) -> JsonLines {
     let log = log.clone();
     stream::once(async move {
-        let (state, _) = log.head().await;
+        let (state, layers, _) = log.head_with_layers().await;
         let (_, mut line) = log_line(&log);
         line.head = state.seq;
         let mut lines = Vec::new();
         push_line(&line, &mut lines);
         state.json_lines(&mut lines);
+        layers.json_lines(&mut lines);
         Bytes::from(lines)
     })
     .boxed()
@@ -105,9 +106,9 @@ fn other_run(first: Seq) -> Event {
 async fn next_lines(mut reader: LogReader) -> Option<(Bytes, LogReader)> {
     let mut lines = Vec::new();
     match reader.next().await? {
-        Read::Records(records) => {
-            for record in &records {
-                push_line(record, &mut lines);
+        Read::Entries(entries) => {
+            for entry in &entries {
+                push_line(entry, &mut lines);
             }
         }
         Read::Loss { from, to } => {

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use watchscope_log::{Ring, Sealer};
-use watchscope_model::{EpochId, Event, LogId, Seq, State, Time};
+use watchscope_model::{EpochId, Event, Inside, Layers, LogId, Seq, State, Time};
 
 use self::bodies::Bodies;
 pub use self::bodies::BodyLookup;
@@ -173,6 +173,17 @@ impl LogHandle {
             .map_err(|_| LogClosed)
     }
 
+    /// Appends what happened inside a simulated cluster; waits while the writer is behind.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn append_inside(&self, inside: Vec<Inside>) -> Result<(), LogClosed> {
+        self.inputs
+            .send(Input::Inside(inside))
+            .await
+            .map_err(|_| LogClosed)
+    }
+
     /// Writes what is queued, seals it and ends the writer; readers end after the last record.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
@@ -214,6 +225,12 @@ impl LogHandle {
 
     /// The fold at the head, and a reader that goes on from there.
     pub async fn head(&self) -> (State, LogReader) {
+        let (state, _, reader) = self.head_with_layers().await;
+        (state, reader)
+    }
+
+    /// The same with the fold of the inside.
+    pub async fn head_with_layers(&self) -> (State, Layers, LogReader) {
         LogReader::at_head(self.shared.clone()).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use watchscope_log::Ring;
 use watchscope_model::codec::ChapterReader;
-use watchscope_model::{Record, Seq, State};
+use watchscope_model::{Entry, Layers, Seq, State};
 
 use super::{RingProgress, Shared, lock};
 
@@ -24,7 +24,7 @@ pub enum Since {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Read {
     /// The next records: the rest of a segment, at least one.
-    Records(Vec<Record>),
+    Entries(Vec<Entry>),
     /// These are no longer in the ring.
     Loss {
         /// First.
@@ -69,7 +69,7 @@ impl LogReader {
         }
     }
 
-    pub(super) async fn at_head(shared: Arc<Shared>) -> (State, Self) {
+    pub(super) async fn at_head(shared: Arc<Shared>) -> (State, Layers, Self) {
         let mut reader = Self::new(shared, Since::Head);
         let snapshot = loop {
             reader.progress.catch_up();
@@ -83,13 +83,22 @@ impl LogReader {
         };
         let (decoder, opening) =
             ChapterReader::open(snapshot.frame()).expect("the log reads what it wrote");
+        let mut layers = decoder
+            .layers(&opening.state, &opening.layers)
+            .expect("the log reads what it wrote");
         reader.next = decoder.next_seq();
         reader.decoder = Some(decoder);
         let mut state = opening.state;
-        while let Some(Read::Records(records)) = reader.try_next() {
-            records.iter().for_each(|record| state.apply(record));
+        while let Some(Read::Entries(entries)) = reader.try_next() {
+            for entry in &entries {
+                match entry {
+                    Entry::Record(record) => state.apply(record),
+                    Entry::Inside(record) => state.pass(record.seq, record.at),
+                }
+                layers.apply(entry);
+            }
         }
-        (state, reader)
+        (state, layers, reader)
     }
 
     /// The seq that comes next.
@@ -138,15 +147,15 @@ impl LogReader {
         for skipped in &found.skipped {
             decoder.skip(skipped).expect("the log reads what it wrote");
         }
-        let mut records: Vec<Record> = decoder
-            .segment(&found.segment)
+        let mut entries: Vec<Entry> = decoder
+            .entries(&found.segment)
             .expect("the log reads what it wrote")
             .into_iter()
             .map(|record| record.expect("the log knows what it wrote"))
             .collect();
-        records.retain(|record| record.seq >= self.next);
+        entries.retain(|entry| entry.seq() >= self.next);
         self.next = decoder.next_seq();
-        Some(Read::Records(records))
+        Some(Read::Entries(entries))
     }
 }
 

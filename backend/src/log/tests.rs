@@ -7,8 +7,9 @@ use futures_util::FutureExt as _;
 use tokio::time::{Instant, advance, sleep, timeout};
 use watchscope_log::SEAL_RECORDS;
 use watchscope_model::event::{Change, Note, StreamEnded, StreamOpened, WatchStarted};
+use watchscope_model::inside::InsideEtcd;
 use watchscope_model::vocabulary::{Author, Cause, ChangeType, LossPlace, Origin};
-use watchscope_model::{Object, Record, RequestId, StreamId, Uid};
+use watchscope_model::{Entry, Object, Record, RequestId, StreamId, Uid};
 
 use super::*;
 
@@ -87,9 +88,14 @@ fn modified(name: &str) -> Event {
     .into()
 }
 
+/// What everybody could see; nothing here has an inside.
+fn shown(entries: Vec<Entry>) -> Vec<Record> {
+    entries.into_iter().filter_map(Entry::into_record).collect()
+}
+
 async fn records(reader: &mut LogReader) -> Vec<Record> {
     match timeout(Duration::from_secs(60), reader.next()).await {
-        Ok(Some(Read::Records(records))) => records,
+        Ok(Some(Read::Entries(entries))) => shown(entries),
         other => panic!("no records but {other:?}"),
     }
 }
@@ -149,8 +155,8 @@ async fn closing_seals_what_is_queued_and_ends_readers_after_it() {
     log.close().await;
     assert_eq!(log.append(note("d")).await, Err(LogClosed));
     let mut all = Vec::new();
-    while let Some(Read::Records(next)) = reader.next().await {
-        all.extend(next);
+    while let Some(Read::Entries(next)) = reader.next().await {
+        all.extend(shown(next));
     }
     assert_eq!(texts(&all), ["a", "b", "c"]);
     let (state, _) = log.head().await;
@@ -234,7 +240,8 @@ async fn a_reader_that_the_ring_overtakes_is_told_what_it_lost_and_goes_on() {
     };
     assert_eq!(from, Seq(2));
     let mut next = to.next();
-    while let Some(Read::Records(records)) = reader.next().await {
+    while let Some(Read::Entries(entries)) = reader.next().await {
+        let records = shown(entries);
         assert_eq!(records[0].seq, next);
         next = records[records.len() - 1].seq.next();
     }
@@ -277,7 +284,8 @@ async fn dropped_bodies_are_told_as_one_loss_now_and_then() {
     sleep(Duration::from_secs(12)).await;
     log.close().await;
     let mut losses = Vec::new();
-    while let Some(Read::Records(records)) = reader.next().await {
+    while let Some(Read::Entries(entries)) = reader.next().await {
+        let records = shown(entries);
         losses.extend(records.into_iter().filter_map(|record| match record.event {
             Event::Loss(loss) => Some(loss),
             _ => None,
@@ -301,7 +309,8 @@ async fn a_wall_clock_that_departs_by_more_than_a_second_is_recorded_once_per_de
     sleep(Duration::from_secs(5)).await;
     log.close().await;
     let mut offs = Vec::new();
-    while let Some(Read::Records(records)) = reader.next().await {
+    while let Some(Read::Entries(entries)) = reader.next().await {
+        let records = shown(entries);
         for record in records {
             let Event::Clock(clock) = record.event else {
                 panic!("only clocks here")
@@ -392,4 +401,36 @@ async fn an_end_that_needs_a_second_look_is_told_though_nothing_else_happens() {
     assert_eq!(&*told.code, "unknown");
     let waited_us = seen[3].at.micros_since(seen[2].at);
     assert!((250_000..300_000).contains(&waited_us), "{waited_us}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_inside_takes_its_place_among_the_records_and_has_its_own_fold() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    let head = |revision| {
+        let etcd = InsideEtcd {
+            revision,
+            compacted: 1,
+            has_leader: true,
+        };
+        vec![Inside::from(etcd)]
+    };
+    log.append(note("a")).await.unwrap();
+    log.append_inside(head(7)).await.unwrap();
+    log.append(note("b")).await.unwrap();
+    log.append_inside(head(8)).await.unwrap();
+    log.close().await;
+    let mut all = Vec::new();
+    while let Some(Read::Entries(next)) = reader.next().await {
+        all.extend(next);
+    }
+    let places: Vec<(u64, bool)> = all
+        .iter()
+        .map(|entry| (entry.seq().0, entry.record().is_some()))
+        .collect();
+    assert_eq!(places, [(1, true), (2, false), (3, true), (4, false)]);
+    assert_eq!(texts(&shown(all)), ["a", "b"]);
+    let (state, layers, _) = log.head_with_layers().await;
+    assert_eq!(state.seq, Seq(4));
+    assert_eq!(layers.etcd.map(|etcd| etcd.revision), Some(8));
 }

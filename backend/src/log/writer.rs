@@ -13,7 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use watchscope_diagnosis::Diagnosis;
 use watchscope_log::{Sealed, Sealer};
 use watchscope_model::event::Clock as ClockEvent;
-use watchscope_model::{Event, Time};
+use watchscope_model::{Event, Inside, Time};
 
 use super::{Batch, Shared, lock};
 
@@ -30,6 +30,8 @@ const BODY_LOSS_US: i64 = 10_000_000;
 pub(super) enum Input {
     /// Events to append.
     Batch(Batch),
+    /// What happened inside a simulated cluster. Diagnosis is not shown it, and could not take it.
+    Inside(Vec<Inside>),
     /// Take what is queued, then end.
     Close(oneshot::Sender<()>),
 }
@@ -70,6 +72,7 @@ impl Writer {
                     for input in inputs.drain(..) {
                         match input {
                             Input::Batch(batch) => self.append(batch),
+                            Input::Inside(inside) => self.append_inside(inside),
                             Input::Close(done) => {
                                 queue.close();
                                 closers.push(done);
@@ -119,6 +122,14 @@ impl Writer {
             book.record(record.seq, &record.event, body, overhead);
             self.diagnosis.observe(self.sealer.state(), &record);
             let sealed = self.sealer.take(&record);
+            self.publish(sealed);
+        }
+    }
+
+    fn append_inside(&mut self, inside: Vec<Inside>) {
+        let now = self.shared.clock.now();
+        for inside in inside {
+            let (_, sealed) = self.sealer.push_inside(inside, now);
             self.publish(sealed);
         }
     }

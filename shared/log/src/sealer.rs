@@ -1,9 +1,11 @@
 //! Turns events into records, records into segments, segments into chapters.
 
 use bytes::Bytes;
-use watchscope_model::codec::ChapterWriter;
+use watchscope_model::codec::{ChapterWriter, Fold};
 use watchscope_model::wire::{self, MAX_MESSAGE_BYTES};
-use watchscope_model::{EpochId, Event, LogId, Record, Seq, State, Time};
+use watchscope_model::{
+    Entry, EpochId, Event, Inside, InsideRecord, Layers, LogId, Record, Seq, State, Time,
+};
 
 use crate::ring::{HeadSnapshot, SealedSegment};
 
@@ -25,6 +27,8 @@ pub const CHAPTER_BYTES: usize = 1 << 20;
 pub struct Sealer {
     log: LogId,
     state: State,
+    /// Of the inside, where there is one.
+    layers: Layers,
     writer: ChapterWriter,
     opening_bytes: usize,
     chapter_bytes: usize,
@@ -64,6 +68,7 @@ impl Sealer {
         let sealer = Self {
             log,
             state,
+            layers: Layers::default(),
             writer,
             opening_bytes: opening.len(),
             chapter_bytes: 0,
@@ -106,10 +111,30 @@ impl Sealer {
         debug_assert_eq!(record.seq, self.state.seq.next(), "no record comes between");
         self.open.get_or_insert((record.seq, record.at));
         self.state.apply(record);
+        self.layers.apply_event(&record.event, record.into());
         self.writer.push(record);
+        self.seal_if_full(record.at)
+    }
+
+    /// Takes in what happened inside a simulated cluster, as [`Sealer::push`] an event.
+    pub fn push_inside(&mut self, inside: Inside, at: Time) -> (Seq, Option<Sealed>) {
+        let record = InsideRecord {
+            seq: self.state.seq.next(),
+            at: at.max(self.state.at),
+            inside,
+        };
+        let (seq, at) = (record.seq, record.at);
+        self.open.get_or_insert((seq, at));
+        self.state.pass(seq, at);
+        self.writer.push_inside(&record);
+        self.layers.apply(&Entry::Inside(record));
+        (seq, self.seal_if_full(at))
+    }
+
+    fn seal_if_full(&mut self, at: Time) -> Option<Sealed> {
         let is_full =
             self.writer.open_bytes() >= SEAL_BYTES || self.writer.open_count() >= SEAL_RECORDS;
-        if is_full { self.seal(record.at) } else { None }
+        if is_full { self.seal(at) } else { None }
     }
 
     /// When the open segment is due: at once after a quiet [`SEAL_US`], else that long after the last seal. `None`
@@ -148,7 +173,10 @@ impl Sealer {
     }
 
     fn open_chapter(&mut self) -> NextChapter {
-        let opening: Bytes = self.writer.open_next(&self.state).into();
+        let opening: Bytes = self
+            .writer
+            .open_next(Fold::new(&self.state, &self.layers))
+            .into();
         self.opening_bytes = opening.len();
         self.chapter_bytes = 0;
         NextChapter {
@@ -161,7 +189,9 @@ impl Sealer {
     /// The fold at the head for readers who join now, and what had to be sealed for it.
     pub fn snapshot(&mut self, now: Time) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now);
-        let frame = self.writer.head_snapshot(&self.state);
+        let frame = self
+            .writer
+            .head_snapshot(Fold::new(&self.state, &self.layers));
         let header = wire::Snapshot {
             log: self.log.clone(),
             seq: self.state.seq,

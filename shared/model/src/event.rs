@@ -5,10 +5,7 @@
 
 use std::sync::Arc;
 
-use serde::ser::SerializeMap;
-
-use crate::codec::{Reader, Writer};
-use crate::field::{Fields, Headers, fields};
+use crate::field::Headers;
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
 use crate::time::Time;
 use crate::vocabulary::{
@@ -16,26 +13,27 @@ use crate::vocabulary::{
     Severity, Standing,
 };
 
+/// Defines a kind of record: a struct for each of its types, and the enum of all.
 macro_rules! events {
-    ($($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {
-        fields! {$(
+    ($(#[$all_meta:meta])* enum $all:ident; $($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {
+        $crate::field::fields! {$(
             $(#[$meta])*
             struct $name { $($(#[$field_meta])* $field $json: $type,)* }
         )*}
 
-        /// What happened. One variant per `type` of the JSON form.
+        $(#[$all_meta])*
         #[derive(Clone, Debug, PartialEq)]
-        pub enum Event {
+        pub enum $all {
             $($(#[$meta])* $name($name),)*
         }
 
-        $(impl From<$name> for Event {
+        $(impl From<$name> for $all {
             fn from(event: $name) -> Self {
                 Self::$name(event)
             }
         })*
 
-        impl Event {
+        impl $all {
             /// Every kind this build knows: its number in the binary form and its `type` in the JSON form.
             pub const KINDS: &'static [(u64, &'static str)] = &[$(($kind, $json_type)),*];
 
@@ -51,26 +49,30 @@ macro_rules! events {
                 match self { $(Self::$name(_) => $json_type,)* }
             }
 
-            pub(crate) fn write_fields(&self, writer: &mut Writer<'_>) {
-                match self { $(Self::$name(event) => event.write_fields(writer),)* }
+            pub(crate) fn write_fields(&self, writer: &mut $crate::codec::Writer<'_>) {
+                match self { $(Self::$name(event) => $crate::field::Fields::write_fields(event, writer),)* }
             }
 
             /// Reads the fields of a kind; `None` if this build does not know the kind.
-            pub(crate) fn read_fields(kind: u64, reader: &mut Reader<'_>) -> Option<Self> {
+            pub(crate) fn read_fields(kind: u64, reader: &mut $crate::codec::Reader<'_>) -> Option<Self> {
                 Some(match kind {
-                    $($kind => Self::$name($name::read_fields(reader)),)*
+                    $($kind => Self::$name($crate::field::Fields::read_fields(reader)),)*
                     _ => return None,
                 })
             }
 
-            pub(crate) fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-                match self { $(Self::$name(event) => event.entries(map),)* }
+            pub(crate) fn entries<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                match self { $(Self::$name(event) => $crate::field::Fields::entries(event, map),)* }
             }
         }
     };
 }
+pub(crate) use events;
 
 events! {
+    /// What happened. One variant per `type` of the JSON form.
+    enum Event;
+
     /// A cluster answered for the first time since it was lost or we started.
     1 "cluster.connected" ClusterConnected {
         /// The cluster's name (of the kubeconfig's context, or the simulated one's).

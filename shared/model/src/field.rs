@@ -216,6 +216,8 @@ leaf! {
     words::Severity: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Standing: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Divergence: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::CachePhase: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::Way: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Author: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
 }
 

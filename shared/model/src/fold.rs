@@ -406,6 +406,12 @@ impl State {
         }
     }
 
+    /// Takes note that the next record of the log is none of these: one of the inside, or of a kind this build does not
+    /// know.
+    pub fn pass(&mut self, seq: Seq, at: Time) {
+        (self.seq, self.at) = (seq, at);
+    }
+
     /// Folds the next record in.
     pub fn apply(&mut self, record: &Record) {
         let now = Moment::from(record);
@@ -527,20 +533,27 @@ impl State {
 }
 
 /// One line of the state's JSON form.
-struct StateLine<'a, I, T> {
-    type_name: &'static str,
-    id: Option<I>,
-    value: &'a T,
+pub(crate) struct StateLine<'a, I, T> {
+    pub(crate) type_name: &'static str,
+    pub(crate) id: Option<I>,
+    pub(crate) value: &'a T,
 }
 
 /// Names the thing a line is about.
-trait Naming {
+pub(crate) trait Naming {
     fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
 impl<T: serde::Serialize> Naming for (&'static str, &T) {
     fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry(self.0, self.1)
+    }
+}
+
+impl<A: Naming, B: Naming> Naming for (A, B, ()) {
+    fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.0.entry(map)?;
+        self.1.entry(map)
     }
 }
 

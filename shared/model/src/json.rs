@@ -4,12 +4,29 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::event::{Event, Record};
 use crate::id::{EpochId, LogId, Seq};
+use crate::inside::{Entry, Inside, InsideRecord};
 use crate::time::Time;
 
 /// `type`, `seq`, `at`, then the event's fields.
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         line(Some((self.seq, self.at)), &self.event, serializer)
+    }
+}
+
+/// The same form: only `type` tells that it is of the inside.
+impl Serialize for InsideRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        line(Some((self.seq, self.at)), &self.inside, serializer)
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Record(record) => record.serialize(serializer),
+            Self::Inside(record) => record.serialize(serializer),
+        }
     }
 }
 
@@ -20,9 +37,30 @@ impl Serialize for Event {
     }
 }
 
+/// What a line tells.
+trait Told {
+    fn type_name(&self) -> &'static str;
+    fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+macro_rules! told {
+    ($($type:ty),*) => {$(
+        impl Told for $type {
+            fn type_name(&self) -> &'static str {
+                self.type_name()
+            }
+            fn entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+                self.entries(map)
+            }
+        }
+    )*};
+}
+
+told!(Event, Inside);
+
 fn line<S: Serializer>(
     place: Option<(Seq, Time)>,
-    event: &Event,
+    event: &impl Told,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;

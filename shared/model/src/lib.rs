@@ -6,6 +6,9 @@
 //!                                               └─► one JSON object a line
 //! ```
 //!
+//! A simulated world tells its insides too, as records of a kind of their own ([`inside`]): they stand in the same log
+//! and fold into [`Layers`], and neither [`Record`] nor [`State`] can hold them.
+//!
 //! Everything here is pure: no clock, no I/O, the same bytes in give the same result out on the host and in wasm32.
 //! Absent on purpose: who produced a record. A reader cannot tell a real cluster from a simulated one.
 
@@ -15,7 +18,9 @@ pub mod event;
 pub mod field;
 pub mod fold;
 pub mod id;
+pub mod inside;
 pub mod json;
+pub mod layers;
 pub mod map;
 pub mod time;
 pub mod vocabulary;
@@ -27,4 +32,6 @@ pub use id::{
     ConnectionId, EpochId, LogId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, Uid,
     WatchName,
 };
+pub use inside::{Entry, Inside, InsideRecord};
+pub use layers::Layers;
 pub use time::Time;

@@ -243,6 +243,28 @@ words! {
         ListOlder = "list-older",
     }
 
+    /// How far the cacher of a resource is, inside a simulated apiserver.
+    CachePhase {
+        /// It reads all there is; reads of it wait or are refused.
+        Listing = "listing",
+        /// It answers, and watches etcd.
+        Ready = "ready",
+        /// It lost etcd and begins again soon; reads of it are refused.
+        Failed = "failed",
+    }
+
+    /// How a connection of a simulated network is.
+    Way {
+        /// What is sent arrives.
+        Open = "open",
+        /// What is sent is held, and neither side knows.
+        Stalled = "stalled",
+        /// The server's side is gone; what was under way may still arrive.
+        Cut = "cut",
+        /// It is gone.
+        Closed = "closed",
+    }
+
     /// Who wrote a note.
     Author {
         /// A story's narrator.

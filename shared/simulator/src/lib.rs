@@ -27,6 +27,7 @@ mod client;
 mod config;
 mod etcd;
 mod fault;
+mod inside;
 mod kinds;
 mod message;
 mod network;
@@ -47,6 +48,9 @@ pub use client::{
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
 pub use etcd::{Change, ChangeKind, Defect};
 pub use fault::{Fault, Target, Throttle};
+pub use inside::{
+    CacheLook, CacheState, ConnectionLook, EtcdLook, InsideEvent, InsideRecord, WatcherLook,
+};
 pub use kinds::{CustomColumn, Printer, ResourceId, ResourceType};
 pub use message::{
     Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response, ServerId,

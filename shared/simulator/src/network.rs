@@ -365,6 +365,12 @@ impl Network {
         name.split([' ', '/']).next().unwrap_or_default()
     }
 
+    /// How many responses are open on a connection.
+    pub(crate) fn open_responses(&self, connection: ConnectionId) -> usize {
+        let open = self.connections.get(&connection);
+        open.map_or(0, |c| c.lanes.len())
+    }
+
     /// The response is over.
     pub(crate) fn finish(&mut self, request: RequestId) {
         if let Some(connection) = self.owners.remove(&request)

@@ -2,6 +2,7 @@
 
 mod clients;
 mod faults;
+mod inside;
 mod parts;
 mod routing;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use self::clients::Clients;
+use self::inside::Observer;
 use self::parts::EtcdLink;
 use crate::apiserver::{Alarm, Apiserver};
 use crate::config::Config;
@@ -59,6 +61,8 @@ pub struct World {
     torn: BTreeMap<RequestId, Cut>,
     deliveries: VecDeque<Delivery>,
     clients: Clients,
+    /// Tells the inside, if it is to be told.
+    observer: Option<Box<Observer>>,
 }
 
 /// Why [`World::run_until`] returned.
@@ -111,6 +115,7 @@ impl World {
             torn: BTreeMap::new(),
             deliveries: VecDeque::new(),
             clients: Clients::default(),
+            observer: None,
             config,
         };
         world.begin();
@@ -173,8 +178,11 @@ impl World {
     pub fn run_until(&mut self, until: Time) -> Pause {
         loop {
             let next = self.queue.next_at();
-            if !self.deliveries.is_empty() && next.is_none_or(|at| at > self.now) {
-                return Pause::Deliveries;
+            if next.is_none_or(|at| at > self.now) {
+                self.observe();
+                if !self.deliveries.is_empty() {
+                    return Pause::Deliveries;
+                }
             }
             if next.is_none_or(|at| at > until) {
                 self.now = self.now.max(until);

@@ -27,8 +27,8 @@ use watchscope::cluster::ConfigSource;
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
 use watchscope::probes::{Settings, Watches, Wishes};
 use watchscope::transport::Protocols;
-use watchscope_model::Event as LogEvent;
 use watchscope_model::vocabulary::Origin;
+use watchscope_model::{Entry, Event as LogEvent};
 use watchscope_probe::ProbeConfig;
 
 const EVENTS: u64 = 100_000;
@@ -157,9 +157,10 @@ async fn read_as_watchscope(url: &str, metadata: bool) -> Result<()> {
     while last < LAST {
         match reader.next().await.context("the log ended")? {
             Read::Loss { from, to } => bail!("records {from} to {to} are lost"),
-            Read::Records(records) => {
-                for record in records {
-                    if let LogEvent::Change(change) = record.event
+            Read::Entries(entries) => {
+                for entry in entries {
+                    if let Entry::Record(record) = entry
+                        && let LogEvent::Change(change) = record.event
                         && change.origin == Origin::Live
                     {
                         events += 1;

@@ -7,8 +7,38 @@ use super::writer::{Frozen, Ids, Writer, push_inline, push_varint};
 use crate::event::{Event, Record};
 use crate::field::Fields;
 use crate::fold::State;
-use crate::id::{EpochId, LogId, Seq};
+use crate::id::{EpochId, LogId, ResourceVersion, Seq};
+use crate::inside::{Entry, Inside, InsideRecord};
+use crate::layers::Layers;
 use crate::time::Time;
+
+/// What a snapshot holds: the fold of the records, and that of the inside where there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Fold<'a> {
+    state: &'a State,
+    layers: Option<&'a Layers>,
+}
+
+impl<'a> Fold<'a> {
+    /// Of a log that tells its inside.
+    #[must_use]
+    pub fn new(state: &'a State, layers: &'a Layers) -> Self {
+        Self {
+            state,
+            layers: Some(layers),
+        }
+    }
+}
+
+/// Of a log without an inside.
+impl<'a> From<&'a State> for Fold<'a> {
+    fn from(state: &'a State) -> Self {
+        Self {
+            state,
+            layers: None,
+        }
+    }
+}
 
 /// Encodes chapters in a row: an opening, then segments of the records pushed, then the next opening.
 ///
@@ -27,9 +57,10 @@ pub struct ChapterWriter {
 }
 
 impl ChapterWriter {
-    /// Opens a chapter after all that `state` has folded; returns the writer and the opening frame.
+    /// Opens a chapter after all that `fold` has folded; returns the writer and the opening frame.
     #[must_use]
-    pub fn open(log: LogId, epoch: EpochId, state: &State) -> (Self, Vec<u8>) {
+    pub fn open<'a>(log: LogId, epoch: EpochId, fold: impl Into<Fold<'a>>) -> (Self, Vec<u8>) {
+        let fold = fold.into();
         let mut writer = Self {
             log,
             epoch,
@@ -37,28 +68,32 @@ impl ChapterWriter {
             open: Vec::new(),
             open_count: 0,
             first: None,
-            last_at: state.at,
+            last_at: fold.state.at,
             base_version: 0,
         };
         let mut body = Vec::new();
-        write_state(state, &mut writer.interner, &mut body);
+        write_fold(fold, &mut writer.interner, &mut body);
         let mut dictionary = Vec::new();
         writer.interner.write_new(&mut dictionary);
         let frame = writer.head(&dictionary, &body);
         (writer, frame)
     }
 
-    /// Closes this chapter and opens the next; returns the opening frame. `state` must have folded exactly what has
+    /// Closes this chapter and opens the next; returns the opening frame. `fold` must have folded exactly what has
     /// been sealed.
     ///
-    /// The dictionary carries over under its numbers, less what `state` does not use, so a reader of this chapter's
+    /// The dictionary carries over under its numbers, less what `fold` does not use, so a reader of this chapter's
     /// segments reads the next one's without its opening.
     #[must_use]
-    pub fn open_next(&mut self, state: &State) -> Vec<u8> {
+    pub fn open_next<'a>(&mut self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
         let mut used = Used::default();
         let mut body = Vec::new();
-        write_state(state, &mut Frozen(&self.interner, &mut used), &mut body);
+        write_fold(
+            fold.into(),
+            &mut Frozen(&self.interner, &mut used),
+            &mut body,
+        );
         let mut dictionary = Vec::new();
         self.interner.write_used_and_prune(&used, &mut dictionary);
         self.head(&dictionary, &body)
@@ -66,19 +101,42 @@ impl ChapterWriter {
 
     /// Appends a record to the open segment.
     pub fn push(&mut self, record: &Record) {
-        let first = *self.first.get_or_insert((record.seq, record.at));
+        let event = &record.event;
+        let version = record.base_version();
+        self.append(record.seq, record.at, event.kind(), version, |fields| {
+            event.write_fields(fields);
+        });
+    }
+
+    /// Appends a record of the inside to the open segment.
+    pub fn push_inside(&mut self, record: &InsideRecord) {
+        let inside = &record.inside;
+        self.append(record.seq, record.at, inside.kind(), None, |fields| {
+            inside.write_fields(fields);
+        });
+    }
+
+    fn append(
+        &mut self,
+        seq: Seq,
+        at: Time,
+        kind: u64,
+        version: Option<&ResourceVersion>,
+        write: impl FnOnce(&mut Writer<'_>),
+    ) {
+        let first = *self.first.get_or_insert((seq, at));
         let since = if self.open_count == 0 {
             first.1
         } else {
             self.last_at
         };
-        self.last_at = record.at;
+        self.last_at = at;
         self.open_count += 1;
         push_varint(
-            u64::try_from(record.at.micros_since(since)).unwrap_or(0),
+            u64::try_from(at.micros_since(since)).unwrap_or(0),
             &mut self.open,
         );
-        push_varint(record.event.kind(), &mut self.open);
+        push_varint(kind, &mut self.open);
         let mut writer = Writer {
             out: &mut self.open,
             ids: Some(&mut self.interner),
@@ -86,9 +144,9 @@ impl ChapterWriter {
             base_at: first.1,
             base_seq: first.0,
         };
-        writer.sized(|fields| record.event.write_fields(fields));
-        if let Event::Change(change) = &record.event {
-            writer.go_on_from(&change.resource_version);
+        writer.sized(write);
+        if let Some(version) = version {
+            writer.go_on_from(version);
         }
         self.base_version = writer.base_version;
     }
@@ -121,16 +179,20 @@ impl ChapterWriter {
     }
 
     /// A snapshot for a reader who joins between two segments: the state with this chapter's dictionary, so that the
-    /// segments that follow can be read. `state` must have folded exactly what has been sealed.
+    /// segments that follow can be read. `fold` must have folded exactly what has been sealed.
     #[must_use]
-    pub fn head_snapshot(&self, state: &State) -> Vec<u8> {
+    pub fn head_snapshot<'a>(&self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(
             self.open_count, 0,
             "a head snapshot is taken between segments"
         );
         let mut used = Used::default();
         let mut body = Vec::new();
-        write_state(state, &mut Frozen(&self.interner, &mut used), &mut body);
+        write_fold(
+            fold.into(),
+            &mut Frozen(&self.interner, &mut used),
+            &mut body,
+        );
         let mut dictionary = Vec::new();
         self.interner.write_all(&used, &mut dictionary);
         self.head(&dictionary, &body)
@@ -144,7 +206,8 @@ impl ChapterWriter {
     }
 }
 
-fn write_state(state: &State, ids: &mut dyn Ids, out: &mut Vec<u8>) {
+fn write_fold(fold: Fold<'_>, ids: &mut dyn Ids, out: &mut Vec<u8>) {
+    let state = fold.state;
     push_varint(state.seq.0, out);
     push_varint(state.at.0 as u64, out);
     let mut writer = Writer {
@@ -155,6 +218,10 @@ fn write_state(state: &State, ids: &mut dyn Ids, out: &mut Vec<u8>) {
         base_seq: state.seq,
     };
     state.write_fields(&mut writer);
+    // Behind its length, so that a reader may leave it for later. Fields that the state gets one day come after it.
+    if let Some(layers) = fold.layers.filter(|layers| !layers.is_empty()) {
+        writer.sized(|fields| layers.write_fields(fields));
+    }
 }
 
 /// What opens a chapter.
@@ -166,6 +233,43 @@ pub struct Opening {
     pub epoch: EpochId,
     /// The fold of all records before.
     pub state: State,
+    /// That of the inside, as it came; empty if there is none. [`ChapterReader::layers`] reads it.
+    pub layers: Vec<u8>,
+}
+
+/// What a reader makes of a record's fields: what it asks for, or nothing.
+trait Wanted: Sized {
+    fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self>;
+
+    /// The resourceVersion that those after it are distances from: a change's.
+    fn base_version(&self) -> Option<&ResourceVersion>;
+}
+
+impl Wanted for Record {
+    fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self> {
+        Event::read_fields(kind, fields).map(|event| Self { seq, at, event })
+    }
+
+    fn base_version(&self) -> Option<&ResourceVersion> {
+        match &self.event {
+            Event::Change(change) => Some(&change.resource_version),
+            _ => None,
+        }
+    }
+}
+
+impl Wanted for Entry {
+    fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self> {
+        match Record::read(kind, fields, seq, at) {
+            Some(record) => Some(Self::Record(record)),
+            None => Inside::read_fields(kind, fields)
+                .map(|inside| Self::Inside(InsideRecord { seq, at, inside })),
+        }
+    }
+
+    fn base_version(&self) -> Option<&ResourceVersion> {
+        self.record().and_then(Wanted::base_version)
+    }
 }
 
 /// Decodes the segments that follow one opening, those of the next chapters too.
@@ -194,9 +298,37 @@ impl ChapterReader {
         reader.base_seq = Seq(reader.varint());
         reader.base_at = Time(reader.varint() as i64);
         let state = State::read_fields(&mut reader);
+        let layers = if reader.is_at_end() {
+            Vec::new()
+        } else {
+            let bytes = reader.inline();
+            reader.charge(bytes.len());
+            bytes.to_vec()
+        };
         reader.finish(())?;
         let next = Seq(state.seq.0.saturating_add(1));
-        Ok((Self { tables, next }, Opening { log, epoch, state }))
+        let opening = Opening {
+            log,
+            epoch,
+            state,
+            layers,
+        };
+        Ok((Self { tables, next }, opening))
+    }
+
+    /// Reads the fold of the inside that came with an opening's `state`. Only before the first segment: numbers may get
+    /// another meaning then.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn layers(&self, state: &State, bytes: &[u8]) -> Result<Layers, DecodeError> {
+        if bytes.is_empty() {
+            return Ok(Layers::default());
+        }
+        let mut reader = Reader::new(bytes, &self.tables);
+        (reader.base_seq, reader.base_at) = (state.seq, state.at);
+        let layers = Layers::read_fields(&mut reader);
+        reader.finish(layers)
     }
 
     /// The seq that comes next.
@@ -205,11 +337,21 @@ impl ChapterReader {
         self.next
     }
 
-    /// Decodes the next segment. A record of a kind this build does not know is `None`: it took a seq all the same.
+    /// Decodes the next segment. A record of the inside, or of a kind this build does not know, is `None`: it took a seq
+    /// all the same.
     ///
     /// # Errors
     /// If the frame is damaged, no segment, or not the next one; the reader is then of no further use.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
+        let (frame, _) = split_frame(frame)?;
+        self.read_segment(frame)
+    }
+
+    /// The same with the records of the inside.
+    ///
+    /// # Errors
+    /// As [`Self::segment`].
+    pub fn entries(&mut self, frame: &[u8]) -> Result<Vec<Option<Entry>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
         self.read_segment(frame)
     }
@@ -225,30 +367,30 @@ impl ChapterReader {
         reader.finish(())
     }
 
-    fn read_segment(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Record>>, DecodeError> {
+    fn read_segment<T: Wanted>(&mut self, frame: Frame<'_>) -> Result<Vec<Option<T>>, DecodeError> {
         let (head, count) = self.read_definitions(frame)?;
         let mut reader = head.with_tables(&self.tables);
         let mut records = Vec::new();
-        if reader.charge(count.saturating_mul(size_of::<Option<Record>>())) {
+        if reader.charge(count.saturating_mul(size_of::<Option<T>>())) {
             records.reserve_exact(count);
         }
         let mut at = reader.base_at;
         for _ in 0..count {
             at = at.plus_micros(i64::try_from(reader.varint()).unwrap_or(i64::MAX));
             let kind = reader.varint();
-            let event = reader.sized(|fields| Event::read_fields(kind, fields));
+            let seq = self.next;
+            let record = reader.sized(|fields| T::read(kind, fields, seq, at));
             if reader.has_failed() {
                 break;
             }
-            if let Some(Event::Change(change)) = &event {
-                reader.go_on_from(&change.resource_version);
+            if let Some(version) = record.as_ref().and_then(T::base_version) {
+                reader.go_on_from(version);
             }
-            let seq = self.next;
             self.next = Seq(seq
                 .0
                 .checked_add(1)
                 .ok_or(DecodeError::NumberTooLarge { at: 0 })?);
-            records.push(event.map(|event| Record { seq, at, event }));
+            records.push(record);
         }
         reader.finish(records)
     }

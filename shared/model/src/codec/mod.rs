@@ -25,7 +25,7 @@ mod frame;
 mod reader;
 mod writer;
 
-pub use chapter::{ChapterReader, ChapterWriter, Opening, decode_chapter};
+pub use chapter::{ChapterReader, ChapterWriter, Fold, Opening, decode_chapter};
 pub use frame::{DecodeError, FORMAT_VERSION, Frame, FrameKind, MAX_FRAME_BYTES, split_frame};
 pub use reader::Reader;
 pub use writer::Writer;

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use super::cache::{REPLAY_CHUNK, Replay, WatchCache};
 use super::watcher::{Telling, Watcher};
 use crate::etcd::Change;
+use crate::inside::WatcherLook;
 use crate::object::Object;
 use crate::time::Time;
 
@@ -74,6 +75,20 @@ impl Backlog {
 
     pub(super) fn has_slot(&self) -> bool {
         self.pending.is_none() && self.live.len() < self.capacity()
+    }
+
+    /// What waits for the network.
+    pub(super) fn look(&self) -> WatcherLook {
+        let first = match &self.first {
+            First::Nothing => 0,
+            First::Objects(objects) => objects.len(),
+            First::Ring(replay, copied) => replay.left() + copied.len(),
+        };
+        WatcherLook {
+            waiting: first + self.live.len() + usize::from(self.pending.is_some()),
+            slots: self.capacity(),
+            is_blocking: self.pending.is_some(),
+        }
     }
 
     pub(super) fn push(&mut self, frame: Bytes) {

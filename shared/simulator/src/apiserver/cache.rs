@@ -35,6 +35,8 @@ pub(super) struct WatchCache {
     /// While false nothing stays in the ring (fault `Expire`).
     keeps_history: bool,
     store: Objects,
+    /// Rises with every change of the store.
+    edits: u64,
 }
 
 /// A watch's way through the ring.
@@ -45,6 +47,11 @@ pub(super) struct Replay {
 }
 
 impl Replay {
+    /// Events it has not come to.
+    pub(super) fn left(&self) -> usize {
+        usize::try_from(self.end.saturating_sub(self.next)).unwrap_or(usize::MAX)
+    }
+
     /// Leaves out its first event; whether there is one.
     pub(super) fn skip_one(&mut self) -> bool {
         let is_there = self.next < self.end;
@@ -68,6 +75,7 @@ impl WatchCache {
             capacity: config.history_events.0.max(1),
             keeps_history: true,
             store: Objects::new(),
+            edits: 0,
         }
     }
 
@@ -75,9 +83,20 @@ impl WatchCache {
         self.revision
     }
 
+    /// All it holds, and how often that changed.
+    pub(super) fn contents(&self) -> (&Objects, u64) {
+        (&self.store, self.edits)
+    }
+
+    /// Events in the ring, and how many it has room for now.
+    pub(super) fn ring_size(&self) -> (usize, usize) {
+        (self.ring.len(), self.capacity)
+    }
+
     /// Takes a list from etcd: the store is replaced, the history is empty (1.9 rule 1).
     pub(super) fn replace(&mut self, store: Objects, revision: u64) {
         self.store = store;
+        self.edits += 1;
         self.revision = revision;
         self.forget_history(revision);
         self.lost = false;
@@ -93,6 +112,7 @@ impl WatchCache {
         version: Version,
     ) -> Arc<Change> {
         self.revision = change.revision;
+        self.edits += 1;
         let held = if change.kind == ChangeKind::Deleted {
             self.store.remove(&change.key)
         } else {

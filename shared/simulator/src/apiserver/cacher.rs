@@ -20,6 +20,7 @@ use super::{Alarm, Apiserver, Context};
 use crate::config::ApiserverConfig;
 use crate::etcd::{ChangeKind, Content, Purpose, Response, WatchedChange, WatcherId};
 use crate::fault::Fault;
+use crate::inside::{CacheLook, CacheState, WatcherLook};
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
 use crate::time::Time;
@@ -94,9 +95,50 @@ impl Cacher {
         self.watch = Some(watch);
     }
 
+    /// How it is, told of its inside.
+    fn look(&self) -> CacheLook {
+        let (events, capacity) = self.cache.ring_size();
+        CacheLook {
+            state: match self.phase {
+                Phase::Failed => CacheState::Failed,
+                Phase::Listing => CacheState::Listing,
+                Phase::Ready => CacheState::Ready,
+            },
+            revision: self.cache.revision(),
+            oldest: self.cache.oldest_resumable(),
+            events,
+            capacity,
+        }
+    }
+
     /// How long it has not been ready.
     pub(super) fn downtime(&self, now: Time) -> Duration {
         now.since(self.since)
+    }
+}
+
+/// What it tells of its inside.
+impl Apiserver {
+    /// The resources that have a watch cache.
+    pub(crate) fn cached(&self) -> impl Iterator<Item = ResourceId> {
+        self.cachers.keys().copied()
+    }
+
+    /// A watch cache: how it is, how often its objects changed, and the objects.
+    pub(crate) fn cache_look(&self, resource: ResourceId) -> Option<(CacheLook, u64, &Objects)> {
+        let cacher = self.cachers.get(&resource)?;
+        let (objects, edits) = cacher.cache.contents();
+        Some((cacher.look(), edits, objects))
+    }
+
+    /// The watches that run: each with its resource and what waits for it.
+    pub(crate) fn watcher_looks(
+        &self,
+    ) -> impl Iterator<Item = (RequestId, ResourceId, WatcherLook)> {
+        self.replies.iter().filter_map(|(id, reply)| {
+            let watch = reply.watch.as_ref()?;
+            Some((*id, watch.watcher.resource(), watch.backlog.look()))
+        })
     }
 }
 

@@ -189,6 +189,7 @@ impl World {
             self.queue.schedule(at, Event::Etcd(alarm));
         }
         for change in self.etcd.take_committed() {
+            self.observe_write(&change);
             let (least, most) = self.config.etcd.watch_latency;
             let at = self.now + self.etcd_link.random.span(least, most);
             self.last_observed = self.last_observed.max(at);
