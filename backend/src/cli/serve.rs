@@ -5,12 +5,12 @@ use std::time::Duration;
 use http::Uri;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use watchscope_model::Text;
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::wire::Contexts;
+use watchscope_model::{Event, Text};
 use watchscope_probe::ProbeConfig;
-use watchscope_scenarios::Line;
+use watchscope_scenarios::{Line, Told};
 
 use super::args::{ClusterArgs, DemoArgs, Redact, ServeArgs, WhatArgs};
 use super::exit::Failure;
@@ -18,9 +18,9 @@ use super::page::Plan;
 use super::signals::stop_flag;
 use super::simulate::find_story;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
-use crate::demo::Demo;
+use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
-use crate::log::{LogConfig, LogHandle};
+use crate::log::{LogClosed, LogConfig, LogHandle};
 use crate::probes::{Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
@@ -86,7 +86,8 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let listener = TcpListener::bind(("127.0.0.1", 0))
         .await
         .map_err(Failure::failed)?;
-    let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
+    let mut demo =
+        Demo::start_telling_inside(story, args.seed, listener).map_err(Failure::failed)?;
     let url: Uri = format!("http://{}", demo.address)
         .parse()
         .map_err(Failure::failed)?;
@@ -95,7 +96,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     "simulated".clone_into(&mut config.cluster);
     let log = open_log("demo", args.memory.bytes)?;
     let watches = start(&source, config, settings.clone(), &log).await?;
-    let lines = std::mem::replace(&mut demo.lines, mpsc::channel(1).1);
+    let words = std::mem::replace(&mut demo.words, mpsc::channel(1).1);
     run(
         log,
         Choice::Made(watches),
@@ -103,7 +104,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         settings,
         plan,
         false,
-        Some(lines),
+        Some(words),
     )
     .await
 }
@@ -121,7 +122,7 @@ async fn run(
     settings: Settings,
     plan: Plan,
     is_in_cluster: bool,
-    lines: Option<mpsc::Receiver<Line>>,
+    words: Option<mpsc::Receiver<Word>>,
 ) -> Result<(), Failure> {
     let stop = stop_flag().map_err(Failure::failed)?;
     let page = plan.open().await?;
@@ -142,8 +143,8 @@ async fn run(
     };
     let (end, ending) = watch::channel(false);
     let keeping = tokio::spawn(keeper.keep(commands, stop.clone(), end));
-    if let Some(lines) = lines {
-        tokio::spawn(narrate(lines, log.clone()));
+    if let Some(words) = words {
+        tokio::spawn(write_down(words, log.clone()));
     }
     let metrics = metrics(log.clone());
     let served = page.run(hub, is_in_cluster, metrics, stop, ending).await;
@@ -210,23 +211,48 @@ impl Keeper {
     }
 }
 
-/// A story's narrator: into the log, and on standard error.
-async fn narrate(mut lines: mpsc::Receiver<Line>, log: LogHandle) {
-    while let Some(Line { text, watch }) = lines.recv().await {
-        tracing::info!("{text}");
-        let note = Note {
-            author: Author::Story,
-            text,
-            watch,
+/// What a simulated cluster says: into the log, the narrator's lines on standard error too.
+async fn write_down(mut words: mpsc::Receiver<Word>, log: LogHandle) {
+    while let Some(word) = words.recv().await {
+        let written = match word {
+            Word::Line(line) => narrate(line, &log).await,
+            Word::Told(told) => append_told(told, &log).await,
         };
-        if log
-            .append(watchscope_model::Event::from(note))
-            .await
-            .is_err()
-        {
+        if written.is_err() {
             return;
         }
     }
+}
+
+async fn narrate(Line { text, watch }: Line, log: &LogHandle) -> Result<(), LogClosed> {
+    tracing::info!("{text}");
+    let note = Note {
+        author: Author::Story,
+        text,
+        watch,
+    };
+    log.append(Event::from(note)).await
+}
+
+/// What is of a kind goes together, and all in order.
+async fn append_told(told: Vec<Told>, log: &LogHandle) -> Result<(), LogClosed> {
+    let mut told = told.into_iter().peekable();
+    while told.peek().is_some() {
+        let (mut events, mut inside) = (Vec::new(), Vec::new());
+        while let Some(Told::Inside(next)) = told.next_if(|next| matches!(next, Told::Inside(_))) {
+            inside.push(next);
+        }
+        while let Some(Told::Event(next)) = told.next_if(|next| matches!(next, Told::Event(_))) {
+            events.push(next);
+        }
+        if !inside.is_empty() {
+            log.append_inside(inside).await?;
+        }
+        if !events.is_empty() {
+            log.append(events).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Where the configuration comes from.

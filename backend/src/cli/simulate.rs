@@ -9,7 +9,7 @@ use watchscope_scenarios::Story;
 use super::args::SimulateArgs;
 use super::exit::Failure;
 use super::signals::stop_flag;
-use crate::demo::Demo;
+use crate::demo::{Demo, Word};
 use crate::stop::stopped;
 
 /// Serves the simulated apiserver until told to stop. Prints its address once it serves.
@@ -40,10 +40,11 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     loop {
         tokio::select! {
             () = stopped(&mut stop) => return Ok(()),
-            line = demo.lines.recv() => match line {
-                Some(line) => {
+            word = demo.words.recv() => match word {
+                Some(Word::Line(line)) => {
                     let _ = writeln!(std::io::stderr(), "{}", line.text);
                 }
+                Some(Word::Told(_)) => {}
                 None => return Err(Failure::failed("the simulated cluster ended")),
             }
         }

@@ -19,21 +19,31 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use watchscope_scenarios::{Line, Story, Telling};
+use watchscope_scenarios::{Line, Story, Telling, Told};
 use watchscope_simulator::World;
 
 use self::pump::{Act, Ask, Pump};
 
-/// Lines of the narrator that may wait; further ones are dropped until they are taken.
-const LINES: usize = 64;
+/// What may wait to be taken; further lines of the narrator are dropped until then, and what the world tells of itself
+/// waits with it.
+const WORDS: usize = 64;
+
+/// Something the cluster says beside its API.
+#[derive(Clone, Debug)]
+pub enum Word {
+    /// The narrator's.
+    Line(Line),
+    /// Of its client programs and its inside, in order.
+    Told(Vec<Told>),
+}
 
 /// A simulated apiserver that serves.
 #[derive(Debug)]
 pub struct Demo {
     /// Where.
     pub address: SocketAddr,
-    /// What the narrator says.
-    pub lines: mpsc::Receiver<Line>,
+    /// What it says beside its API.
+    pub words: mpsc::Receiver<Word>,
     pump: Pump,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -44,15 +54,33 @@ impl Demo {
     /// # Errors
     /// If the listener has no address.
     pub fn start(story: Story, seed: u64, listener: TcpListener) -> std::io::Result<Self> {
-        let address = listener.local_addr()?;
         let world = World::new(story.config.clone(), seed);
+        Self::serve(story, world, listener)
+    }
+
+    /// The same with a cluster that tells its inside: its words have etcd, caches and connections too.
+    ///
+    /// # Errors
+    /// If the listener has no address.
+    pub fn start_telling_inside(
+        story: Story,
+        seed: u64,
+        listener: TcpListener,
+    ) -> std::io::Result<Self> {
+        let mut world = World::new(story.config.clone(), seed);
+        world.tell_inside();
+        Self::serve(story, world, listener)
+    }
+
+    fn serve(story: Story, world: World, listener: TcpListener) -> std::io::Result<Self> {
+        let address = listener.local_addr()?;
         let telling = Telling::begin(story, world.now());
-        let (sender, lines) = mpsc::channel(LINES);
+        let (sender, words) = mpsc::channel(WORDS);
         let pump = Pump::start(world, Some(telling), sender);
         let serving = tokio::spawn(front::serve(listener, address, pump.clone()));
         Ok(Self {
             address,
-            lines,
+            words,
             pump,
             serving,
         })

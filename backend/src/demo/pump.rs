@@ -6,14 +6,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
-use watchscope_scenarios::{Line, Telling};
+use watchscope_model::event::Loss;
+use watchscope_model::vocabulary::LossPlace;
+use watchscope_scenarios::{Telling, Told, take_told};
 use watchscope_simulator::{
     Arrival, ConnectionId, Cut, Flow, Head, Request, RequestId, Time, World,
 };
 
+use super::Word;
+
 /// Asks and deliveries that may wait between a socket and the world; a socket that does not take its deliveries fills
 /// the stream's window in the world long before.
 const QUEUE: usize = 1024;
+
+/// What the world tells of itself may wait so long for whoever writes it down; when more waits it is dropped, all of it,
+/// and the loss is told in its place.
+const TOLD_MOST: usize = 1 << 16;
 
 /// Longest time the world lives in one go before messages are looked at again.
 const SLICE: Duration = Duration::from_millis(20);
@@ -80,9 +88,9 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Starts the task that owns `world` and tells `telling`; the narrator's lines go to `lines`, and are dropped
-    /// when nobody takes them. It ends when all handles are gone.
-    pub(super) fn start(world: World, telling: Option<Telling>, lines: mpsc::Sender<Line>) -> Self {
+    /// Starts the task that owns `world` and tells `telling`; what is said beside the API goes to `words`. It ends when
+    /// all handles are gone.
+    pub(super) fn start(world: World, telling: Option<Telling>, words: mpsc::Sender<Word>) -> Self {
         let (asks, receiver) = mpsc::channel(QUEUE);
         let refuses = watch::Sender::new(world.refuses_connections());
         let refusing = refuses.subscribe();
@@ -91,7 +99,8 @@ impl Pump {
             began_at: world.now(),
             world,
             telling,
-            lines,
+            words,
+            told: Vec::new(),
             wires: BTreeMap::new(),
             refuses,
         };
@@ -119,7 +128,9 @@ impl Pump {
 struct Running {
     world: World,
     telling: Option<Telling>,
-    lines: mpsc::Sender<Line>,
+    words: mpsc::Sender<Word>,
+    /// What the world told and nobody took yet; see [`TOLD_MOST`].
+    told: Vec<Told>,
     wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
     began: Instant,
     began_at: Time,
@@ -180,8 +191,9 @@ impl Running {
                 _ => Vec::new(),
             };
             for line in lines {
-                let _ = self.lines.try_send(line);
+                let _ = self.words.try_send(Word::Line(line));
             }
+            self.pass_on();
             for request in self.world.take_unmodelled() {
                 let count = self.world.unmodelled();
                 tracing::warn!(
@@ -191,6 +203,29 @@ impl Running {
             if !had_deliveries && self.world.now() >= due {
                 return;
             }
+        }
+    }
+
+    /// Passes on what the world told of itself.
+    fn pass_on(&mut self) {
+        let told = take_told(&mut self.world);
+        self.told.extend(told.into_iter().map(|(_, told)| told));
+        if self.told.len() > TOLD_MOST {
+            let loss = Loss {
+                place: LossPlace::Log,
+                count: self.told.len() as u64,
+                from_seq: None,
+                to_seq: None,
+                watch: None,
+                bytes: None,
+                reason: Some("what the simulated cluster told of itself found no taker".to_owned()),
+            };
+            self.told = vec![Told::Event(loss.into())];
+        }
+        if !self.told.is_empty()
+            && let Ok(place) = self.words.try_reserve()
+        {
+            place.send(Word::Told(std::mem::take(&mut self.told)));
         }
     }
 

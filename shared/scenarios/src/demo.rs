@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use watchscope_simulator::{Config, Cut, Fault, Request, Target, Throttle, WorkloadConfig};
+use watchscope_simulator::{
+    Config, Controller, Cut, Fault, Program, Request, Scope, Target, Throttle, WorkloadConfig,
+};
 
 use crate::story::{Act, Deed, Line, Story};
 
@@ -62,6 +64,7 @@ fn first_minute() -> Vec<Act> {
     let throttled = throttled("configmaps");
     let expired = expired("configmaps");
     vec![
+        act(0, programs(), None),
         act(3, REPORTS.map(create).into(), None),
         act(
             6,
@@ -113,6 +116,21 @@ fn first_minute() -> Vec<Act> {
             ),
         ),
         act(59, vec![Deed::Lift(expired)], None),
+    ]
+}
+
+/// Two programs that look at the same configmaps: what the one infers from a relist, the other never learns, because
+/// it answers 410 by asking the same again (F11, F13). Each round begins with both anew.
+fn programs() -> Vec<Deed> {
+    let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("shop");
+    let start = |name: &str, program| Deed::Start {
+        name: name.to_owned(),
+        program,
+        scope: scope.clone(),
+    };
+    vec![
+        start("informer", Program::Controller(Controller::default())),
+        start("naive", Program::LastSeen),
     ]
 }
 

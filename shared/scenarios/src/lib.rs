@@ -6,9 +6,11 @@
 pub mod catalogue;
 mod clients;
 pub mod demo;
+pub mod inside;
 pub mod run;
 pub mod story;
 
+pub use inside::{Told, take_told};
 pub use run::Run;
 pub use story::{Act, Deed, Line, Story, Telling};
 

@@ -10,14 +10,16 @@ use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Author, Cause};
-use watchscope_model::{ConnectionId, Event, Record, RequestId, Seq, State, StreamId, Time};
+use watchscope_model::{
+    ConnectionId, Event, Inside, Record, RequestId, Seq, State, StreamId, Time,
+};
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Probe,
     ProbeConfig, Served, WatchSpec,
 };
 use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
 
-use crate::clients;
+use crate::inside::{Told, take_told};
 use crate::story::{Story, Telling};
 
 /// What a server says that lets every stream come to its end (HTTP/2's largest stream id).
@@ -39,6 +41,7 @@ struct Recorder {
     state: State,
     diagnosis: Diagnosis,
     records: Vec<Record>,
+    inside: Vec<(Time, Inside)>,
 }
 
 #[derive(Debug, Default)]
@@ -161,11 +164,14 @@ impl Run {
         }
     }
 
-    /// Records what the client programs told.
+    /// Records what the client programs told, and keeps what the world told of its inside.
     fn hear_clients(&mut self) {
-        while let Some(told) = self.world.next_client_record() {
-            let at = Time(self.world.wall_us(told.at));
-            self.recorder.record(clients::event(told), at);
+        for (at, told) in take_told(&mut self.world) {
+            let at = Time(self.world.wall_us(at));
+            match told {
+                Told::Event(event) => self.recorder.record(event, at),
+                Told::Inside(inside) => self.recorder.inside.push((at, inside)),
+            }
         }
     }
 
@@ -186,6 +192,13 @@ impl Run {
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.recorder.records
+    }
+
+    /// What the world told of its inside, if it was asked to. It stands beside the records and takes none of their seqs,
+    /// so that the records are the same with it or without.
+    #[must_use]
+    pub fn inside(&self) -> &[(Time, Inside)] {
+        &self.recorder.inside
     }
 
     /// The fold of what has been recorded.

@@ -103,14 +103,6 @@ impl World {
         let restores = self.etcd.restores();
         let writes = std::mem::take(&mut observer.writes);
         let known = observer.etcd.filter(|told| told.1 == restores);
-        match known {
-            Some(_) => {
-                for change in &writes {
-                    self.observe_change(observer, change, now);
-                }
-            }
-            None => self.observe_all_objects(observer, now),
-        }
         // The head follows from the writes.
         let follows = known.map(|(told, _)| EtcdLook {
             revision: writes.last().map_or(told.revision, |last| last.revision),
@@ -118,6 +110,14 @@ impl World {
         });
         if follows != Some(look) {
             observer.waiting.push(now, InsideEvent::Etcd(look));
+        }
+        match known {
+            Some(_) => {
+                for change in &writes {
+                    self.observe_change(observer, change, now);
+                }
+            }
+            None => self.observe_all_objects(observer, now),
         }
         observer.etcd = Some((look, restores));
     }
@@ -202,6 +202,12 @@ impl World {
                     edits,
                     objects: Objects::new(),
                 });
+                let event = InsideEvent::Cache {
+                    server: server.id,
+                    resource: Arc::clone(&name),
+                    look: Some(look),
+                };
+                waiting.push(now, event);
                 // Also where as many edits were told: it may be another cache, made anew.
                 differences(&told.objects, objects, |object, is_held| {
                     let event = InsideEvent::Held {
@@ -215,12 +221,6 @@ impl World {
                 told.objects.clone_from(objects);
                 (told.look, told.edits) = (look, edits);
                 observer.caches.insert(key, told);
-                let event = InsideEvent::Cache {
-                    server: server.id,
-                    resource: name,
-                    look: Some(look),
-                };
-                waiting.push(now, event);
             }
         }
         let is_gone = |(server, resource): &(ServerId, ResourceId)| {

@@ -1,0 +1,333 @@
+//! What a world tells of itself, as entries of the log: what its client programs tell, and what happens inside it.
+
+use std::sync::Arc;
+
+use watchscope_model::inside::{
+    InsideCache, InsideConnection, InsideEtcd, InsideHeld, InsideServer, InsideWatcher,
+    InsideWatcherEnded, InsideWrite,
+};
+use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
+use watchscope_model::{Event, Inside, Object, Uid};
+use watchscope_simulator::{self as sim, CacheState, ChangeKind, InsideEvent, World};
+
+use crate::clients;
+
+/// Something a world told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// By a client program: everybody may know it.
+    Event(Event),
+    /// Of its inside.
+    Inside(Inside),
+}
+
+/// Takes all that a world told since it was asked last, in the order of its time; of one instant the inside first.
+#[must_use]
+pub fn take_told(world: &mut World) -> Vec<(sim::Time, Told)> {
+    let mut told = Vec::new();
+    while let Some(record) = world.next_inside_record() {
+        told.push((record.at, Told::Inside(inside(record.event))));
+    }
+    while let Some(record) = world.next_client_record() {
+        told.push((record.at, Told::Event(clients::event(record))));
+    }
+    told.sort_by_key(|(at, _)| *at);
+    told
+}
+
+/// The record of what a part told.
+fn inside(event: InsideEvent) -> Inside {
+    match event {
+        InsideEvent::Etcd(look) => InsideEtcd {
+            revision: look.revision,
+            compacted: look.compacted,
+            has_leader: look.has_leader,
+        }
+        .into(),
+        InsideEvent::Write {
+            resource,
+            kind,
+            object,
+            revision,
+        } => InsideWrite {
+            resource: (&*resource).into(),
+            change: match kind {
+                ChangeKind::Added => ChangeType::Added,
+                ChangeKind::Modified => ChangeType::Modified,
+                ChangeKind::Deleted => ChangeType::Deleted,
+            },
+            object: named(&object),
+            revision,
+        }
+        .into(),
+        InsideEvent::Server {
+            server,
+            version,
+            is_serving,
+        } => InsideServer {
+            server: server.0.into(),
+            version: version.to_string().as_str().into(),
+            is_serving,
+        }
+        .into(),
+        InsideEvent::Cache {
+            server,
+            resource,
+            look,
+        } => {
+            let phase = look.map_or(CachePhase::Failed, |look| match look.state {
+                CacheState::Listing => CachePhase::Listing,
+                CacheState::Ready => CachePhase::Ready,
+                CacheState::Failed => CachePhase::Failed,
+            });
+            InsideCache {
+                server: server.0.into(),
+                resource: (&*resource).into(),
+                phase,
+                revision: look.map_or(0, |look| look.revision),
+                oldest: look.map_or(0, |look| look.oldest),
+                events: look.map_or(0, |look| look.events as u64),
+                capacity: look.map_or(0, |look| look.capacity as u64),
+            }
+            .into()
+        }
+        InsideEvent::Held {
+            server,
+            resource,
+            object,
+            is_held,
+        } => InsideHeld {
+            server: server.0.into(),
+            resource: (&*resource).into(),
+            object: named(&object),
+            revision: is_held.then(|| object.revision()),
+        }
+        .into(),
+        InsideEvent::Watcher {
+            server,
+            watcher,
+            connection,
+            client,
+            resource,
+            look,
+        } => InsideWatcher {
+            server: server.0.into(),
+            watcher: watcher.0,
+            connection: connection.0,
+            client: (&*client).into(),
+            resource: (&*resource).into(),
+            waiting: look.waiting as u64,
+            slots: look.slots as u64,
+            is_blocking: look.is_blocking,
+        }
+        .into(),
+        InsideEvent::WatcherEnded(watcher) => InsideWatcherEnded { watcher: watcher.0 }.into(),
+        InsideEvent::Connection { connection, look } => connection_of(connection, look).into(),
+    }
+}
+
+fn connection_of(
+    connection: sim::ConnectionId,
+    look: Option<sim::ConnectionLook>,
+) -> InsideConnection {
+    let way = match &look {
+        None => Way::Closed,
+        Some(look) if look.is_cut => Way::Cut,
+        Some(look) if look.is_stalled => Way::Stalled,
+        Some(_) => Way::Open,
+    };
+    let client = look.as_ref().map(|look| &*look.client);
+    InsideConnection {
+        connection: connection.0,
+        client: client.filter(|name| !name.is_empty()).map(Into::into),
+        server: look.as_ref().map_or(0, |look| look.server.0.into()),
+        way,
+        streams: look.map_or(0, |look| look.streams as u64),
+    }
+}
+
+fn named(object: &sim::Object) -> Arc<Object> {
+    let namespace = object.namespace();
+    Arc::new(Object {
+        namespace: (!namespace.is_empty()).then(|| namespace.into()),
+        name: object.name().into(),
+        uid: Uid::parse(object.uid()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use watchscope_log::{Sealed, Sealer};
+    use watchscope_model::fold::Moment;
+    use watchscope_model::json::to_line;
+    use watchscope_model::{Layers, LogId, Time, WatchName};
+    use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+
+    use crate::{Run, demo};
+
+    fn run(seed: u64, tells_inside: bool, seconds: u64) -> Run {
+        let mut run = Run::of_story(demo::story(), seed);
+        if tells_inside {
+            run.world.tell_inside();
+        }
+        let spec = WatchSpec {
+            name: WatchName::new("shop", "configmaps", "", None, None, 1),
+            group: "".into(),
+            resource: "configmaps".into(),
+            served: Some(Served {
+                version: "v1".into(),
+                kind: "ConfigMap".into(),
+            }),
+            namespace: Some("shop".into()),
+            label_selector: None,
+            field_selector: None,
+        };
+        run.watch(spec, ProbeConfig::default(), seed);
+        run.run_for(Duration::from_secs(seconds));
+        run
+    }
+
+    fn lines(run: &Run) -> Vec<String> {
+        let told = run.inside().iter();
+        told.map(|(at, inside)| format!("{} {inside:?}", at.0))
+            .collect()
+    }
+
+    fn layers(run: &Run) -> Layers {
+        let mut layers = Layers::default();
+        for record in run.records() {
+            layers.apply_event(&record.event, record.into());
+        }
+        for (at, inside) in run.inside() {
+            let now = Moment {
+                at: *at,
+                ..Moment::default()
+            };
+            layers.apply_inside(inside, now);
+        }
+        layers
+    }
+
+    /// Bytes of all that was told, in segments of 16 ms as the log seals them; the records' and all.
+    fn sealed_bytes(run: &Run) -> (usize, usize) {
+        let sealed = |with_inside: bool| {
+            let log = LogId::from("demo");
+            let (mut sealer, first) = Sealer::new(log, "e1".into(), Time(0));
+            let mut inside = run.inside().iter().filter(|_| with_inside).peekable();
+            let mut bytes = first.opening.len();
+            let mut take = |sealed: Option<Sealed>| {
+                if let Some(sealed) = sealed {
+                    bytes += sealed.segment.message.len();
+                    bytes += sealed.next.map_or(0, |next| next.opening.len());
+                }
+            };
+            for record in run.records() {
+                while let Some((at, told)) = inside.next_if(|(at, _)| *at <= record.at) {
+                    take(sealer.push_inside(told.clone(), *at).1);
+                }
+                if sealer.seal_at().is_some_and(|due| due <= record.at) {
+                    take(sealer.seal(record.at));
+                }
+                take(sealer.push(record.event.clone(), record.at).1);
+            }
+            take(sealer.seal(Time(i64::MAX)));
+            bytes
+        };
+        (sealed(false), sealed(true))
+    }
+
+    #[test]
+    fn the_inside_takes_no_more_of_the_log_than_all_else() {
+        let run = run(7, true, 240);
+        let (records, all) = sealed_bytes(&run);
+        println!(
+            "{records} bytes of records, {} of the inside",
+            all - records
+        );
+        assert!(all < 2 * records, "{records} of {all}");
+    }
+
+    #[test]
+    fn the_same_seed_tells_the_same_of_its_inside() {
+        let told = lines(&run(3, true, 70));
+        assert!(told.len() > 500, "{}", told.len());
+        assert_eq!(told, lines(&run(3, true, 70)));
+    }
+
+    #[test]
+    fn whether_the_inside_is_told_changes_nothing_else() {
+        for seed in 0..3 {
+            let (aloud, silent) = (run(seed, true, 150), run(seed, false, 150));
+            assert!(silent.inside().is_empty());
+            let texts = |run: &Run| run.records().iter().map(to_line).collect::<Vec<_>>();
+            assert_eq!(texts(&aloud), texts(&silent), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn its_fold_is_what_the_world_holds() {
+        for (seed, seconds) in [(1, 10), (2, 45), (3, 75), (4, 330)] {
+            let run = run(seed, true, seconds);
+            let layers = layers(&run);
+            let truth = run.world.truth();
+            let etcd = layers.etcd.as_ref().expect("etcd told its head");
+            assert_eq!(
+                (etcd.revision, etcd.compacted),
+                (truth.revision(), truth.compacted())
+            );
+            for (resource, stock) in &etcd.objects {
+                let there: Vec<(String, u64)> = truth
+                    .objects(resource, "")
+                    .iter()
+                    .map(|object| (object.uid().to_owned(), object.revision()))
+                    .collect();
+                let mut there = there;
+                there.sort();
+                let mut told: Vec<(String, u64)> = stock
+                    .iter()
+                    .map(|(object, revision)| (object.uid.to_string(), revision))
+                    .collect();
+                told.sort();
+                assert_eq!(told, there, "{resource}, seed {seed}");
+            }
+            // Nothing is wrong with the caches in this story: each holds what etcd held when it was there.
+            let caches = &layers.servers[&0].caches;
+            assert!(caches.len() > 10, "{}", caches.len());
+            for (resource, cache) in caches {
+                assert!(cache.revision <= etcd.revision && cache.oldest <= cache.revision);
+                let namespace = "";
+                let Some(then) = truth.objects_at(resource, namespace, cache.revision) else {
+                    continue;
+                };
+                assert_eq!(
+                    cache.objects.count(),
+                    then.len() as u64,
+                    "{resource} at {}",
+                    cache.revision
+                );
+            }
+            // Ours, the informer's, the naive loop's.
+            let watches: Vec<&str> = layers
+                .watchers
+                .values()
+                .map(|watcher| &*watcher.told.client)
+                .collect();
+            assert!(watches.contains(&"informer"), "{watches:?}");
+            assert!(layers.clients.contains_key("naive"));
+        }
+    }
+
+    #[test]
+    fn a_naive_loop_of_the_demo_keeps_what_the_informer_drops() {
+        let run = run(7, true, 58);
+        let layers = layers(&run);
+        let belief = |client: &str| layers.clients[client].belief.clone().unwrap_or_default();
+        for name in ["report-draft", "report-final"] {
+            assert!(belief("naive").contains(name), "{}", belief("naive"));
+            assert!(!belief("informer").contains(name), "{}", belief("informer"));
+        }
+        assert!(Time(0) < run.inside()[0].0);
+    }
+}
