@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{Record, WatchName};
+use watchscope_model::{Entry, Record, WatchName};
 use watchscope_probe::{ProbeConfig, Served, WatchSpec};
 use watchscope_scenarios::{Act, Deed, Run, Story};
 use watchscope_simulator::{Config, Cut, Fault, Request, ServerId, Target, Throttle};
@@ -177,7 +177,9 @@ async fn records_of(
     let mut records: Vec<Record> = Vec::new();
     while records.last().is_none_or(|last| last.seq < state.seq) {
         match reader.next().await.unwrap() {
-            Read::Records(more) => records.extend(more),
+            Read::Entries(more) => {
+                records.extend(more.into_iter().filter_map(Entry::into_record));
+            }
             Read::Loss { from, to } => panic!("{from} to {to} are lost"),
         }
     }

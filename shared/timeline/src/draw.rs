@@ -7,6 +7,7 @@ mod areas;
 mod connection;
 mod findings;
 mod labels;
+mod layers;
 mod marks;
 mod object;
 mod phases;
@@ -26,11 +27,11 @@ pub(crate) use self::version::step_words;
 pub(crate) use self::watch::{cause_words, protocol};
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
-use crate::lanes::{Row, RowKind, Rows};
+use crate::lanes::{Lanes, Row, RowBuilder, RowKind, Rows};
 use crate::scene::{
     Align, Area, Drawn, Hatch, Hit, Primitive, Px, Scene, Sign, Step, Stroke, Target,
 };
-use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
+use crate::store::{Coverage, LayerTrace, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
@@ -65,6 +66,10 @@ pub struct Records {
     body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
     version: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &Lines),
     marks: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &[u32]),
+    layer: fn(&mut Drawer<'_>, &Row),
+    travels: fn(&mut Drawer<'_>, &[Row]),
+    /// The rows of the layers: only records tell of them.
+    pub(crate) layer_rows: fn(&Lanes, &Store, &mut RowBuilder, Time),
 }
 
 /// All of it.
@@ -73,6 +78,9 @@ pub const RECORDS: &Records = &Records {
     body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
     version: |drawer, row, epoch, trace, lines| drawer.records_on_version(row, epoch, trace, lines),
     marks: |drawer, row, epoch, trace, places| drawer.marks(row, epoch, trace, places),
+    layer: |drawer, row| drawer.layer_row(row),
+    travels: |drawer, rows| drawer.travels(rows),
+    layer_rows: |lanes, store, builder, at| lanes.layer_rows(store, builder, at),
 };
 
 /// Where that is drawn which concerns all rows of a watch.
@@ -142,7 +150,16 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
             RowKind::Connection => drawer.connection_row(row),
             RowKind::Version => drawer.version_row(row),
             RowKind::Object => drawer.object_row(row),
+            RowKind::Layer | RowKind::LayerTrace => {
+                if let Some(records) = picture.records {
+                    (records.layer)(&mut drawer, row);
+                }
+            }
         }
+        drawer.place_labels();
+    }
+    if let Some(records) = picture.records {
+        (records.travels)(&mut drawer, rows);
         drawer.place_labels();
     }
     drawer.pen();
@@ -154,6 +171,7 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
 struct EpochView<'a> {
     number: u32,
     trace: &'a Trace,
+    layers: &'a LayerTrace,
     end: Time,
 }
 
@@ -193,6 +211,7 @@ impl<'a> Drawer<'a> {
             .map(|(number, epoch)| EpochView {
                 number: number as u32,
                 trace: &epoch.trace,
+                layers: &epoch.layer_trace,
                 end: if number == last {
                     picture.now
                 } else {
@@ -419,7 +438,10 @@ impl<'a> Drawer<'a> {
         if ground != Token::Ground0 {
             self.fill(Layer::Ground, across, (y, bottom), ground);
         }
-        let line = if matches!(row.kind, RowKind::Watch | RowKind::Findings) {
+        let line = if matches!(
+            row.kind,
+            RowKind::Watch | RowKind::Findings | RowKind::Layer
+        ) {
             Token::Line2
         } else {
             Token::Line1

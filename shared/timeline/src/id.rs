@@ -25,11 +25,20 @@ pub struct ObjectId(
     pub u32,
 );
 
+/// A layer of a simulated cluster, whichever epoch it is of: its number in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LayerId(
+    /// The number.
+    pub u32,
+);
+
 /// A row of the picture. Lanes of a new epoch join those of the old by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneId {
     /// All findings.
     Findings,
+    /// A layer of a simulated cluster.
+    Layer(LayerId),
     /// A watch.
     Watch(WatchId),
     /// The connections of a watch.
@@ -45,7 +54,7 @@ impl LaneId {
     #[must_use]
     pub fn watch(self) -> Option<WatchId> {
         match self {
-            Self::Findings => None,
+            Self::Findings | Self::Layer(_) => None,
             Self::Watch(watch)
             | Self::Connection(watch)
             | Self::Version(watch)

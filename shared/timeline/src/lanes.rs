@@ -4,6 +4,7 @@
 //! selected stays. Rows are ordered by name, whatever came first.
 
 mod filter;
+mod layers;
 
 use std::collections::BTreeSet;
 
@@ -12,8 +13,10 @@ use watchscope_model::vocabulary::{Divergence, Severity};
 use watchscope_model::{Text, Time, WatchName};
 
 use self::filter::Filter;
+pub(crate) use self::layers::level_at;
+use crate::draw::Records;
 use crate::glyph::Glyph;
-use crate::id::{LaneId, ObjectId, WatchId};
+use crate::id::{LaneId, LayerId, ObjectId, WatchId};
 use crate::scene::Px;
 use crate::store::{Span, Store, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
@@ -47,6 +50,10 @@ pub enum RowKind {
     Version,
     /// An object.
     Object,
+    /// A layer of a simulated cluster, by what it does.
+    Layer,
+    /// A layer of a simulated cluster, by how far it is.
+    LayerTrace,
 }
 
 /// A row of the picture and of the tree beside it.
@@ -131,7 +138,11 @@ pub struct Lanes {
     pub density: Density,
     /// The selected lane: it stays, whatever the view.
     pub selected: Option<LaneId>,
+    /// How records are drawn: layers have rows only where something draws them.
+    pub records: Option<&'static Records>,
     filter: Filter,
+    /// Layers that were opened or closed, against what they are unless asked.
+    toggled_layers: Vec<LayerId>,
     expanded: Map<WatchName, bool>,
     pinned: BTreeSet<LaneId>,
 }
@@ -200,6 +211,9 @@ impl Lanes {
             rows: Rows::default(),
         };
         builder.findings(store, left, right);
+        if let Some(records) = self.records {
+            (records.layer_rows)(self, store, &mut builder, right);
+        }
         for &lane in &self.pinned {
             builder.pinned(store, lane, left, right);
         }
@@ -332,7 +346,8 @@ fn has_mark(trace: &WatchTrace, marks: &[u32], left: Time, right: Time) -> bool 
         .is_some_and(|&mark| trace.marks.at(mark as usize) <= right)
 }
 
-struct RowBuilder {
+/// Rows under construction.
+pub(crate) struct RowBuilder {
     density: Density,
     rows: Rows,
 }
@@ -349,9 +364,11 @@ impl RowBuilder {
     ) -> &mut Row {
         let compact = self.density != Density::Comfortable;
         let (height, glyph_size) = match (kind, diverged) {
-            (RowKind::Findings | RowKind::Watch, _) => (if compact { 26 } else { 32 }, 12),
+            (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => {
+                (if compact { 26 } else { 32 }, 12)
+            }
             (RowKind::Connection, _) => (if compact { 20 } else { 24 }, 12),
-            (RowKind::Version, _) => (if compact { 40 } else { 56 }, 12),
+            (RowKind::Version | RowKind::LayerTrace, _) => (if compact { 40 } else { 56 }, 12),
             (RowKind::Object, false) => {
                 (if compact { 18 } else { 24 }, if compact { 10 } else { 12 })
             }
@@ -361,7 +378,7 @@ impl RowBuilder {
         };
         let indent_px = match kind {
             RowKind::Findings | RowKind::Watch => 12,
-            RowKind::Connection | RowKind::Version | RowKind::Object => 44,
+            _ => 44,
         };
         let label = match (self.density, kind) {
             (Density::Compact | Density::Comfortable, _) => Px::ZERO,

@@ -8,6 +8,7 @@
 //! All meaning is decided here and tested on the host: the painter only paints. Layout is f64 of `+ - * / sqrt` and
 //! is rounded to 1/64 px before it leaves, so that host and wasm32 give the same bytes.
 
+pub mod belief;
 pub mod draw;
 pub mod format;
 pub mod glyph;
@@ -15,6 +16,7 @@ pub mod id;
 pub mod lanes;
 pub mod picture;
 pub mod scene;
+pub mod sides;
 pub mod store;
 pub mod svg;
 pub mod tokens;
@@ -23,7 +25,7 @@ pub mod words;
 
 pub use draw::Picture;
 pub use glyph::Glyph;
-pub use id::{LaneId, ObjectId, RecordId, WatchId};
+pub use id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 pub use lanes::{Lanes, Row, Rows};
 pub use scene::{Primitive, Px, Scene};
 pub use store::Store;

@@ -328,7 +328,10 @@ impl Page {
     }
 
     fn tree_row(&mut self, row: &Row, y: Px, right: Px) {
-        let strong = matches!(row.kind, RowKind::Watch | RowKind::Findings);
+        let strong = matches!(
+            row.kind,
+            RowKind::Watch | RowKind::Findings | RowKind::Layer
+        );
         self.line(
             EDGE,
             right,
@@ -337,7 +340,7 @@ impl Page {
         );
         let ink = match row.kind {
             _ if row.diverged => Token::Divergence,
-            RowKind::Watch | RowKind::Findings => Token::Text1,
+            RowKind::Watch | RowKind::Findings | RowKind::Layer => Token::Text1,
             _ => Token::Text2,
         };
         let weight = if strong || row.diverged { 600 } else { 400 };

@@ -11,6 +11,7 @@
 
 mod coverage;
 mod gaps;
+mod layers;
 mod marks;
 mod merge;
 mod names;
@@ -19,10 +20,14 @@ mod spans;
 mod trace;
 
 use watchscope_model::codec::{ChapterReader, DecodeError, split_frame};
-use watchscope_model::{EpochId, LogId, Object, Record, Seq, State, Time, WatchName};
+use watchscope_model::fold::Moment;
+use watchscope_model::{
+    Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,
+};
 
 pub use self::coverage::{Coverage, Stretch};
 pub use self::gaps::GapTotals;
+pub(crate) use self::layers::{Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark};
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
@@ -30,7 +35,7 @@ pub(crate) use self::parts::{
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
-use crate::id::{LaneId, ObjectId, RecordId, WatchId};
+use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 
 /// Bytes the page may hold of logs, unless told otherwise.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
@@ -71,6 +76,8 @@ struct Chapter {
 struct Live {
     reader: ChapterReader,
     state: State,
+    /// The fold of the inside, as it came with the snapshot, until the next segment: the page's second part reads it.
+    unread_layers: Option<Vec<u8>>,
 }
 
 /// One run of the log's writer.
@@ -88,6 +95,9 @@ pub(crate) struct Epoch {
     dropped: Option<(Seq, Time)>,
     /// Records of kinds this build does not know: they took their seqs, and nothing of them is drawn.
     unknown: u64,
+    /// The inside of a simulated cluster at the live head, and over time.
+    layers: Layers,
+    pub(crate) layer_trace: LayerTrace,
 }
 
 /// All the page holds of a log.
@@ -95,6 +105,7 @@ pub(crate) struct Epoch {
 pub struct Store {
     epochs: Vec<Epoch>,
     names: Names,
+    layer_names: LayerNames,
     budget_bytes: usize,
     /// The live log is cut after so many encoded bytes.
     chapter_bytes: usize,
@@ -116,6 +127,7 @@ impl Store {
         Self {
             epochs: Vec::new(),
             names: Names::default(),
+            layer_names: LayerNames::default(),
             budget_bytes,
             chapter_bytes: (budget_bytes / WEIGH_SHARE).min(CHAPTER_BYTES),
             unweighed_bytes: 0,
@@ -164,7 +176,11 @@ impl Store {
             reader: None,
             bytes: frame.to_vec(),
         });
-        epoch.live = Some(Live { reader, state });
+        epoch.live = Some(Live {
+            reader,
+            state,
+            unread_layers: Some(opening.layers),
+        });
         Ok(())
     }
 
@@ -181,7 +197,17 @@ impl Store {
             .filter(|chapter| chapter.bytes.len() >= self.chapter_bytes);
         let reader = before.map(|_| live.reader.clone());
         let first = live.reader.next_seq();
-        let records = live.reader.segment(frame)?;
+        if let Some(bytes) = live.unread_layers.take() {
+            epoch.layers = live.reader.layers(&live.state, &bytes)?;
+            let now = Moment {
+                seq: live.state.seq,
+                at: live.state.at,
+            };
+            epoch
+                .layer_trace
+                .seed(&epoch.layers, now, &mut self.layer_names);
+        }
+        let entries = live.reader.entries(frame)?;
         self.version += 1;
         if reader.is_some() {
             if let Some(whole) = epoch.chapters.last_mut() {
@@ -201,20 +227,28 @@ impl Store {
             epoch.trace.go_live(&live.state, &mut self.names);
         }
         let chapter = epoch.chapters.last_mut().ok_or(StoreError::NoSnapshot)?;
-        for record in records.iter().flatten() {
+        for entry in entries.iter().flatten() {
             if live.state.seq == Seq(0) {
-                chapter.from = record.at;
+                chapter.from = entry.at();
             }
-            epoch.trace.absorb(record, &mut live.state, &mut self.names);
-            chapter.to = record.at;
+            match entry {
+                Entry::Record(record) => {
+                    epoch.trace.absorb(record, &mut live.state, &mut self.names);
+                }
+                Entry::Inside(record) => live.state.pass(record.seq, record.at),
+            }
+            epoch
+                .layer_trace
+                .absorb(entry, &mut epoch.layers, &mut self.layer_names);
+            chapter.to = entry.at();
         }
-        epoch.unknown += records.iter().filter(|record| record.is_none()).count() as u64;
+        epoch.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
         chapter.last = Seq(live.reader.next_seq().0 - 1);
         live.state.seq = chapter.last;
         make_space(&mut chapter.bytes, frame.len());
         chapter.bytes.extend_from_slice(frame);
         self.make_room(frame.len());
-        Ok(records.len())
+        Ok(entries.len())
     }
 
     /// Takes a chapter of the past (the frames behind `Chapter`); returns how many of its records were new.
@@ -227,10 +261,11 @@ impl Store {
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let (head, mut rest) = split_frame(bytes)?;
         let (mut reader, opening) = ChapterReader::open(head.bytes)?;
-        let mut records = Vec::new();
+        let mut layers = reader.layers(&opening.state, &opening.layers)?;
+        let mut entries = Vec::new();
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest)?;
-            records.extend(reader.segment(frame.bytes)?);
+            entries.extend(reader.entries(frame.bytes)?);
             rest = after;
         }
         let epoch = self
@@ -253,35 +288,49 @@ impl Store {
             return Ok(0);
         }
         self.version += 1;
-        let to = records.iter().flatten().rfind(|record| record.seq <= last);
-        let to = to.map_or(state.at, |record| record.at);
+        let to = entries.iter().flatten().rfind(|entry| entry.seq() <= last);
+        let to = to.map_or(state.at, Entry::at);
         let (mut from, mut run) = (None, None);
-        for (seq, record) in (state.seq.next().0..).map(Seq).zip(&records) {
+        for (seq, entry) in (state.seq.next().0..).map(Seq).zip(&entries) {
             let is_new = first <= seq
                 && seq <= last
                 && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
-            let Some(record) = record else {
+            let Some(entry) = entry else {
                 epoch.unknown += u64::from(is_new);
                 continue;
             };
-            if from.is_none() && record.seq >= first {
+            if from.is_none() && seq >= first {
                 from = Some(if state.seq == Seq(0) {
-                    record.at
+                    entry.at()
                 } else {
                     state.at
                 });
             }
             if !is_new {
-                run.take()
-                    .into_iter()
-                    .for_each(|run| epoch.trace.merge(run));
-                state.apply(record);
+                run.take().into_iter().for_each(|run| epoch.merge(run));
+                layers.apply(entry);
+                match entry {
+                    Entry::Record(record) => state.apply(record),
+                    Entry::Inside(record) => state.pass(record.seq, record.at),
+                }
                 continue;
             }
-            run.get_or_insert_with(|| Trace::seeded(&state, to, &mut self.names))
-                .absorb(record, &mut state, &mut self.names);
+            let (trace, layer_trace) = run.get_or_insert_with(|| {
+                let mut layer_trace = LayerTrace::default();
+                let now = Moment {
+                    seq: state.seq,
+                    at: state.at,
+                };
+                layer_trace.seed(&layers, now, &mut self.layer_names);
+                (Trace::seeded(&state, to, &mut self.names), layer_trace)
+            });
+            layer_trace.absorb(entry, &mut layers, &mut self.layer_names);
+            match entry {
+                Entry::Record(record) => trace.absorb(record, &mut state, &mut self.names),
+                Entry::Inside(record) => state.pass(record.seq, record.at),
+            }
         }
-        run.into_iter().for_each(|run| epoch.trace.merge(run));
+        run.into_iter().for_each(|run| epoch.merge(run));
         epoch
             .chapters
             .retain(|chapter| !held.contains(&(chapter.first, chapter.last)));
@@ -382,9 +431,15 @@ impl Store {
         None
     }
 
-    /// A record, decoded anew from its chapter; nothing if it is not here.
+    /// A record, decoded anew from its chapter; nothing if it is not here, or of the inside.
     #[must_use]
     pub fn record(&self, id: RecordId) -> Option<Record> {
+        self.entry(id)?.into_record()
+    }
+
+    /// What stands at a place of the log, decoded anew from its chapter; nothing if it is not here.
+    #[must_use]
+    pub fn entry(&self, id: RecordId) -> Option<Entry> {
         let epoch = self.epochs.get(id.epoch as usize)?;
         let chapter = epoch
             .chapters
@@ -400,14 +455,59 @@ impl Store {
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
             let first = reader.next_seq();
-            let records = reader.segment(frame.bytes).ok()?;
+            let entries = reader.entries(frame.bytes).ok()?;
             if reader.next_seq() > id.seq {
                 let place = usize::try_from(id.seq.0.checked_sub(first.0)?).ok()?;
-                return records.into_iter().nth(place)?;
+                return entries.into_iter().nth(place)?;
             }
             rest = after;
         }
         None
+    }
+
+    /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
+    #[must_use]
+    pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
+        let chapters = &self.epochs.get(id.epoch as usize)?.chapters;
+        let place = chapters
+            .iter()
+            .position(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
+        // A live log is cut without a fold at the cut: it goes on from the last chapter that has one.
+        let opened = chapters[..=place]
+            .iter()
+            .rposition(|chapter| chapter.reader.is_none())?;
+        let (head, mut rest) = split_frame(&chapters[opened].bytes).ok()?;
+        let (mut reader, opening) = ChapterReader::open(head.bytes).ok()?;
+        let mut layers = reader.layers(&opening.state, &opening.layers).ok()?;
+        let mut state = opening.state;
+        for (number, chapter) in chapters[opened..=place].iter().enumerate() {
+            if number > 0 {
+                rest = &chapter.bytes;
+            }
+            while !rest.is_empty() {
+                let (frame, after) = split_frame(rest).ok()?;
+                for entry in reader.entries(frame.bytes).ok()?.iter().flatten() {
+                    if entry.seq() > id.seq {
+                        return Some((state, layers));
+                    }
+                    layers.apply(entry);
+                    match entry {
+                        Entry::Record(record) => state.apply(record),
+                        Entry::Inside(record) => state.pass(record.seq, record.at),
+                    }
+                }
+                rest = after;
+            }
+        }
+        Some((state, layers))
+    }
+
+    /// The same at the head of the live log.
+    #[must_use]
+    pub fn live_fold(&self) -> Option<(State, Layers)> {
+        let epoch = self.epochs.last()?;
+        let live = epoch.live.as_ref()?;
+        Some((live.state.clone(), epoch.layers.clone()))
     }
 
     /// Records of kinds that this build does not know, written by a later one: they are held, but nothing of them is
@@ -502,7 +602,13 @@ impl Store {
 
     /// The time of a mark in a lane.
     fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
-        let trace = &self.epochs.get(epoch as usize)?.trace;
+        let of = self.epochs.get(epoch as usize)?;
+        let trace = &of.trace;
+        if let LaneId::Layer(layer) = lane {
+            let levels = of.layer_trace.levels(layer);
+            let point = levels.iter().find(|point| point.moment.seq == seq)?;
+            return Some(point.moment.at);
+        }
         if let LaneId::Connection(_) = lane {
             return trace.connections.get(seq).map(|span| span.start.at);
         }
@@ -524,6 +630,10 @@ impl Store {
         let trace = &self.epochs.get(epoch as usize)?.trace;
         Some(match lane {
             LaneId::Findings => trace.raised.iter().map(|raised| raised.0.seq).collect(),
+            LaneId::Layer(layer) => {
+                let levels = self.epochs[epoch as usize].layer_trace.levels(layer);
+                levels.iter().map(|point| point.moment.seq).collect()
+            }
             LaneId::Object(watch, object) => {
                 let (trace, marks) = self.object_marks(epoch, watch, object)?;
                 marks
@@ -624,6 +734,16 @@ impl Store {
         &self.epochs
     }
 
+    pub(crate) fn layer_names(&self) -> &LayerNames {
+        &self.layer_names
+    }
+
+    /// A layer's name, as tests and links find it.
+    #[must_use]
+    pub fn layer_name(&self, layer: LayerId) -> Option<&Text> {
+        self.layer_names.name(layer)
+    }
+
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
@@ -649,6 +769,7 @@ impl Store {
             }
             let oldest = epoch.chapters.remove(0);
             epoch.trace.forget(oldest.last, oldest.to);
+            epoch.layer_trace.forget(oldest.last);
             epoch.dropped = epoch.dropped.max(Some((oldest.last, oldest.to)));
             bytes = bytes.saturating_sub(oldest.bytes.len() * 2);
         }
@@ -666,7 +787,14 @@ impl Epoch {
             ring_first: None,
             dropped: None,
             unknown: 0,
+            layers: Layers::default(),
+            layer_trace: LayerTrace::default(),
         }
+    }
+
+    fn merge(&mut self, (trace, layers): (Trace, LayerTrace)) {
+        self.trace.merge(trace);
+        self.layer_trace.merge(layers);
     }
 
     /// The live log stops here: what is open is not known to last.
@@ -714,6 +842,7 @@ impl Epoch {
             .map(|chapter| chapter.bytes.capacity())
             .sum::<usize>()
             + self.trace.bytes()
+            + self.layer_trace.bytes()
     }
 
     /// Whether its very beginning is known.

@@ -1,14 +1,17 @@
 //! What lies under the pointer, in words: for tooltips, the detail panel and assistive technology.
 
 mod event;
+mod inside;
 mod state;
 
 use watchscope_model::catalogue;
 use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
-use watchscope_model::{Record, Seq, Time};
+use watchscope_model::{Entry, Record, Seq, Time};
 
 pub use self::event::event_words;
+pub use self::inside::inside_words;
+pub(crate) use self::inside::object_words;
 pub use self::state::{Empty, Problem, emptiness, gaps, problems, unknown};
 use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words};
 use crate::format::{clock_ms, count, duration, number, version};
@@ -79,7 +82,20 @@ pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
 /// Says what a record of a lane is; for the keyboard, which moves from record to record.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
-    let Some(record) = store.record(id) else {
+    let entry = store.entry(id);
+    if let Some(Entry::Inside(told)) = &entry {
+        let mut fields = entry.as_ref().map_or_else(Vec::new, inside::fields);
+        fields.push(("seq", number(id.seq.0)));
+        return Description {
+            lane: lane_words(store, lane),
+            time: clock_ms(told.at),
+            what: inside_words(&told.inside),
+            fields,
+            record: Some(id),
+            ..Description::default()
+        };
+    }
+    let Some(record) = entry.and_then(Entry::into_record) else {
         return Description {
             what: "This record is no longer held.".into(),
             record: Some(id),
@@ -147,6 +163,9 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     let (watch, object) = store.lane_names(lane);
     match (lane, watch, object) {
         (LaneId::Findings, ..) => "Findings".to_string(),
+        (LaneId::Layer(layer), ..) => store
+            .layer_name(layer)
+            .map_or_else(String::new, ToString::to_string),
         (LaneId::Connection(_), Some(watch), _) => format!("{watch}, connection"),
         (LaneId::Version(_), Some(watch), _) => format!("{watch}, resourceVersion"),
         (_, Some(watch), Some(object)) => format!("{} of {watch}", object.name),
@@ -161,6 +180,9 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
     let Some(state) = store.state() else {
         return "Nothing is known yet.".to_string();
     };
+    if let LaneId::Layer(layer) = lane {
+        return inside::layer_words(store, layer, now);
+    }
     let (watch_name, object) = store.lane_names(lane);
     let Some(watch_name) = watch_name else {
         return match problems(store).as_slice() {

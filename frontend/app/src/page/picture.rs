@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 use watchscope_timeline::draw::{self, Picture};
-use watchscope_timeline::lanes::{Density, Row, RowKind};
+use watchscope_timeline::lanes::{Density, Row};
 use watchscope_timeline::scene::Px;
 use watchscope_timeline::{LaneId, format};
 
@@ -54,6 +54,7 @@ impl Engine {
             _ => Density::Compact,
         };
         self.lanes.selected = self.selected;
+        self.lanes.records = self.second.map(|second| second.records);
         self.rows = self.lanes.rows(&self.store, &self.view, now);
         if std::mem::take(&mut self.keeps_selection)
             && let Some(lane) = self.lanes.selected
@@ -111,7 +112,7 @@ impl Engine {
         TreeRow {
             lane: row.id,
             key: self.lane_key(row.id),
-            is_watch: row.kind == RowKind::Watch,
+            is_watch: row.expanded.is_some(),
             indent_px: row.indent_px,
             prefix: row.prefix.to_string(),
             name: row.name.to_string(),
@@ -132,6 +133,10 @@ impl Engine {
         let watch = watch.map_or("", |watch| watch.as_str());
         match (lane, object) {
             (LaneId::Findings, _) => "findings".to_owned(),
+            (LaneId::Layer(layer), _) => match self.store.layer_name(layer) {
+                Some(name) => name.to_string(),
+                None => String::new(),
+            },
             (LaneId::Connection(_), _) => format!("{watch} connection"),
             (LaneId::Version(_), _) => format!("{watch} resourceVersion"),
             (_, Some(object)) => {

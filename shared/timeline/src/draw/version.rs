@@ -16,9 +16,9 @@ use crate::tokens::Token;
 const STEPS_APART: Px = Px::whole(6);
 
 /// What shows of one epoch's trace: where it begins, then what it did in each px column.
-struct Line {
+pub(super) struct Line {
     /// The value at the left edge, or the first one.
-    first: (Time, u64),
+    pub(super) first: (Time, u64),
     columns: Vec<Column>,
     end: Time,
 }
@@ -32,7 +32,15 @@ struct Column {
 }
 
 impl Line {
-    fn last(&self) -> u64 {
+    /// The least and the greatest value.
+    pub(super) fn range(&self) -> (u64, u64) {
+        let first = (self.first.1, self.first.1);
+        self.columns.iter().fold(first, |(low, high), column| {
+            (low.min(column.least), high.max(column.most))
+        })
+    }
+
+    pub(super) fn last(&self) -> u64 {
         self.columns
             .last()
             .map_or(self.first.1, |column| column.last)
@@ -47,20 +55,20 @@ pub(super) struct Lines {
 
 /// What the values are scaled to.
 #[derive(Clone, Copy)]
-struct Scale {
-    low: u64,
-    high: u64,
-    top: Px,
-    bottom: Px,
+pub(super) struct Scale {
+    pub(super) low: u64,
+    pub(super) high: u64,
+    pub(super) top: Px,
+    pub(super) bottom: Px,
 }
 
 impl Scale {
-    fn y(self, value: u64) -> Px {
+    pub(super) fn y(self, value: u64) -> Px {
         let span = self.high - self.low;
         if span == 0 {
             return self.top + (self.bottom - self.top).half();
         }
-        let share = value.saturating_sub(self.low) as f64 / span as f64;
+        let share = value.min(self.high).saturating_sub(self.low) as f64 / span as f64;
         self.bottom - Px::from_f64(share * (self.bottom - self.top).to_f64())
     }
 }
@@ -78,13 +86,10 @@ impl Drawer<'_> {
         let Some(first) = lines.first() else {
             return;
         };
-        let (mut low, mut high) = (first.first.1, first.first.1);
-        for line in &lines {
-            (low, high) = (low.min(line.first.1), high.max(line.first.1));
-            for column in &line.columns {
-                (low, high) = (low.min(column.least), high.max(column.most));
-            }
-        }
+        let (low, high) = lines.iter().fold(first.range(), |(low, high), line| {
+            let range = line.range();
+            (low.min(range.0), high.max(range.1))
+        });
         let (y, bottom) = (self.y(row), self.y(row) + row.height);
         let scale = Scale {
             low,
@@ -93,7 +98,7 @@ impl Drawer<'_> {
             bottom: bottom - INSET,
         };
         for line in &lines {
-            self.version_line(line, scale, bottom - Px::whole(1));
+            self.version_line(line, scale, Some(bottom - Px::whole(1)));
         }
         let values = TextLook::plain(Token::Text2).aligned(Align::End);
         if let Some(value) = lines.last().map(Line::last)
@@ -193,6 +198,17 @@ impl Drawer<'_> {
             Some((_, value)) => (left, value),
             None => moves.next()?,
         };
+        Some(self.line_of(first, moves, epoch.end))
+    }
+
+    /// What shows of values that move.
+    pub(super) fn line_of(
+        &self,
+        first: (Time, u64),
+        moves: impl Iterator<Item = (Time, u64)>,
+        end: Time,
+    ) -> Line {
+        let view = self.picture.view;
         let mut columns: Vec<Column> = Vec::new();
         // Where the column ends, in time: cheaper to compare than each mark's x.
         let mut until = Time(i64::MIN);
@@ -214,14 +230,15 @@ impl Drawer<'_> {
                 last: value,
             });
         }
-        Some(Line {
+        Line {
             first,
             columns,
-            end: epoch.end,
-        })
+            end,
+        }
     }
 
-    fn version_line(&mut self, line: &Line, scale: Scale, floor: Px) {
+    /// The trace, and what lies under it down to a floor, if there is one.
+    pub(super) fn version_line(&mut self, line: &Line, scale: Scale, floor: Option<Px>) {
         let (start, value) = line.first;
         let x0 = self.x(start).max(-SPILL);
         let mut at = scale.y(value);
@@ -243,18 +260,19 @@ impl Drawer<'_> {
         let end = self.x(line.end).min(self.width + SPILL);
         steps.push(Step::Line(end, at));
         let stroke = self.scene.path(&steps);
-        steps.extend([Step::Line(end, floor), Step::Line(x0, floor), Step::Close]);
-        let fill = self.scene.path(&steps);
-        let under = Some(Token::StreamFill);
-        self.push(
-            Layer::Version,
-            Primitive::Path {
-                steps: fill,
-                fill: under,
-                stroke: None,
-                opacity: 60,
-            },
-        );
+        if let Some(floor) = floor {
+            steps.extend([Step::Line(end, floor), Step::Line(x0, floor), Step::Close]);
+            let fill = self.scene.path(&steps);
+            self.push(
+                Layer::Version,
+                Primitive::Path {
+                    steps: fill,
+                    fill: Some(Token::StreamFill),
+                    stroke: None,
+                    opacity: 60,
+                },
+            );
+        }
         let pen = Some(Stroke::solid(Token::Version, Px(96)));
         self.push(
             Layer::Version,

@@ -155,7 +155,7 @@ impl WatchTrace {
     }
 }
 
-fn merge_sorted<T>(all: &mut Vec<T>, mut other: Vec<T>, seq: impl Fn(&T) -> Seq) {
+pub(super) fn merge_sorted<T>(all: &mut Vec<T>, mut other: Vec<T>, seq: impl Fn(&T) -> Seq) {
     while let Some(first) = other.first().map(&seq) {
         // A chapter opens at the seq of the record before it: its points follow those of that record. One that was
         // opened and brought no record has left its points in the midst of what comes now.

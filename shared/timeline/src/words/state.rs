@@ -281,7 +281,13 @@ pub fn emptiness(
     view: &View,
     now: Time,
 ) -> Option<Empty> {
-    let lane_rows = || rows.rows.iter().filter(|row| row.kind != RowKind::Findings);
+    let is_lane = |kind| {
+        !matches!(
+            kind,
+            RowKind::Findings | RowKind::Layer | RowKind::LayerTrace
+        )
+    };
+    let lane_rows = || rows.rows.iter().filter(|row| is_lane(row.kind));
     if lane_rows().next().is_none() && rows.hidden > 0 {
         return Some(Empty::FilteredOut {
             lanes: rows.hidden as u64,

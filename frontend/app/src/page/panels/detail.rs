@@ -5,6 +5,7 @@ use watchscope_timeline::words::Description;
 
 use super::super::engine::Handle;
 use super::bodies::Body;
+use super::sides::SidesTab;
 use super::signals::{Detail, ObjectPane, Panels, Tab};
 use crate::body::json;
 
@@ -29,6 +30,11 @@ fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
         (Tab::Event, "Event", true),
         (Tab::Object, "Object", detail.object.is_some()),
         (Tab::Request, "Request", !told.request.is_empty()),
+        (
+            Tab::Sides,
+            "What each side believes",
+            detail.sides.is_some(),
+        ),
     ]
     .into_iter()
     .filter(|&(_, _, shown)| shown)
@@ -43,6 +49,11 @@ fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
             .object
             .clone()
             .map(|pane| view! { <ObjectTab pane manager=field(&told, "manager")/> })
+            .into_any(),
+        Tab::Sides => detail
+            .sides
+            .clone()
+            .map(|sides| view! { <SidesTab sides/> })
             .into_any(),
         Tab::Request => view! {
             <div class="columns even">

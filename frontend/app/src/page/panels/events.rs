@@ -70,10 +70,12 @@ impl Handle {
     /// Opens or closes the group of a lane.
     pub(super) fn toggle_lane(self, lane: LaneId) {
         self.with(|engine| {
-            if let LaneId::Watch(watch) = lane {
-                engine.lanes.toggle(&engine.store, watch);
-                engine.redraw();
+            match lane {
+                LaneId::Watch(watch) => engine.lanes.toggle(&engine.store, watch),
+                LaneId::Layer(layer) => engine.lanes.toggle_layer(layer),
+                _ => return,
             }
+            engine.redraw();
         });
     }
 

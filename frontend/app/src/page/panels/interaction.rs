@@ -55,7 +55,11 @@ impl Engine {
             Action::PageUp => self.scroll(-self.window_px() * 0.9),
             Action::PageDown => self.scroll(self.window_px() * 0.9),
             Action::Expand | Action::Collapse => {
-                if let Some(watch) = self.focused.and_then(LaneId::watch) {
+                if let Some(LaneId::Layer(layer)) = self.focused {
+                    let is_open = action == Action::Expand;
+                    self.lanes.set_layer_open(&self.store, layer, is_open);
+                    self.redraw();
+                } else if let Some(watch) = self.focused.and_then(LaneId::watch) {
                     self.lanes
                         .set_expanded(&self.store, watch, action == Action::Expand);
                     if action == Action::Collapse {

@@ -15,6 +15,7 @@ mod publish;
 mod records;
 mod save;
 mod selection;
+mod sides;
 mod signals;
 mod status;
 

@@ -2,6 +2,7 @@
 
 use wasm_bindgen_futures::spawn_local;
 use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
+use watchscope_timeline::sides;
 use watchscope_timeline::words::{self, Description};
 use watchscope_timeline::{LaneId, RecordId, View};
 
@@ -202,7 +203,12 @@ impl Engine {
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
+        let sides = sides::sides(&self.store, selection.lane, selection.record());
+        let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.desk.tab {
+            Tab::Sides if sides.is_some() => Tab::Sides,
+            // A layer is selected to see who believes what.
+            _ if is_layer && sides.is_some() => Tab::Sides,
             Tab::Object if object.is_some() => Tab::Object,
             Tab::Request if !told.request.is_empty() => Tab::Request,
             _ => Tab::Event,
@@ -214,6 +220,7 @@ impl Engine {
                 number,
                 told,
                 object: object.clone(),
+                sides,
                 tab,
             }),
         );

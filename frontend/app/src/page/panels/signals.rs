@@ -1,6 +1,7 @@
 //! What the engine publishes to the panels: plain data in signals, written at most four times a second.
 
 use leptos::prelude::*;
+use watchscope_timeline::sides::Sides;
 use watchscope_timeline::words::{Description, Problem};
 
 use super::super::theme::ThemeChoice;
@@ -118,6 +119,8 @@ pub(super) struct Detail {
     pub(super) number: u64,
     pub(super) told: Description,
     pub(super) object: Option<ObjectPane>,
+    /// What each side believes then; only a simulated cluster can tell.
+    pub(super) sides: Option<Sides>,
     pub(super) tab: Tab,
 }
 
@@ -128,6 +131,7 @@ pub(super) enum Tab {
     Event,
     Object,
     Request,
+    Sides,
 }
 
 /// The object of a change.

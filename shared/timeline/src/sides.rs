@@ -1,0 +1,395 @@
+//! What each side believes at one place of the log: etcd, each apiserver's cache, each client, and watchscope's own
+//! watch, of one resource in one namespace, object by object, with the differences.
+//!
+//! Told from the fold, so it is right at any cursor: nothing here remembers what was shown before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use watchscope_model::event::Event;
+use watchscope_model::id::Place;
+use watchscope_model::vocabulary::CachePhase;
+use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
+
+use crate::belief::{self, Belief};
+use crate::format::{clock_ms, count, number};
+use crate::id::{LaneId, RecordId};
+use crate::store::{Layer, Store};
+use crate::words::object_words;
+
+/// Rows that are shown; those beyond are counted, differences first.
+const ROWS_MOST: usize = 40;
+/// Names in a sentence.
+const NAMES_MOST: usize = 3;
+
+/// What all sides hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// Of what: `configmaps in shop`.
+    pub of: String,
+    /// When.
+    pub at: String,
+    /// One sentence for each side, the truth first.
+    pub sentences: Vec<Sentence>,
+    /// The names of the sides, the truth first.
+    pub columns: Vec<String>,
+    /// The objects.
+    pub rows: Vec<SideRow>,
+    /// Objects of which no row is shown.
+    pub more: u64,
+}
+
+/// A sentence about a side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// The side.
+    pub side: String,
+    /// What it holds.
+    pub words: String,
+    /// Whether that is not so.
+    pub differs: bool,
+}
+
+/// An object on all sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideRow {
+    /// Its name. Hostile: show as text.
+    pub name: String,
+    /// What each side holds, in the order of the columns.
+    pub cells: Vec<SideCell>,
+}
+
+/// What one side holds of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideCell {
+    /// The resourceVersion; `gone`, or `–` where nothing is said.
+    pub words: String,
+    /// How it differs from the truth.
+    pub difference: Option<Difference>,
+}
+
+/// How what a side holds differs from the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// It is held and not there.
+    Ghost,
+    /// It is there and not held.
+    Missing,
+    /// It is held at another version.
+    Stale,
+}
+
+impl Difference {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ghost => "ghost",
+            Self::Missing => "missing",
+            Self::Stale => "stale",
+        }
+    }
+}
+
+/// One side under comparison.
+struct Side {
+    name: String,
+    /// What it says of itself, before the differences.
+    says: String,
+    held: BTreeMap<Place, Text>,
+    /// Whether what it does not hold is missing: not if it looks at a part only, or did not name all.
+    is_whole: bool,
+}
+
+/// What each side believes where the selection is; nothing for a cluster that tells nothing of its inside, or where it
+/// can no longer be told.
+#[must_use]
+pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Sides> {
+    let entry = record.and_then(|id| store.entry(id));
+    let (state, layers) = match record {
+        Some(id) => store.fold_at(id)?,
+        None => store.live_fold()?,
+    };
+    let etcd = layers.etcd.as_ref()?;
+    let (resource, namespace) = topic(store, lane, entry.as_ref(), &layers)?;
+    let is_meant =
+        |object: &Object| namespace.is_empty() || object.namespace.as_deref() == Some(&*namespace);
+    let stock = etcd.objects.get(&resource);
+    let versions = |held: &mut dyn Iterator<Item = (&Arc<Object>, u64)>| {
+        held.filter(|(object, _)| is_meant(object))
+            .map(|(object, revision)| (Place(object.clone()), revision.to_string().as_str().into()))
+            .collect::<BTreeMap<Place, Text>>()
+    };
+    let truth = stock.map_or_else(BTreeMap::new, |stock| versions(&mut stock.iter()));
+    let mut sides = Vec::new();
+    for (id, server) in &layers.servers {
+        let Some(cache) = server.caches.get(&resource) else {
+            continue;
+        };
+        let doing = match cache.phase {
+            CachePhase::Ready => format!("is at revision {}", number(cache.revision)),
+            CachePhase::Listing => "is initializing, and answers nobody".to_owned(),
+            CachePhase::Failed | CachePhase::Unknown => "has lost etcd".to_owned(),
+        };
+        sides.push(Side {
+            name: format!("apiserver {id}"),
+            says: format!("The watch cache of apiserver {id} {doing}"),
+            held: versions(&mut cache.objects.iter()),
+            is_whole: cache.objects.unnamed() == 0,
+        });
+    }
+    sides.extend(ours(&state, &resource, &namespace));
+    for (name, client) in &layers.clients {
+        let beliefs = client.belief.as_deref().map(belief::read);
+        for belief in beliefs.unwrap_or_default() {
+            if belief.resource == resource {
+                sides.push(client_side(name, client, &belief, &is_meant));
+            }
+        }
+    }
+    let in_namespace = if namespace.is_empty() {
+        String::new()
+    } else {
+        format!(" in {namespace}")
+    };
+    let mut told = Sides {
+        of: format!("{resource}{in_namespace}"),
+        at: clock_ms(record.and(entry.as_ref()).map_or(state.at, Entry::at)),
+        columns: vec!["etcd".to_owned()],
+        ..Sides::default()
+    };
+    let objects = count(truth.len() as u64, "object");
+    told.sentences.push(Sentence {
+        side: "etcd".to_owned(),
+        words: format!(
+            "etcd is at revision {} and holds {objects}.",
+            number(etcd.revision)
+        ),
+        differs: false,
+    });
+    for side in &sides {
+        told.columns.push(side.name.clone());
+        told.sentences.push(side.sentence(&truth));
+    }
+    told.fill_rows(&truth, &sides);
+    Some(told)
+}
+
+/// Which resource and namespace a selection is about; by default what a client program looks at.
+fn topic(
+    store: &Store,
+    lane: LaneId,
+    entry: Option<&Entry>,
+    layers: &Layers,
+) -> Option<(Text, Text)> {
+    let of_watch = |name: &WatchName| {
+        let namespace = match name.namespace() {
+            "*" | "-" => "",
+            namespace => namespace,
+        };
+        let resource = name.resource().split('?').next().unwrap_or_default();
+        (Text::from(resource), Text::from(namespace))
+    };
+    let of_client = |name: &Text| {
+        let client = layers.clients.get(name)?;
+        let beliefs = belief::read(client.belief.as_deref()?);
+        let namespace = belief::namespace(client.request.as_deref().unwrap_or_default());
+        Some((beliefs.first()?.resource.clone(), Text::from(namespace)))
+    };
+    let of_object = |resource: &Text, object: &Object| {
+        let namespace = object.namespace.clone().unwrap_or_else(|| "".into());
+        (resource.clone(), namespace)
+    };
+    // What programs look at is looked at as they do.
+    let as_looked_at = |resource: &Text| {
+        let looks = layers.clients.keys().filter_map(&of_client);
+        let mut looks = looks.filter(|(of, _)| of == resource);
+        looks.next().or_else(|| Some((resource.clone(), "".into())))
+    };
+    let of_entry = match entry {
+        Some(Entry::Inside(record)) => match &record.inside {
+            Inside::InsideWrite(write) => Some(of_object(&write.resource, &write.object)),
+            Inside::InsideHeld(held) => Some(of_object(&held.resource, &held.object)),
+            Inside::InsideCache(cache) => as_looked_at(&cache.resource),
+            Inside::InsideWatcher(watcher) => as_looked_at(&watcher.resource),
+            _ => None,
+        },
+        Some(Entry::Record(record)) => match &record.event {
+            Event::ClientReport(report) => of_client(&report.client),
+            Event::ClientRequest(sent) => of_client(&sent.client),
+            event => event.watch().map(of_watch),
+        },
+        None => None,
+    };
+    let of_lane = || match lane {
+        LaneId::Layer(id) => match store.layer_names().layer(id)? {
+            Layer::Cache(_, resource) => as_looked_at(resource),
+            Layer::Client(name) => of_client(name),
+            _ => None,
+        },
+        lane => store.lane_names(lane).0.map(of_watch),
+    };
+    of_entry
+        .or_else(of_lane)
+        .or_else(|| layers.clients.keys().find_map(of_client))
+}
+
+/// What watchscope's own watch of it holds.
+fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<Side> {
+    let wanted = if namespace.is_empty() { "*" } else { namespace };
+    let name = WatchName::from(format!("{wanted}/{resource}").as_str());
+    let watch = state.watches.get(&name)?;
+    let held = watch.objects.iter();
+    Some(Side {
+        name: "watchscope".to_owned(),
+        says: format!("watchscope's watch {name}"),
+        held: held
+            .map(|held| {
+                let version = held.resource_version.to_string();
+                (Place(held.object.clone()), version.as_str().into())
+            })
+            .collect(),
+        is_whole: true,
+    })
+}
+
+fn client_side(
+    name: &Text,
+    client: &watchscope_model::layers::ClientLayer,
+    belief: &Belief,
+    is_meant: &dyn Fn(&Object) -> bool,
+) -> Side {
+    let program = match &client.version {
+        Some(version) => format!("{} {version}", client.program),
+        None => client.program.to_string(),
+    };
+    let part = if belief.part.is_empty() {
+        String::new()
+    } else {
+        format!(", its {},", belief.part)
+    };
+    let request = client.request.as_deref().unwrap_or_default();
+    let is_part = request.contains("labelSelector=") || request.contains("fieldSelector=");
+    Side {
+        name: if belief.part.is_empty() {
+            name.to_string()
+        } else {
+            format!("{name} {}", belief.part)
+        },
+        says: format!("{name} ({program}){part} is {}", client.phase),
+        held: belief
+            .held
+            .iter()
+            .filter(|held| is_meant(&held.object))
+            .map(|held| (Place(held.object.clone()), held.version.clone()))
+            .collect(),
+        is_whole: !is_part && belief.objects == belief.held.len() as u64,
+    }
+}
+
+impl Side {
+    /// How what it holds of a place differs from what is there.
+    fn difference(&self, place: &Place, there: Option<(&Place, &Text)>) -> Option<Difference> {
+        match (self.held.get_key_value(place), there) {
+            (None, Some(_)) if self.is_whole => Some(Difference::Missing),
+            (None, _) => None,
+            (Some(_), None) => Some(Difference::Ghost),
+            // Another object of that name.
+            (Some((held, _)), Some((there, _))) if held.0.uid != there.0.uid => {
+                Some(Difference::Ghost)
+            }
+            (Some((_, held)), Some((_, there))) => (held != there).then_some(Difference::Stale),
+        }
+    }
+
+    fn sentence(&self, truth: &BTreeMap<Place, Text>) -> Sentence {
+        let mut found: [Vec<String>; 3] = Default::default();
+        let places = truth
+            .keys()
+            .chain(self.held.keys().filter(|place| !truth.contains_key(*place)));
+        for place in places {
+            if let Some(difference) = self.difference(place, truth.get_key_value(place)) {
+                found[difference as usize].push(place.0.name.to_string());
+            }
+        }
+        let [ghosts, missing, stale] = &found;
+        let mut parts = Vec::new();
+        if !ghosts.is_empty() {
+            let is = if ghosts.len() == 1 { "is" } else { "are" };
+            parts.push(format!(
+                "{} of them {is} no longer in etcd ({})",
+                ghosts.len(),
+                names(ghosts)
+            ));
+        }
+        if !missing.is_empty() {
+            parts.push(format!("it lacks {} ({})", missing.len(), names(missing)));
+        }
+        if !stale.is_empty() {
+            let is = if stale.len() == 1 { "is" } else { "are" };
+            parts.push(format!("{} {is} behind ({})", stale.len(), names(stale)));
+        }
+        let differs = !parts.is_empty();
+        let held = count(self.held.len() as u64, "object");
+        let and = if differs {
+            parts.join("; ")
+        } else {
+            "all as in etcd".to_owned()
+        };
+        Sentence {
+            side: self.name.clone(),
+            words: format!("{}, with {held}: {and}.", self.says),
+            differs,
+        }
+    }
+}
+
+impl Sides {
+    fn fill_rows(&mut self, truth: &BTreeMap<Place, Text>, sides: &[Side]) {
+        let mut places: BTreeMap<&Place, bool> = BTreeMap::new();
+        for place in truth
+            .keys()
+            .chain(sides.iter().flat_map(|side| side.held.keys()))
+        {
+            places.entry(place).or_insert_with(|| {
+                let there = truth.get_key_value(place);
+                sides
+                    .iter()
+                    .any(|side| side.difference(place, there).is_some())
+            });
+        }
+        let (differing, agreeing): (Vec<_>, Vec<_>) =
+            places.into_iter().partition(|&(_, differs)| differs);
+        let all = differing.len() + agreeing.len();
+        self.more = all.saturating_sub(ROWS_MOST) as u64;
+        for (place, _) in differing.into_iter().chain(agreeing).take(ROWS_MOST) {
+            let there = truth.get_key_value(place);
+            let mut cells = vec![SideCell {
+                words: there.map_or("gone".to_owned(), |(_, version)| version.to_string()),
+                difference: None,
+            }];
+            for side in sides {
+                cells.push(SideCell {
+                    words: side
+                        .held
+                        .get(place)
+                        .map_or("–".to_owned(), |version| version.to_string()),
+                    difference: side.difference(place, there),
+                });
+            }
+            self.rows.push(SideRow {
+                name: object_words(&place.0),
+                cells,
+            });
+        }
+    }
+}
+
+/// The first few of some names.
+fn names(all: &[String]) -> String {
+    let shown = all.iter().take(NAMES_MOST).cloned().collect::<Vec<_>>();
+    match all.len().saturating_sub(NAMES_MOST) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

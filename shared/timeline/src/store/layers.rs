@@ -1,0 +1,418 @@
+//! What the layers of a simulated cluster were like over time: one list of levels for each, as far as it is loaded.
+//!
+//! A level holds from its moment until the next. A chapter begins with the levels its opening tells, so what is known
+//! of the layers adds up in any order, as traces do.
+
+use std::sync::Arc;
+
+use watchscope_model::fold::Moment;
+use watchscope_model::vocabulary::{CachePhase, ChangeType};
+use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
+
+use crate::belief::{self, Belief};
+use crate::id::LayerId;
+
+/// A layer, by what it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    /// All of them.
+    All,
+    /// etcd.
+    Etcd,
+    /// An apiserver: all its caches together.
+    Server(u64),
+    /// The watch cache of a resource in an apiserver, and the watches it feeds.
+    Cache(u64, Text),
+    /// A client program.
+    Client(Text),
+}
+
+impl Layer {
+    /// Its name, the same for as long as it lives: tests and links find its lane by it.
+    pub(crate) fn name(&self) -> Text {
+        match self {
+            Self::All => "inside".into(),
+            Self::Etcd => "etcd".into(),
+            Self::Server(server) => format!("apiserver {server}").into(),
+            Self::Cache(server, resource) => format!("apiserver {server} {resource}").into(),
+            Self::Client(client) => format!("client {client}").into(),
+        }
+    }
+}
+
+/// All layers met, with their names; a layer's number is the same in all epochs.
+#[derive(Debug, Default)]
+pub(crate) struct LayerNames(Vec<(Layer, Text)>);
+
+impl LayerNames {
+    /// A layer's name.
+    pub(crate) fn name(&self, id: LayerId) -> Option<&Text> {
+        self.0.get(id.0 as usize).map(|(_, name)| name)
+    }
+
+    /// A layer, by its number.
+    pub(crate) fn layer(&self, id: LayerId) -> Option<&Layer> {
+        self.0.get(id.0 as usize).map(|(layer, _)| layer)
+    }
+
+    /// A layer's number, if it was met.
+    pub(crate) fn find(&self, layer: &Layer) -> Option<LayerId> {
+        let place = self.0.iter().position(|(known, _)| known == layer)?;
+        Some(LayerId(place as u32))
+    }
+
+    /// All layers with their numbers, from the top of the picture to its bottom.
+    pub(crate) fn sorted(&self) -> Vec<(&Layer, LayerId)> {
+        let numbers = (0..).map(LayerId);
+        let mut all: Vec<_> = self.0.iter().map(|(layer, _)| layer).zip(numbers).collect();
+        all.sort();
+        all
+    }
+
+    fn number(&mut self, layer: &Layer) -> LayerId {
+        self.find(layer).unwrap_or_else(|| {
+            self.0.push((layer.clone(), layer.name()));
+            LayerId(self.0.len() as u32 - 1)
+        })
+    }
+}
+
+/// What a layer was like from a moment on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Level {
+    /// How it does.
+    pub(crate) tone: Tone,
+    /// What it does, in a word.
+    pub(crate) phase: Text,
+    /// Up to which revision it knows; 0 if it does not say.
+    pub(crate) revision: u64,
+    /// From which revision on it has history.
+    pub(crate) from: u64,
+    /// How many objects it holds.
+    pub(crate) objects: u64,
+    /// Events that wait for the slowest of the watches it feeds, of how many that may.
+    pub(crate) waiting: (u64, u64),
+    /// Objects it holds that are not in etcd.
+    pub(crate) ghosts: u64,
+    /// For a client: the resource it looks at, and in which namespace; empty: in all.
+    pub(crate) looks_at: (Text, Text),
+}
+
+/// How a layer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// It follows.
+    Open,
+    /// It reads or asks, to follow.
+    Asking,
+    /// It waits, or sleeps.
+    Resting,
+    /// It does not follow, and will not by itself soon.
+    Failed,
+}
+
+/// A level from its moment on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LevelPoint {
+    pub(crate) moment: Moment,
+    pub(crate) level: Level,
+}
+
+/// A write to etcd.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WriteMark {
+    pub(crate) moment: Moment,
+    pub(crate) change: ChangeType,
+    pub(crate) resource: Text,
+    pub(crate) object: Arc<Object>,
+    pub(crate) revision: u64,
+}
+
+/// The levels of all layers in an epoch, by their numbers, and the writes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LayerTrace {
+    levels: Vec<Vec<LevelPoint>>,
+    pub(crate) writes: Vec<WriteMark>,
+}
+
+impl LayerTrace {
+    /// A layer's levels.
+    pub(crate) fn levels(&self, layer: LayerId) -> &[LevelPoint] {
+        self.levels.get(layer.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The level of a layer at a time, and the place of its point.
+    pub(crate) fn level_at(&self, layer: LayerId, at: Time) -> Option<(usize, &Level)> {
+        let levels = self.levels(layer);
+        let place = levels
+            .partition_point(|point| point.moment.at <= at)
+            .checked_sub(1)?;
+        Some((place, &levels[place].level))
+    }
+
+    /// Takes in what an opening tells.
+    pub(crate) fn seed(&mut self, layers: &Layers, now: Moment, names: &mut LayerNames) {
+        if layers.is_empty() {
+            return;
+        }
+        let mut all = vec![Layer::All];
+        all.extend(layers.etcd.as_ref().map(|_| Layer::Etcd));
+        for (&server, told) in &layers.servers {
+            all.push(Layer::Server(server));
+            let caches = told.caches.keys().cloned();
+            all.extend(caches.map(|resource| Layer::Cache(server, resource)));
+        }
+        all.extend(layers.clients.keys().cloned().map(Layer::Client));
+        for layer in all {
+            self.note(&layer, layers, now, names);
+        }
+    }
+
+    /// Folds the next entry into `layers` and takes in what it changed.
+    pub(crate) fn absorb(&mut self, entry: &Entry, layers: &mut Layers, names: &mut LayerNames) {
+        let now = Moment {
+            seq: entry.seq(),
+            at: entry.at(),
+        };
+        // Of a watch that is over it is not told what it watched.
+        let ended = match entry {
+            Entry::Inside(record) => match &record.inside {
+                Inside::InsideWatcherEnded(ended) => layers
+                    .watchers
+                    .get(&ended.watcher)
+                    .map(|known| (known.told.server, known.told.resource.clone())),
+                _ => None,
+            },
+            Entry::Record(_) => None,
+        };
+        layers.apply(entry);
+        let inside = match entry {
+            Entry::Record(record) => {
+                self.note_client(&record.event, layers, now, names);
+                return;
+            }
+            Entry::Inside(record) => &record.inside,
+        };
+        match inside {
+            Inside::InsideEtcd(_) => self.note(&Layer::Etcd, layers, now, names),
+            Inside::InsideWrite(write) => {
+                self.note(&Layer::All, layers, now, names);
+                self.note(&Layer::Etcd, layers, now, names);
+                self.writes.push(WriteMark {
+                    moment: now,
+                    change: write.change,
+                    resource: write.resource.clone(),
+                    object: write.object.clone(),
+                    revision: write.revision,
+                });
+                // What is a ghost changes with the truth.
+                for client in layers.clients.keys() {
+                    self.note(&Layer::Client(client.clone()), layers, now, names);
+                }
+            }
+            Inside::InsideServer(told) => {
+                self.note(&Layer::Server(told.server), layers, now, names);
+            }
+            Inside::InsideCache(told) => {
+                let cache = Layer::Cache(told.server, told.resource.clone());
+                self.note(&cache, layers, now, names);
+                self.note(&Layer::Server(told.server), layers, now, names);
+            }
+            Inside::InsideWatcher(told) => {
+                let cache = Layer::Cache(told.server, told.resource.clone());
+                self.note(&cache, layers, now, names);
+            }
+            Inside::InsideWatcherEnded(_) => {
+                if let Some((server, resource)) = ended {
+                    self.note(&Layer::Cache(server, resource), layers, now, names);
+                }
+            }
+            Inside::InsideHeld(told) => {
+                let cache = Layer::Cache(told.server, told.resource.clone());
+                self.note(&cache, layers, now, names);
+            }
+            Inside::InsideConnection(_) => {}
+        }
+    }
+
+    fn note_client(&mut self, event: &Event, layers: &Layers, now: Moment, names: &mut LayerNames) {
+        let client = match event {
+            Event::ClientStarted(started) => &started.client,
+            Event::ClientRequest(sent) => &sent.client,
+            Event::ClientReport(report) => &report.client,
+            _ => return,
+        };
+        self.note(&Layer::All, layers, now, names);
+        self.note(&Layer::Client(client.clone()), layers, now, names);
+    }
+
+    /// Notes a layer's level, unless it is as it was.
+    fn note(&mut self, layer: &Layer, layers: &Layers, now: Moment, names: &mut LayerNames) {
+        let Some(level) = level(layer, layers) else {
+            return;
+        };
+        let place = names.number(layer).0 as usize;
+        if self.levels.len() <= place {
+            self.levels.resize_with(place + 1, Vec::new);
+        }
+        let points = &mut self.levels[place];
+        if points.last().is_none_or(|last| last.level != level) {
+            points.push(LevelPoint { moment: now, level });
+        }
+    }
+
+    /// Adds what another chapter of the epoch tells; no record is in both.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let most = self.levels.len().max(other.levels.len());
+        self.levels.resize_with(most, Vec::new);
+        for (known, other) in self.levels.iter_mut().zip(other.levels) {
+            super::merge::merge_sorted(known, other, |point| point.moment.seq);
+        }
+        super::merge::merge_sorted(&mut self.writes, other.writes, |write| write.moment.seq);
+    }
+
+    /// Forgets all records up to `last`; what was so then stays known.
+    pub(crate) fn forget(&mut self, last: Seq) {
+        for points in &mut self.levels {
+            let gone = points.partition_point(|point| point.moment.seq <= last);
+            points.drain(..gone.saturating_sub(1));
+        }
+        self.writes.retain(|write| write.moment.seq > last);
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let levels = self.levels.iter().map(Vec::capacity).sum::<usize>();
+        levels * size_of::<LevelPoint>() + self.writes.capacity() * size_of::<WriteMark>()
+    }
+}
+
+/// What a layer is like now; nothing if it is not there.
+fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
+    let base = Level {
+        tone: Tone::Open,
+        phase: "".into(),
+        revision: 0,
+        from: 0,
+        objects: 0,
+        waiting: (0, 0),
+        ghosts: 0,
+        looks_at: ("".into(), "".into()),
+    };
+    Some(match layer {
+        Layer::All => base,
+        Layer::Etcd => {
+            let etcd = layers.etcd.as_ref()?;
+            let tone = if etcd.has_leader {
+                Tone::Open
+            } else {
+                Tone::Failed
+            };
+            Level {
+                tone,
+                phase: if etcd.has_leader { "" } else { "no leader" }.into(),
+                revision: etcd.revision,
+                from: etcd.compacted,
+                objects: etcd.objects.values().map(|stock| stock.count()).sum(),
+                ..base
+            }
+        }
+        Layer::Server(server) => {
+            let told = layers.servers.get(server)?;
+            let not_ready = told.caches.values();
+            let not_ready = not_ready.filter(|cache| cache.phase != CachePhase::Ready);
+            let (tone, phase) = match (told.is_serving, not_ready.count()) {
+                (false, _) => (Tone::Failed, "refuses connections".into()),
+                (true, 0) => (Tone::Open, Text::from("")),
+                (true, count) => {
+                    let caches = crate::format::count(count as u64, "cache");
+                    (Tone::Asking, format!("{caches} not ready").into())
+                }
+            };
+            Level {
+                tone,
+                phase,
+                objects: told.caches.len() as u64,
+                ..base
+            }
+        }
+        Layer::Cache(server, resource) => {
+            let Some(cache) = layers.servers.get(server)?.caches.get(resource) else {
+                return Some(Level {
+                    tone: Tone::Failed,
+                    phase: "gone".into(),
+                    ..base
+                });
+            };
+            let watchers = layers.watchers.values().map(|watcher| &watcher.told);
+            let fed = watchers.filter(|told| told.server == *server && told.resource == *resource);
+            let slowest = fed.max_by_key(|told| (told.is_blocking, told.waiting));
+            let (tone, phase) = match cache.phase {
+                CachePhase::Ready => (Tone::Open, ""),
+                CachePhase::Listing => (Tone::Asking, "initializing"),
+                CachePhase::Failed | CachePhase::Unknown => (Tone::Failed, "lost etcd"),
+            };
+            let held = cache.objects.iter();
+            let ghosts = held.filter(|(object, _)| !is_in_etcd(layers, resource, object));
+            Level {
+                tone,
+                phase: phase.into(),
+                revision: cache.revision,
+                from: cache.oldest,
+                objects: cache.objects.count(),
+                waiting: slowest.map_or((0, 0), |told| (told.waiting, told.slots)),
+                ghosts: ghosts.count() as u64,
+                ..base
+            }
+        }
+        Layer::Client(name) => {
+            let client = layers.clients.get(name)?;
+            let beliefs = client.belief.as_deref().map(belief::read);
+            let beliefs = beliefs.unwrap_or_default();
+            let ghosts = |belief: &Belief| {
+                let held = belief.held.iter();
+                let gone = held.filter(|held| !held.is_in_etcd(layers, &belief.resource));
+                gone.count() as u64
+            };
+            let revisions = beliefs.iter().filter_map(|belief| belief.revision);
+            Level {
+                tone: tone_of(&client.phase),
+                phase: client.phase.clone(),
+                revision: revisions.min().unwrap_or(0),
+                objects: beliefs.iter().map(|belief| belief.objects).sum(),
+                ghosts: beliefs.iter().map(ghosts).max().unwrap_or(0),
+                looks_at: (
+                    beliefs
+                        .first()
+                        .map_or("".into(), |belief| belief.resource.clone()),
+                    belief::namespace(client.request.as_deref().unwrap_or_default()).into(),
+                ),
+                ..base
+            }
+        }
+    })
+}
+
+/// How a client does, by the word for what it does.
+fn tone_of(phase: &str) -> Tone {
+    match phase {
+        "watching" | "syncing" => Tone::Open,
+        "connecting" | "listing" => Tone::Asking,
+        "returned" | "failed" | "spinning" => Tone::Failed,
+        _ => Tone::Resting,
+    }
+}
+
+fn is_in_etcd(layers: &Layers, resource: &Text, object: &Arc<Object>) -> bool {
+    let stock = layers
+        .etcd
+        .as_ref()
+        .and_then(|etcd| etcd.objects.get(resource));
+    // Of what etcd only counts nothing is known.
+    stock.is_none_or(|stock| {
+        stock.unnamed() > 0
+            || stock
+                .get(object)
+                .is_some_and(|(there, _)| there.uid == object.uid)
+    })
+}
