@@ -390,9 +390,9 @@ async fn the_demo_opens_by_its_link_and_each_glyph_is_a_record_in_its_colour() -
     }
     assert!(changes >= 8, "{changes} of {hits:#?}");
 
-    // What is painted is also told in words.
-    tab.press("\u{e015}").await?;
+    // What is painted is also told in words, lane by lane downwards; those of the cluster's inside come first.
     eventually("the focused lane is told in words", LONG, async || {
+        tab.press("\u{e015}").await?;
         let text = tab.text("#lane-text").await?;
         ensure!(text.starts_with("Receiving events"), "{text:?}");
         Ok(())

@@ -176,6 +176,9 @@ impl Probe {
             // Every page of a list repeats its resourceVersion, else it is no state at all.
             return Err(DecodeError::Pages);
         }
+        if decoded.token.is_some() && decoded.token.as_deref() == self.list.token.as_deref() {
+            return Err(DecodeError::Circle);
+        }
         self.list.version = Some(version.clone());
         self.list.items += decoded.items.len() as u64;
         turn.emit(ListPage {

@@ -44,6 +44,9 @@ pub(crate) enum DecodeError {
     /// The pages of a list do not say the same resourceVersion.
     #[error("pages of one list have different resourceVersions")]
     Pages,
+    /// A page says that the list goes on where the page itself began: asking on would never end.
+    #[error("a page of a list has the continue token it was asked for with")]
+    Circle,
     /// The object is of another kind than was asked for (F39).
     #[error("kind {found} where {expected} was asked for")]
     Kind {

@@ -507,6 +507,32 @@ list 101 b@7
 }
 
 #[test]
+fn a_list_that_goes_in_a_circle_is_begun_again_after_a_wait() {
+    assert_snapshot!(listing("200
+        list 100 a@5 continue=t1
+        200
+        list 100 b@7 continue=t1
+        +2s"), @r#"
+200
+  {"type":"request.answered","request":1,"status":200}
+list 100 a@5 continue=t1
+  > send request 2 on 1
+  {"type":"list.page","request":1,"resourceVersion":"100","items":1,"remaining":1}
+  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+  {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t1"}
+200
+  {"type":"request.answered","request":2,"status":200}
+list 100 b@7 continue=t1
+  {"type":"loss","where":"frame","count":1,"bytes":201,"reason":"a page of a list has the continue token it was asked for with"}
+  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":945}
++2s
+  > send request 3 on 1
+  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+"#);
+}
+
+#[test]
 fn a_page_longer_than_allowed_is_asked_for_in_smaller_pages() {
     assert_snapshot!(story_with(pods(), ProbeConfig { page_limit: 100, ..ProbeConfig::default() }, "start
         connected
