@@ -6,6 +6,7 @@
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
+//! * [`usage`]: processor time and memory of a process.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
 //! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
 //!
@@ -23,6 +24,7 @@ mod process;
 mod served;
 mod skip;
 pub mod stage;
+pub mod usage;
 mod watchscope;
 
 pub use browser::{Browser, BrowserTools};

@@ -44,6 +44,7 @@ use watchscope_model::wire::{
     ServerMessage, decode_server, encode_client,
 };
 use watchscope_model::{Event, Object, Seq, StreamId, Uid};
+use watchscope_tests::usage::resident_kib;
 
 const VIEWERS: usize = 200;
 const EVENTS_PER_S: u64 = 2_000;
@@ -207,14 +208,7 @@ impl Server {
     }
 
     fn rss_kib(&self) -> Result<f64> {
-        let pid = self.pid()?;
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .context("VmRSS")?;
-        let kib = line.trim().trim_end_matches(" kB");
-        Ok(kib.parse()?)
+        Ok(resident_kib(&self.pid()?.to_string())? as f64)
     }
 }
 

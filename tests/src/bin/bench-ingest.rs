@@ -20,7 +20,6 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Config, ResourceExt as _};
-use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope::cluster::ConfigSource;
@@ -30,6 +29,7 @@ use watchscope::transport::Protocols;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Entry, Event as LogEvent};
 use watchscope_probe::ProbeConfig;
+use watchscope_tests::usage::cpu_ns;
 
 const EVENTS: u64 = 100_000;
 const PODS: u64 = 1_000;
@@ -119,11 +119,6 @@ async fn run_reader(reader: &str, shape: &str, url: &str) -> Result<Reading> {
         last,
         cpu_ns,
     })
-}
-
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn report(events: u64, last: u64, began_ns: u64) {
@@ -264,7 +259,7 @@ async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Resu
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
-        write.write_all((head + &body).as_bytes()).await?;
+        write.write_all((head + body.as_str()).as_bytes()).await?;
     }
     Ok(())
 }

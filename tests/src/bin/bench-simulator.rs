@@ -9,14 +9,14 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
-use rustix::time::{ClockId, clock_gettime};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use watchscope_simulator::{
     Arrival, ClientGo, Config, Controller, Cut, Fault, Flow, Pause, Program, Request, Scope,
     Target, Time, WorkloadConfig, World,
 };
 use watchscope_tests::stage::row;
+use watchscope_tests::usage::{cpu_ns, resident_kib};
 
 /// Under load: objects, writes a second, watchers of the written type, and how long.
 const BUSY_OBJECTS: usize = 10_000;
@@ -158,7 +158,7 @@ fn day() -> Result<String> {
 }
 
 fn memory() -> Result<String> {
-    let before = resident_bytes()?;
+    let before = resident_kib("self")?;
     let mut config = quiet();
     // All ten minutes stay: nothing older is asked to go before they are over.
     config.etcd.compaction_interval = Duration::from_secs(LARGE_S);
@@ -183,11 +183,11 @@ fn memory() -> Result<String> {
         )?;
     }
     ensure!(objects(&world) >= LARGE_OBJECTS, "all objects live");
-    let bytes = resident_bytes()?.saturating_sub(before);
+    let kib = resident_kib("self")?.saturating_sub(before);
     Ok(row(
         "simulator, 100,000 objects of 3 kB with ten minutes of history at 100 writes/s: memory",
         MEMORY_BAR_GIB,
-        bytes as f64 / f64::from(1 << 30),
+        kib as f64 / f64::from(1 << 20),
         "GiB",
     ))
 }
@@ -280,16 +280,5 @@ fn objects(world: &World) -> usize {
 }
 
 fn cpu_s() -> f64 {
-    let spent = clock_gettime(ClockId::ProcessCPUTime);
-    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
-}
-
-fn resident_bytes() -> Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib: u64 = line
-        .and_then(|line| line.split_whitespace().next())
-        .context("VmRSS")?
-        .parse()?;
-    Ok(kib * 1_024)
+    cpu_ns() as f64 / 1e9
 }
