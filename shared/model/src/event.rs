@@ -355,7 +355,7 @@ events! {
         name "name": Text,
         /// How bad.
         severity "severity": Severity,
-        /// New, updated or over.
+        /// Raised (again), updated or over.
         state "state": Standing,
         /// How sure.
         certainty "certainty": Certainty,
@@ -367,6 +367,12 @@ events! {
         evidence "evidence": Vec<Seq>,
         /// What happened, in a sentence with the numbers in it.
         summary "summary": String,
+        /// The client program it concerns.
+        client "client": Option<Text>,
+        /// How often it occurred so far, this time included; absent: as often as it was raised.
+        count "count": Option<u64>,
+        /// When what it tells of began; absent: with this record.
+        since "since": Option<Time>,
     }
     /// Something was dropped, by us or before us; loss is data.
     22 "loss" Loss {

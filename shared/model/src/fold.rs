@@ -245,7 +245,7 @@ fields! {
         finding "finding": Finding,
         /// Since when.
         since "since": Moment,
-        /// How often it was raised.
+        /// How often it occurred.
         count "count": u64,
     }
 
@@ -513,7 +513,8 @@ impl State {
             .watch
             .as_ref()
             .map(|watch| &watch.0)
-            .or(event.server.as_ref());
+            .or(event.server.as_ref())
+            .or(event.client.as_ref());
         let key: Text = format!("{} {}", event.code, subject.map_or("", |subject| subject)).into();
         if event.state == Standing::Cleared {
             self.findings.remove(&key);
@@ -526,7 +527,9 @@ impl State {
         let open = OpenFinding {
             finding: event.clone(),
             since,
-            count: count + u64::from(event.state == Standing::Raised),
+            count: event
+                .count
+                .unwrap_or(count + u64::from(event.state == Standing::Raised)),
         };
         self.findings.insert(key, open);
     }

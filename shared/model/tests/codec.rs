@@ -14,13 +14,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use watchscope_model::codec::{ChapterReader, ChapterWriter, FORMAT_VERSION, decode_chapter};
 use watchscope_model::event::{
-    Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened, Gap,
-    ListComplete, ListPage, Loss, Note, RequestAnswered, RequestSent, StreamEnded, StreamError,
-    StreamOpened, WatchPhase, WatchStarted, WatchStopped,
+    Attribution, Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened,
+    Finding, Gap, ListComplete, ListPage, Loss, Note, RequestAnswered, RequestSent, StreamEnded,
+    StreamError, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{
-    Author, Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason,
+    Author, Cause, Certainty, ChangeType, LossPlace, Origin, Phase, PhaseReason, Severity, Standing,
 };
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Text,
@@ -97,6 +97,47 @@ fn word<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy
 
 fn text() -> impl Strategy<Value = Text> {
     "\\PC{0,12}".prop_map(Text::from)
+}
+
+/// Of few codes and subjects, so that some are raised again and cleared.
+fn finding() -> impl Strategy<Value = Event> {
+    let subject = (
+        prop::option::of(watch()),
+        prop::option::of(word(&["s:1", "s:2"])),
+        prop::option::of(word(&["informer", "v1"])),
+    );
+    let told = (
+        word(&["F08", "F44"]),
+        prop::collection::vec(word(&["F50", "F04"]).prop_map(Text::from), 0..3),
+        word(Severity::ALL),
+        word(Standing::ALL),
+        word(Certainty::ALL),
+        prop::collection::vec(any::<u64>().prop_map(Seq), 1..5),
+        any::<String>(),
+    );
+    let counted = (
+        prop::option::of(any::<u64>()),
+        prop::option::of(any::<i64>().prop_map(Time)),
+    );
+    (subject, told, counted).prop_map(|((watch, server, client), told, (count, since))| {
+        let (code, candidates, severity, state, certainty, evidence, summary) = told;
+        Finding {
+            code: code.into(),
+            candidates,
+            name: "a name".into(),
+            severity,
+            state,
+            certainty,
+            watch,
+            server: server.map(Text::from),
+            evidence,
+            summary,
+            client: client.map(Text::from),
+            count,
+            since,
+        }
+        .into()
+    })
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -178,6 +219,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (any::<u32>(), prop::option::of(watch())).prop_map(|(count, watch)| Loss {
             place: LossPlace::Frame, count: count.into(), from_seq: None, to_seq: None, watch, bytes: Some(9), reason: None }.into()),
         1 => any::<i64>().prop_map(|off_ms| Clock { off_ms }.into()),
+        1 => (watch(), any::<u64>(), prop::collection::vec(any::<u64>().prop_map(Seq), 0..5)).prop_map(|(watch, stream, evidence)| Attribution {
+            watch, stream: StreamId(stream), code: "F08".into(), certainty: Certainty::Likely, evidence }.into()),
+        3 => finding(),
         1 => any::<String>().prop_map(|text| Note { author: Author::Story, text, watch: None }.into()),
     ]
 }

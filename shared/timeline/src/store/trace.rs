@@ -139,6 +139,7 @@ fn open_finding(state: &State, finding: &Finding) -> Option<Moment> {
         other.code == finding.code
             && other.watch == finding.watch
             && (other.watch.is_some() || other.server == finding.server)
+            && other.client == finding.client
     };
     state.findings.values().find(same).map(|open| open.since)
 }

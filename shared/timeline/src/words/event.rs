@@ -173,10 +173,16 @@ pub fn event_words(event: &Event) -> String {
                 event.certainty
             )
         }
-        Event::Finding(event) => format!(
-            "{} {} {}: {}",
-            event.code, event.name, event.state, event.summary
-        ),
+        Event::Finding(event) => {
+            let times = match event.count {
+                Some(count) if count > 1 => format!(" ({} times)", number(count)),
+                _ => String::new(),
+            };
+            format!(
+                "{} {} {}{times}: {}",
+                event.code, event.name, event.state, event.summary
+            )
+        }
         Event::Loss(event) => {
             let reason = event
                 .reason
@@ -354,6 +360,16 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
         Event::Finding(event) => {
             fields.push(("severity", event.severity.to_string()));
             fields.push(("certainty", event.certainty.to_string()));
+            if !event.candidates.is_empty() {
+                fields.push(("looks like", event.candidates.join(" ")));
+            }
+            fields.extend(event.count.map(|count| ("times", number(count))));
+            fields.extend(
+                event
+                    .client
+                    .as_ref()
+                    .map(|name| ("client", name.to_string())),
+            );
             let evidence = event
                 .evidence
                 .iter()

@@ -375,6 +375,9 @@ impl Log {
                 server: None,
                 evidence: vec![Seq(1)],
                 summary: summary.into(),
+                client: None,
+                count: None,
+                since: None,
             },
         )
     }
