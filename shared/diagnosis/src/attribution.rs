@@ -114,9 +114,15 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .with(ends.edit_before(end));
     }
     let closed = seqs(FactKind::Closed);
-    // A stream that the server resets leaves its connection.
+    // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
     let leaves_connection = matches!(end.cause, Cause::End | Cause::RstStream);
-    let is_connection_gone = !leaves_connection || !closed.is_empty();
+    let with_connection = together.iter().filter(|other| {
+        let mut facts = ends.facts_after(FactKind::Closed, other, std::slice::from_ref(other));
+        facts.any(|fact| fact.connection == other.stream.connection)
+    });
+    let gone_with_it = with_connection.count();
+    let is_connection_gone =
+        !leaves_connection || is_most(gone_with_it, together.len() - gone_with_it);
     if is_whole_server && is_connection_gone {
         return Answer::new("F06", Certainty::Suspected, end)
             .with(also())

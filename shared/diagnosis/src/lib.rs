@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   record, and the fold before it ─► observe ─┐
-//!                                              ├─► Diagnosis ─► attributions (events to append)
+//!                                              ├─► Diagnosis ─► attributions and findings (events to append)
 //!                     the log's time ─► conclude ┘
 //! ```
 //!
@@ -10,10 +10,14 @@
 //! record with the fold before it, asks when to come again, and appends what comes out. The same records give the same
 //! judgements, whoever wrote them.
 //!
-//! So far it says why each stream ended (section 3.3 of the semantics reference).
+//! It says why each stream ended (section 3.3 of the semantics reference), and which failures of the catalogue
+//! (section 3) the records show.
 
 mod attribution;
 mod ends;
+mod findings;
+pub mod rows;
+pub mod texts;
 
 use watchscope_model::event::Attribution;
 use watchscope_model::{Event, Record, State, Time};
@@ -21,12 +25,17 @@ use watchscope_model::{Event, Record, State, Time};
 use self::attribution::attribute;
 use self::ends::Ends;
 pub use self::ends::{MAX_ENDS, MAX_FACTS, REVISED_US, TOGETHER_US};
+use self::findings::Findings;
+pub use self::findings::{
+    MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US,
+};
 
-/// The machine. Holds the open streams, and ends and facts no older than they can matter; see [`MAX_ENDS`] and
-/// [`MAX_FACTS`] for its bounds.
+/// The machine. Holds the open streams, ends and facts no older than they can matter, and the findings that stand; see
+/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] for its bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     ends: Ends,
+    findings: Findings,
 }
 
 impl Diagnosis {
@@ -35,26 +44,35 @@ impl Diagnosis {
     pub fn since(state: &State) -> Self {
         Self {
             ends: Ends::since(state),
+            findings: Findings::since(state),
         }
     }
 
     /// Takes the next record. `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         self.ends.observe(before, record);
+        self.findings.observe(before, record);
     }
 
     /// When [`Diagnosis::conclude`] has something to say, if nothing else happens; `None` if never. The past means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
-        self.ends.wake_at()
+        [self.ends.wake_at(), self.findings.wake_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
-    /// within [`REVISED_US`] after the end gives one. Nothing before [`Diagnosis::wake_at`].
+    /// within [`REVISED_US`] after the end gives one; and findings raised, updated, cleared. Nothing before
+    /// [`Diagnosis::wake_at`].
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
         let mut out = Vec::new();
-        if self.wake_at().is_none_or(|due| due > now) {
+        if self.findings.wake_at().is_some_and(|due| due <= now) {
+            self.findings.conclude(now, &mut out);
+        }
+        if self.ends.wake_at().is_none_or(|due| due > now) {
             return out;
         }
         for place in self.ends.ripe(now) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Change, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered,
+    Bookmark, Change, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered,
     RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
@@ -25,6 +25,7 @@ pub(crate) struct Stage {
     ids: u64,
     timeout_s: Option<u64>,
     told: String,
+    found: String,
 }
 
 impl Stage {
@@ -46,6 +47,7 @@ impl Stage {
             ids: first_id,
             timeout_s,
             told: String::new(),
+            found: String::new(),
         };
         for name in watches {
             let (namespace, rest) = name.split_once('/').unwrap();
@@ -91,6 +93,19 @@ impl Stage {
                     "{seconds:.3} {watch} {code} {certainty} {evidence:?}"
                 )
                 .unwrap();
+            }
+            if let Event::Finding(found) = &event {
+                let seconds = self.now.0 as f64 / 1e6;
+                let watch = found.watch.as_ref().map_or("", |watch| watch.as_str());
+                let count = found.count.unwrap_or(0);
+                writeln!(
+                    self.found,
+                    "{seconds:.3} {} {} {} {} x{count} {watch}: {}",
+                    found.code, found.state, found.severity, found.certainty, found.summary
+                )
+                .unwrap();
+                // Evidence of what is tested here names seqs; findings are left out of them.
+                continue;
             }
             self.record(event);
         }
@@ -285,6 +300,57 @@ impl Stage {
             subresource: None,
             bytes: None,
         });
+    }
+
+    /// The stream of a watch brings an event.
+    pub(crate) fn live(
+        &mut self,
+        watch: &str,
+        change: ChangeType,
+        name: &str,
+        uid: &str,
+        version: u64,
+        generation: Option<u64>,
+    ) -> &mut Self {
+        let watch: WatchName = watch.into();
+        let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse(uid),
+        };
+        self.record(Change {
+            watch,
+            stream: Some(stream),
+            change,
+            origin: Origin::Live,
+            object: Arc::new(object),
+            resource_version: ResourceVersion::from(version),
+            generation,
+            manager: None,
+            subresource: None,
+            bytes: None,
+        });
+        self
+    }
+
+    /// The stream of a watch brings a bookmark.
+    pub(crate) fn bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
+        let watch: WatchName = watch.into();
+        let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
+        self.record(Bookmark {
+            watch,
+            stream,
+            resource_version: ResourceVersion::from(version),
+            initial_events_end: None,
+        });
+        self
+    }
+
+    /// What was found by now.
+    pub(crate) fn found(&mut self) -> &str {
+        self.conclude();
+        self.found.trim_end()
     }
 
     pub(crate) fn held(&mut self, watch: &str, name: &str, generation: u64) {

@@ -1,0 +1,268 @@
+//! The findings that stand: raised once, counted when they recur, cleared when they are over.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use watchscope_model::event::Finding;
+use watchscope_model::vocabulary::{Certainty, Severity, Standing};
+use watchscope_model::{Event, Seq, Text, Time, WatchName, catalogue};
+
+/// Most findings that stand. Past that the one that was quiet for longest is cleared to make room for the next.
+pub const MAX_FINDINGS: usize = 1_024;
+/// Most records of evidence a finding names: the first, and the latest.
+pub const MAX_EVIDENCE: usize = 16;
+/// A finding that recurs is told again, with its count, after so long at the earliest, in microseconds; then after twice
+/// as long, and so on up to [`TOLD_RARELY_US`].
+pub const TOLD_AGAIN_US: i64 = 1_000_000;
+/// The longest time in which a finding that recurs is not told, in microseconds.
+pub const TOLD_RARELY_US: i64 = 60_000_000;
+/// A finding of something that happens and is over is cleared once it did not recur for so long, in microseconds.
+pub const QUIET_US: i64 = 600_000_000;
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    Cluster,
+    Watch(WatchName),
+    Server(Text),
+    Client(Text),
+}
+
+/// When a finding is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasts {
+    /// After [`QUIET_US`] without another.
+    Happened,
+    /// When the detector says so.
+    UntilCleared,
+}
+
+/// Something found, for the first time or again.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) code: &'static str,
+    /// Other rows that look alike from here.
+    pub(crate) alike: &'static [&'static str],
+    pub(crate) severity: Severity,
+    pub(crate) certainty: Certainty,
+    pub(crate) subject: Subject,
+    /// Records it rests on; not empty.
+    pub(crate) evidence: Vec<Seq>,
+    pub(crate) since: Time,
+    pub(crate) summary: String,
+    pub(crate) lasts: Lasts,
+}
+
+/// A finding that stands.
+#[derive(Clone, Debug)]
+struct Entry {
+    found: Found,
+    count: u64,
+    last_at: Time,
+    told_at: Time,
+    /// How long after that it may be told again.
+    rest_us: i64,
+    /// What has changed since it was told: nothing, or how it is to be told.
+    news: Option<Standing>,
+}
+
+impl Entry {
+    /// When something is to be done about it, if nothing else happens.
+    fn due(&self) -> Option<Time> {
+        let told = self.news.map(|_| self.told_at.plus_micros(self.rest_us));
+        let over =
+            (self.found.lasts == Lasts::Happened).then(|| self.last_at.plus_micros(QUIET_US));
+        [told, over].into_iter().flatten().min()
+    }
+
+    fn event(&self, state: Standing) -> Event {
+        let found = &self.found;
+        let (mut watch, mut server, mut client) = (None, None, None);
+        match &found.subject {
+            Subject::Cluster => {}
+            Subject::Watch(name) => watch = Some(name.clone()),
+            Subject::Server(name) => server = Some(name.clone()),
+            Subject::Client(name) => client = Some(name.clone()),
+        }
+        Finding {
+            code: found.code.into(),
+            candidates: found.alike.iter().map(|&code| code.into()).collect(),
+            name: catalogue::name(found.code).unwrap_or_default().into(),
+            severity: found.severity,
+            state,
+            certainty: found.certainty,
+            watch,
+            server,
+            evidence: found.evidence.clone(),
+            summary: found.summary.clone(),
+            client,
+            count: Some(self.count),
+            since: Some(found.since),
+        }
+        .into()
+    }
+}
+
+/// All findings that stand, and what is to be told of them. Bounded by [`MAX_FINDINGS`]; each is told ever more rarely
+/// while it recurs ([`TOLD_AGAIN_US`]).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Book {
+    entries: BTreeMap<(&'static str, Subject), Entry>,
+    out: VecDeque<Event>,
+    /// No later than the first entry is due.
+    due: Option<Time>,
+}
+
+impl Book {
+    /// Notes that something was found, again if it stands.
+    pub(crate) fn raise(&mut self, found: Found, now: Time) {
+        let key = (found.code, found.subject.clone());
+        if let Some(entry) = self.entries.get_mut(&key) {
+            let old = &mut entry.found;
+            for seq in &found.evidence {
+                if !old.evidence.contains(seq) {
+                    old.evidence.push(*seq);
+                }
+            }
+            while old.evidence.len() > MAX_EVIDENCE {
+                old.evidence.remove(1);
+            }
+            old.summary = found.summary;
+            old.severity = old.severity.max(found.severity);
+            if certainty_rank(found.certainty) <= certainty_rank(old.certainty) {
+                old.certainty = found.certainty;
+                old.alike = found.alike;
+            }
+            entry.count += 1;
+            entry.last_at = now;
+            entry.news = Some(Standing::Raised);
+            let due = entry.due();
+            self.wake(due);
+            return;
+        }
+        if self.entries.len() == MAX_FINDINGS {
+            self.make_room();
+        }
+        let mut found = found;
+        found.evidence.truncate(MAX_EVIDENCE);
+        let entry = Entry {
+            found,
+            count: 1,
+            last_at: now,
+            told_at: now,
+            rest_us: TOLD_AGAIN_US,
+            news: None,
+        };
+        self.out.push_back(entry.event(Standing::Raised));
+        let due = entry.due();
+        self.wake(due);
+        self.entries.insert(key, entry);
+    }
+
+    /// Changes what is said of a finding that stands, if it does.
+    pub(crate) fn amend(
+        &mut self,
+        code: &'static str,
+        subject: Subject,
+        change: impl FnOnce(&mut Found),
+    ) {
+        let Some(entry) = self.entries.get_mut(&(code, subject)) else {
+            return;
+        };
+        change(&mut entry.found);
+        if entry.found.evidence.len() > MAX_EVIDENCE {
+            entry.found.evidence.remove(1);
+        }
+        entry.news = entry.news.or(Some(Standing::Updated));
+        let due = entry.due();
+        self.wake(due);
+    }
+
+    pub(crate) fn stands(&self, code: &'static str, subject: Subject) -> bool {
+        self.entries.contains_key(&(code, subject))
+    }
+
+    /// A finding is over, because of a record.
+    pub(crate) fn clear(&mut self, code: &'static str, subject: Subject, by: Seq, why: &str) {
+        let Some(mut entry) = self.entries.remove(&(code, subject)) else {
+            return;
+        };
+        entry.found.evidence = vec![by];
+        entry.found.summary = why.to_owned();
+        self.out.push_back(entry.event(Standing::Cleared));
+    }
+
+    /// All findings of a watch are over, since it is.
+    pub(crate) fn forget_watch(&mut self, watch: &WatchName, by: Seq) {
+        let of_watch = |(code, subject): &(&'static str, Subject)| {
+            (*subject == Subject::Watch(watch.clone())).then_some(*code)
+        };
+        let codes: Vec<&'static str> = self.entries.keys().filter_map(of_watch).collect();
+        for code in codes {
+            self.clear(
+                code,
+                Subject::Watch(watch.clone()),
+                by,
+                "The watch was stopped.",
+            );
+        }
+    }
+
+    fn make_room(&mut self) {
+        let quietest = self
+            .entries
+            .iter()
+            .min_by_key(|(_, entry)| entry.last_at)
+            .map(|(key, _)| key.clone());
+        if let Some(mut entry) = quietest.and_then(|key| self.entries.remove(&key)) {
+            entry.found.summary = format!("More than {MAX_FINDINGS} findings stand.");
+            self.out.push_back(entry.event(Standing::Cleared));
+        }
+    }
+
+    fn wake(&mut self, due: Option<Time>) {
+        self.due = [self.due, due].into_iter().flatten().min();
+    }
+
+    /// When there is something to tell; the past means now.
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        if self.out.is_empty() {
+            self.due
+        } else {
+            Some(Time(i64::MIN))
+        }
+    }
+
+    /// What is to be told at `now`.
+    pub(crate) fn take(&mut self, now: Time, out: &mut Vec<Event>) {
+        if self.due.is_some_and(|due| due <= now) {
+            let mut over = Vec::new();
+            self.due = None;
+            for (key, entry) in &mut self.entries {
+                if entry.due().is_some_and(|due| due <= now) {
+                    match entry.news.take() {
+                        Some(state) => {
+                            entry.told_at = now;
+                            entry.rest_us = (entry.rest_us * 2).min(TOLD_RARELY_US);
+                            self.out.push_back(entry.event(state));
+                        }
+                        None => over.push(key.clone()),
+                    }
+                }
+                self.due = [self.due, entry.due()].into_iter().flatten().min();
+            }
+            for key in over {
+                if let Some(mut entry) = self.entries.remove(&key) {
+                    let minutes = QUIET_US / 60_000_000;
+                    entry.found.summary = format!("It did not happen again for {minutes} minutes.");
+                    self.out.push_back(entry.event(Standing::Cleared));
+                }
+            }
+        }
+        out.extend(self.out.drain(..));
+    }
+}
+
+/// The surer, the smaller.
+fn certainty_rank(certainty: Certainty) -> u64 {
+    certainty.number()
+}

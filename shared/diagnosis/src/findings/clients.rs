@@ -1,0 +1,721 @@
+//! Findings about client programs, from what they ask, do and believe (client records; semantics 3).
+//!
+//! A program whose records these are may be simulated or tapped. What a client is told on its streams is not here.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::Value;
+use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
+use watchscope_model::vocabulary::Certainty;
+use watchscope_model::{Record, ResourceVersion, Seq, State, Text, Time, WatchName};
+
+use super::book::{Book, Found, Lasts, Subject};
+use super::streams::Streams;
+use super::words::{seconds, server_version};
+use super::{Timer, Timers};
+use crate::rows;
+
+/// Most clients that are followed; the records of others are passed over.
+pub const MAX_CLIENTS: usize = 1_024;
+
+/// More turns a second than this, with nothing asked, are a loop that never waits (F01, F02).
+const SPIN_PER_S: u64 = 1_000;
+/// A loop is watched for so long before anything is said of it, in microseconds.
+const SPIN_US: i64 = 900_000;
+/// A client that returned and asked for nothing for so long is silent for ever (F03, F48), in microseconds.
+const SILENT_US: i64 = 30_000_000;
+/// One that returned so soon after it asked to resume was told that its history is gone (F48), in microseconds.
+const RETURNED_AT_ONCE_US: i64 = 2_000_000;
+/// A client without an answer, or in initial events that do not go on, for so long is held up, in microseconds.
+const STUCK_US: i64 = 10_000_000;
+/// So many clients that watch without a resourceVersion weigh on a server that asks etcd for each (F20).
+const CROWD: usize = 20;
+/// A list is older than what a watch of ours had brought so long before it was asked for (F22), in microseconds.
+const OLDER_US: i64 = 1_000_000;
+/// So many lists…
+const CIRCLE: usize = 3;
+/// …in this time, each followed by a watch from the same version, are a circle (F14), in microseconds.
+const CIRCLE_US: i64 = 60_000_000;
+/// Events beyond the objects a client holds that its loop never took singly: they were merged (F49).
+const MERGED: u64 = 10;
+
+/// What is known of a client.
+#[derive(Clone, Debug)]
+struct Client {
+    /// Whether its turns are its handler's, and what it handled the events it was given.
+    is_informer: bool,
+    phase: Text,
+    phase_since: Time,
+    phase_seq: Seq,
+    iterations: u64,
+    handled: u64,
+    reported_at: Time,
+    /// The last request, and what watches asked for.
+    asked: Option<Asked>,
+    watched_paths: BTreeSet<String>,
+    /// Streams of initial events that were asked for and not finished.
+    unfinished: Vec<Seq>,
+    /// Whether it had begun to read initial events since its last request.
+    is_syncing: bool,
+    /// Whether it listed since it last told what it believes; when, and whether it asked for the newest.
+    listed: Option<(Time, Seq, bool)>,
+    /// Where it watched from after its last lists.
+    circle: VecDeque<(Time, Seq, u64)>,
+    belief: Vec<Belief>,
+    believed_at: Time,
+    /// Events handled along with a change of its belief, and the most objects it held.
+    changed: u64,
+    most_objects: u64,
+    timer: Option<Time>,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+struct Asked {
+    seq: Seq,
+    at: Time,
+    /// The resourceVersion it asks from; absent if unset.
+    version: Option<u64>,
+    is_watch: bool,
+    /// A watch that asks for the state first, with no version to begin from and no mark at the end of it.
+    is_versionless: bool,
+}
+
+/// What a client holds of a resource.
+#[derive(Clone, Debug, Default)]
+struct Belief {
+    resource: String,
+    revision: Option<u64>,
+    objects: u64,
+    /// The highest version among those it names.
+    highest: u64,
+}
+
+/// Client programs by name, at most [`MAX_CLIENTS`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clients(BTreeMap<Text, Client>);
+
+/// A client's request, read.
+struct Line<'a> {
+    path: &'a str,
+    is_watch: bool,
+    version: Option<&'a str>,
+    wants_initial_events: bool,
+}
+
+impl<'a> Line<'a> {
+    /// Reads `GET PATH?QUERY`; `None` for anything else.
+    fn read(text: &'a str) -> Option<Self> {
+        let (path, query) = text
+            .strip_prefix("GET ")
+            .map(|rest| rest.split_once('?').unwrap_or((rest, "")))?;
+        let value = |name: &str| {
+            query.split('&').find_map(|pair| {
+                let (key, value) = pair.split_once('=')?;
+                (key == name && !value.is_empty()).then_some(value)
+            })
+        };
+        Some(Self {
+            path,
+            is_watch: matches!(value("watch"), Some("true" | "1")),
+            version: value("resourceVersion"),
+            wants_initial_events: value("sendInitialEvents") == Some("true"),
+        })
+    }
+
+    /// The resource, as beliefs name it: `configmaps`, `deployments.apps`.
+    fn resource(&self) -> String {
+        let mut parts = self.path.trim_matches('/').split('/');
+        let group = match parts.next() {
+            Some("apis") => parts.next().unwrap_or(""),
+            _ => "",
+        };
+        let plural = self.path.rsplit('/').next().unwrap_or("");
+        if group.is_empty() {
+            plural.to_owned()
+        } else {
+            format!("{plural}.{group}")
+        }
+    }
+}
+
+impl Clients {
+    pub(super) fn started(&mut self, event: &ClientStarted, record: &Record) {
+        if self.0.len() >= MAX_CLIENTS && !self.0.contains_key(&event.client) {
+            return;
+        }
+        let client = Client {
+            is_informer: &*event.program == "informer",
+            phase: "".into(),
+            phase_since: record.at,
+            phase_seq: record.seq,
+            iterations: 0,
+            handled: 0,
+            reported_at: record.at,
+            asked: None,
+            watched_paths: BTreeSet::new(),
+            unfinished: Vec::new(),
+            is_syncing: false,
+            listed: None,
+            circle: VecDeque::new(),
+            belief: Vec::new(),
+            believed_at: record.at,
+            changed: 0,
+            most_objects: 0,
+            timer: None,
+        };
+        self.0.insert(event.client.clone(), client);
+    }
+
+    pub(super) fn asked(
+        &mut self,
+        event: &ClientRequest,
+        before: &State,
+        record: &Record,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        let Some(line) = Line::read(&event.request) else {
+            return;
+        };
+        let Some(client) = self.0.get_mut(&event.client) else {
+            return;
+        };
+        let subject = Subject::Client(event.client.clone());
+        for code in ["F01", "F02", "F03", "F48"] {
+            book.clear(code, subject.clone(), record.seq, "The client asks again.");
+        }
+        let version = line
+            .version
+            .map(ResourceVersion::parse)
+            .and_then(|version| version.number());
+        let raise = |book: &mut Book, code, alike, certainty, evidence, summary| {
+            book.raise(
+                found(
+                    code, alike, certainty, &subject, evidence, record.at, summary,
+                ),
+                record.at,
+            );
+        };
+        if !line.is_watch {
+            client.listed = Some((record.at, record.seq, line.version.is_none()));
+        } else if line.wants_initial_events {
+            if client.is_syncing {
+                client.unfinished.push(record.seq);
+                if client.unfinished.len() > CIRCLE {
+                    client.unfinished.remove(0);
+                }
+                if client.unfinished.len() >= 2 {
+                    let summary = format!(
+                        "{} asked for initial events again: at least two streams ended before the end of them.",
+                        event.client
+                    );
+                    let evidence = client.unfinished.clone();
+                    raise(book, "F37", &["F35"], Certainty::Likely, evidence, summary);
+                }
+            }
+        } else {
+            let holds: u64 = client.belief.iter().map(|belief| belief.objects).sum();
+            let is_again = client.watched_paths.contains(line.path) && holds > 0;
+            if version.is_none_or(|version| version == 0) && is_again {
+                let summary = format!(
+                    "{} watches again without a resourceVersion: the {holds} objects it holds come again, and of what was \
+                     deleted meanwhile it hears nothing.",
+                    event.client
+                );
+                let evidence = vec![record.seq];
+                raise(book, "F19", &[], Certainty::Definite, evidence, summary);
+            }
+            if let Some(version) = version.filter(|version| *version > 0) {
+                let resource = line.resource();
+                let held = client
+                    .belief
+                    .iter()
+                    .filter(|belief| belief.resource == resource)
+                    .map(|belief| belief.highest)
+                    .max();
+                if let Some(held) = held.filter(|held| version < *held)
+                    && client.listed.is_none()
+                {
+                    let summary = format!(
+                        "{} asked for what comes after {version}, though it holds an object at {held}: what it knows comes \
+                         again, deletions too.",
+                        event.client
+                    );
+                    let evidence = vec![record.seq];
+                    raise(
+                        book,
+                        "F21",
+                        &["F29", "F23"],
+                        Certainty::Definite,
+                        evidence,
+                        summary,
+                    );
+                }
+                // What it asked before was a list.
+                if client.asked.as_ref().is_some_and(|asked| !asked.is_watch) {
+                    circle(client, version, event, record, book, &subject);
+                }
+            }
+        }
+        if line.is_watch && client.watched_paths.len() < CROWD {
+            client.watched_paths.insert(line.path.to_owned());
+        }
+        client.is_syncing = false;
+        client.asked = Some(Asked {
+            seq: record.seq,
+            at: record.at,
+            version,
+            is_watch: line.is_watch,
+            is_versionless: line.is_watch
+                && !line.wants_initial_events
+                && version.is_none_or(|version| version == 0),
+        });
+        let name = event.client.clone();
+        client.wait(name, record.at.plus_micros(STUCK_US), timers);
+        if line.is_watch && version.is_none() && !line.wants_initial_events {
+            self.crowd(before, record, book);
+        }
+    }
+
+    /// Many clients that watch without a resourceVersion.
+    fn crowd(&self, before: &State, record: &Record, book: &mut Book) {
+        if book.stands("F20", Subject::Cluster) || !may_ask_etcd(before) {
+            return;
+        }
+        let open = |client: &&Client| {
+            client
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.is_versionless && asked.version.is_none())
+                && !matches!(
+                    &*client.phase,
+                    "returned" | "failed" | "done" | "spinning" | "sleeping" | "backoff"
+                )
+        };
+        let crowd: Vec<&Client> = self.0.values().filter(open).collect();
+        if crowd.len() < CROWD {
+            return;
+        }
+        let evidence = crowd
+            .iter()
+            .filter_map(|client| Some(client.asked.as_ref()?.seq))
+            .collect();
+        let mut found = found(
+            "F20",
+            &[],
+            Certainty::Suspected,
+            &Subject::Cluster,
+            evidence,
+            record.at,
+            format!(
+                "{} clients watch without a resourceVersion: a server of 1.27 to 1.29 opens a watch of etcd for each.",
+                crowd.len()
+            ),
+        );
+        found.lasts = Lasts::UntilCleared;
+        book.raise(found, record.at);
+    }
+
+    pub(super) fn reported(
+        &mut self,
+        event: &ClientReport,
+        before: &State,
+        streams: &Streams,
+        record: &Record,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        let Some(client) = self.0.get_mut(&event.client) else {
+            return;
+        };
+        let subject = Subject::Client(event.client.clone());
+        let asked_since = client
+            .asked
+            .as_ref()
+            .is_some_and(|asked| asked.at >= client.reported_at);
+        let since_us = record.at.micros_since(client.reported_at);
+        let turns = event.iterations.saturating_sub(client.iterations);
+        let handled = event.handled.saturating_sub(client.handled);
+        let is_same_phase = client.phase == event.phase;
+
+        if event.belief.is_none() && !asked_since && is_same_phase && since_us >= SPIN_US {
+            spin(
+                client,
+                turns,
+                handled,
+                since_us,
+                &event.client,
+                record,
+                book,
+            );
+        }
+        match event.belief.as_deref() {
+            Some(text) => {
+                client.belief = read_belief(text);
+                client.believed_at = record.at;
+                // A list gives what is held again, which is no change.
+                if !asked_since {
+                    client.changed += handled;
+                }
+                let holds: u64 = client.belief.iter().map(|belief| belief.objects).sum();
+                client.most_objects = client.most_objects.max(holds);
+                if let Some(listed) = client.listed {
+                    stale(client, listed, &event.client, before, streams, record, book);
+                }
+                if &*event.phase != "listing" {
+                    client.listed = None;
+                }
+            }
+            None if client.is_informer && is_same_phase && &*event.phase == "watching" => {
+                let holds: u64 = client.belief.iter().map(|belief| belief.objects).sum();
+                let is_settled = record.at.micros_since(client.believed_at) >= OLDER_US;
+                if holds > 0 && handled >= holds && is_settled && !asked_since {
+                    let summary = format!(
+                        "The handler of {} was given {handled} updates though nothing came and nothing it holds changed: a \
+                         resync.",
+                        event.client
+                    );
+                    book.raise(
+                        found(
+                            "F46",
+                            &[],
+                            Certainty::Likely,
+                            &subject,
+                            vec![record.seq],
+                            record.at,
+                            summary,
+                        ),
+                        record.at,
+                    );
+                }
+            }
+            None => {}
+        }
+        client.iterations = event.iterations;
+        client.handled = event.handled;
+        client.reported_at = record.at;
+        if client.is_informer && &*event.phase == "watching" {
+            merged(client, &event.client, record, book);
+        }
+        if !is_same_phase {
+            client.phase = event.phase.clone();
+            client.phase_since = record.at;
+            client.phase_seq = record.seq;
+        }
+        match &*event.phase {
+            "syncing" => client.is_syncing = true,
+            "watching" => {
+                client.unfinished.clear();
+                for code in ["F35", "F44", "F50"] {
+                    book.clear(
+                        code,
+                        subject.clone(),
+                        record.seq,
+                        "The client reads its stream.",
+                    );
+                }
+            }
+            _ => {}
+        }
+        let name = event.client.clone();
+        match &*event.phase {
+            "returned" => client.wait(name, client.phase_since.plus_micros(SILENT_US), timers),
+            "connecting" | "syncing" => client.wait(name, record.at.plus_micros(STUCK_US), timers),
+            _ => {}
+        }
+    }
+
+    /// A client did nothing for as long as it was waited for.
+    pub(super) fn silent(&mut self, name: &Text, now: Time, book: &mut Book) {
+        let Some(client) = self.0.get_mut(name) else {
+            return;
+        };
+        client.timer = None;
+        let subject = Subject::Client(name.clone());
+        let last_seq = client
+            .asked
+            .as_ref()
+            .map_or(client.phase_seq, |asked| asked.seq);
+        let evidence = vec![last_seq, client.phase_seq];
+        let waited = seconds(now.millis_since(client.phase_since));
+        let asked_ago = |us: i64| {
+            client
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.is_watch && now.micros_since(asked.at) >= us)
+        };
+        let (code, alike, certainty, summary): (_, &'static [&'static str], _, _) = match &*client
+            .phase
+        {
+            "returned" if now.micros_since(client.phase_since) >= SILENT_US => {
+                let at_once = client.asked.as_ref().is_some_and(|asked| {
+                    asked.version.is_some_and(|version| version > 0)
+                        && client.phase_since.micros_since(asked.at) <= RETURNED_AT_ONCE_US
+                });
+                if at_once {
+                    let summary = format!(
+                        "{name} returned right after it asked to resume, and has asked for nothing for {waited}: it hears \
+                         of nothing any more."
+                    );
+                    ("F48", &["F03"], Certainty::Likely, summary)
+                } else {
+                    let summary = format!(
+                        "{name} returned when its stream ended, and has asked for nothing for {waited}: it hears of nothing \
+                         any more."
+                    );
+                    ("F03", &["F48"], Certainty::Likely, summary)
+                }
+            }
+            "connecting" if asked_ago(STUCK_US) => {
+                let summary = format!(
+                    "A watch of {name} has no answer for {waited}; a server sends its headers at once."
+                );
+                if client.watched_paths.len() > 1 {
+                    ("F50", &["F44", "F04"], Certainty::Suspected, summary)
+                } else {
+                    ("F44", &["F50", "F04"], Certainty::Suspected, summary)
+                }
+            }
+            "syncing" if now.micros_since(client.reported_at) >= STUCK_US => {
+                let summary = format!(
+                    "{name} reads initial events, of which none came for {}, and no bookmark says that they are over.",
+                    seconds(now.millis_since(client.reported_at))
+                );
+                ("F35", &["F37", "F04"], Certainty::Suspected, summary)
+            }
+            _ => return,
+        };
+        let mut found = found(code, alike, certainty, &subject, evidence, now, summary);
+        found.since = client.phase_since;
+        found.lasts = Lasts::UntilCleared;
+        book.raise(found, now);
+    }
+}
+
+impl Client {
+    /// Waits for a moment, instead of any other.
+    fn wait(&mut self, name: Text, at: Time, timers: &mut Timers) {
+        if let Some(old) = self.timer.replace(at) {
+            timers.unset(old, Timer::Client(name.clone()));
+        }
+        timers.set(at, Timer::Client(name));
+    }
+}
+
+fn found(
+    code: &'static str,
+    alike: &'static [&'static str],
+    certainty: Certainty,
+    subject: &Subject,
+    mut evidence: Vec<Seq>,
+    since: Time,
+    summary: String,
+) -> Found {
+    evidence.sort_unstable();
+    evidence.dedup();
+    Found {
+        code,
+        alike,
+        severity: rows::severity(code),
+        certainty,
+        subject: subject.clone(),
+        evidence,
+        since,
+        summary,
+        lasts: Lasts::Happened,
+    }
+}
+
+/// F01 and F02: turns of a loop that asks for nothing and is given nothing.
+fn spin(
+    client: &Client,
+    turns: u64,
+    handled: u64,
+    since_us: i64,
+    name: &Text,
+    record: &Record,
+    book: &mut Book,
+) {
+    let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
+    let per_s = turns.saturating_mul(1_000) / since_ms;
+    if per_s <= SPIN_PER_S || matches!(&*client.phase, "watching" | "syncing" | "listing") {
+        return;
+    }
+    let does_handle = handled > turns / 2;
+    let (code, what) = if does_handle {
+        ("F01", "takes what it reads there for events")
+    } else {
+        ("F02", "goes on")
+    };
+    let mut found = found(
+        code,
+        &[],
+        Certainty::Definite,
+        &Subject::Client(name.clone()),
+        vec![client.phase_seq, record.seq],
+        client.phase_since,
+        format!(
+            "{name} turns {per_s} times a second though no stream of it is open and it asks for none: it reads a closed \
+             channel and {what}."
+        ),
+    );
+    found.lasts = Lasts::UntilCleared;
+    book.raise(found, record.at);
+}
+
+/// F22: a list that is older than what a watch of ours had brought before it was asked for. Who asks for the newest must
+/// not get that from any server, unless etcd itself went back (F33).
+fn stale(
+    client: &Client,
+    (at, seq, asked_for_newest): (Time, Seq, bool),
+    name: &Text,
+    before: &State,
+    streams: &Streams,
+    record: &Record,
+    book: &mut Book,
+) {
+    for belief in &client.belief {
+        let Some(revision) = belief.revision.filter(|revision| *revision > 0) else {
+            continue;
+        };
+        let is_of = |watch: &watchscope_model::fold::Watch| {
+            if watch.group.is_empty() {
+                *watch.resource == *belief.resource
+            } else {
+                belief.resource == format!("{}.{}", watch.resource, watch.group)
+            }
+        };
+        let watches = before.watches.iter().filter(|(_, watch)| is_of(watch));
+        let beyond: Option<(&WatchName, (u64, Time))> = watches
+            .filter_map(|(watch, _)| {
+                let beyond = streams.was_beyond(watch, revision, at.plus_micros(-OLDER_US))?;
+                Some((watch, beyond))
+            })
+            .next();
+        if let Some((watch, (version, _))) = beyond {
+            let (code, alike, certainty): (_, &'static [&'static str], _) = if asked_for_newest {
+                ("F33", &["F22", "F32"], Certainty::Suspected)
+            } else {
+                ("F22", &["F31", "F33"], Certainty::Definite)
+            };
+            book.raise(
+                found(
+                    code,
+                    alike,
+                    certainty,
+                    &Subject::Client(name.clone()),
+                    vec![seq, record.seq],
+                    at,
+                    format!(
+                        "{name} listed {} and got the state of {revision}, though {watch} had brought {version} before it \
+                         asked.",
+                        belief.resource
+                    ),
+                ),
+                record.at,
+            );
+        }
+    }
+}
+
+/// F14: lists that come no further, each followed by a watch that does not last.
+fn circle(
+    client: &mut Client,
+    version: u64,
+    event: &ClientRequest,
+    record: &Record,
+    book: &mut Book,
+    subject: &Subject,
+) {
+    if client.circle.len() == CIRCLE {
+        client.circle.pop_front();
+    }
+    client.circle.push_back((record.at, record.seq, version));
+    let Some((began, _, first)) = client.circle.front().copied() else {
+        return;
+    };
+    let is_quick = record.at.micros_since(began) <= CIRCLE_US;
+    if client.circle.len() < CIRCLE || !is_quick || version > first {
+        return;
+    }
+    let evidence = client.circle.iter().map(|(_, seq, _)| *seq).collect();
+    let summary = format!(
+        "{} listed {CIRCLE} times in {}, came no further than {version}, and its watch from there never lasted.",
+        event.client,
+        seconds(record.at.millis_since(began))
+    );
+    let found = found(
+        "F14",
+        &["F10", "F11"],
+        Certainty::Suspected,
+        subject,
+        evidence,
+        began,
+        summary,
+    );
+    book.raise(found, record.at);
+}
+
+/// F49: more events than turns, beyond what may still wait for its turn.
+fn merged(client: &mut Client, name: &Text, record: &Record, book: &mut Book) {
+    let open = client.changed.saturating_sub(client.iterations);
+    if open <= client.most_objects + MERGED {
+        return;
+    }
+    // Told once for each such burst.
+    client.changed = client.iterations;
+    let summary = format!(
+        "The handler of {name} was given at least {} events fewer singly than came: changes of one object were merged.",
+        open - client.most_objects
+    );
+    let subject = Subject::Client(name.clone());
+    let found = found(
+        "F49",
+        &[],
+        Certainty::Likely,
+        &subject,
+        vec![record.seq],
+        record.at,
+        summary,
+    );
+    book.raise(found, record.at);
+}
+
+/// Whether the servers may be of those that ask etcd for each watch without a resourceVersion (table 1.4); also if
+/// their version is not known.
+fn may_ask_etcd(state: &State) -> bool {
+    match server_version(state) {
+        None => true,
+        Some((27, patch)) => patch <= 12,
+        Some((28, patch)) => patch <= 8,
+        Some((29, patch)) => patch <= 3,
+        Some(_) => false,
+    }
+}
+
+/// Reads the `belief` of a `client.report`: a list with an entry for each resource. What is no such thing is passed
+/// over.
+fn read_belief(text: &str) -> Vec<Belief> {
+    let parts = match serde_json::from_str(text) {
+        Ok(Value::Array(parts)) => parts,
+        _ => Vec::new(),
+    };
+    let number = |text: &str| ResourceVersion::parse(text).number();
+    parts
+        .iter()
+        .map(|part| {
+            let held = part["held"].as_object();
+            let versions = held
+                .into_iter()
+                .flat_map(|held| held.values())
+                .filter_map(|held| number(held.as_str()?.rsplit_once('@')?.1));
+            Belief {
+                resource: part["resource"].as_str().unwrap_or_default().to_owned(),
+                revision: part["resourceVersion"].as_str().and_then(number),
+                objects: part["objects"].as_u64().unwrap_or(0),
+                highest: versions.max().unwrap_or(0),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,302 @@
+//! Findings about streams' ends: what attribution says, once it says no other (section 3.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use watchscope_model::event::{Attribution, Gap, StreamEnded};
+use watchscope_model::vocabulary::{Cause, Certainty, Severity};
+use watchscope_model::{Record, Seq, State, StreamId, Text, Time, WatchName};
+
+use super::book::{Book, Found, Lasts, Subject};
+use super::words::{count, seconds};
+use super::{Timer, Timers};
+use crate::ends::{BARREN_MS, MAX_ENDS, REVISED_US, TOGETHER_US};
+use crate::rows;
+
+/// When no better attribution can come, after the end, in microseconds.
+const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
+
+/// So many barren streams in a row are more than chance (F10).
+const BARREN_STREAMS: usize = 3;
+
+/// An end whose reason may still be said better.
+#[derive(Clone, Debug)]
+struct Pending {
+    watch: WatchName,
+    at: Time,
+    age_ms: u64,
+    events: u64,
+    answer: Option<Answer>,
+    /// What became of the watch, once its gap is closed.
+    outcome: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    code: Text,
+    certainty: Certainty,
+    evidence: Vec<Seq>,
+    /// The stream whose end began the gap in which this was told.
+    began: Option<StreamId>,
+}
+
+/// The ends of the last seconds, at most [`MAX_ENDS`] (past that the oldest is taken as it stands), and of each watch
+/// the code of its last end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ended {
+    pending: BTreeMap<StreamId, Pending>,
+    last: BTreeMap<WatchName, (StreamId, Text)>,
+    /// What was found of each watch in the gap it is in; at most one of a code.
+    told: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    /// The barren streams in a row of each watch that began at the same place.
+    barren: BTreeMap<WatchName, (u64, Vec<Seq>)>,
+}
+
+impl Ended {
+    pub(super) fn ended(
+        &mut self,
+        event: &StreamEnded,
+        from: Option<u64>,
+        record: &Record,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        self.count_barren(event, from, record, book);
+        if self.pending.len() >= MAX_ENDS {
+            self.pending.pop_first();
+        }
+        self.pending.insert(
+            event.stream,
+            Pending {
+                watch: event.watch.clone(),
+                at: record.at,
+                age_ms: event.age_ms,
+                events: event.events,
+                answer: None,
+                outcome: None,
+            },
+        );
+        let at = record.at.plus_micros(SETTLED_US);
+        timers.set(at, Timer::Settled(event.stream));
+    }
+
+    /// F10: streams that bring nothing and end at once, again and again from the same place.
+    fn count_barren(
+        &mut self,
+        event: &StreamEnded,
+        from: Option<u64>,
+        record: &Record,
+        book: &mut Book,
+    ) {
+        let is_barren = event.cause == Cause::End && event.events == 0 && event.age_ms < BARREN_MS;
+        let Some(from) = from.filter(|_| is_barren) else {
+            self.barren.remove(&event.watch);
+            return;
+        };
+        let (place, run) = self.barren.entry(event.watch.clone()).or_default();
+        if *place != from {
+            *place = from;
+            run.clear();
+        }
+        run.push(record.seq);
+        if run.len() < BARREN_STREAMS {
+            return;
+        }
+        if run.len() > BARREN_STREAMS {
+            run.remove(0);
+        }
+        let found = Found {
+            code: "F10",
+            alike: &[],
+            severity: rows::severity("F10"),
+            certainty: Certainty::Likely,
+            subject: Subject::Watch(event.watch.clone()),
+            evidence: run.clone(),
+            since: record.at,
+            summary: format!(
+                "{BARREN_STREAMS} streams of {} in a row from {from} were accepted and ended at once, with nothing in them \
+                 and no ERROR.",
+                event.watch
+            ),
+            lasts: Lasts::Happened,
+        };
+        book.raise(found, record.at);
+    }
+
+    pub(super) fn attributed(
+        &mut self,
+        event: &Attribution,
+        before: &State,
+        record: &Record,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        // The end that began the gap, if it is not this one.
+        let began = before
+            .watches
+            .get(&event.watch)
+            .and_then(|watch| watch.gap.as_ref())
+            .map(|gap| gap.stream)
+            .filter(|began| *began != event.stream);
+        let is_gone = is_history_gone(&event.code);
+        if began.is_none() || !is_gone {
+            let last = (event.stream, event.code.clone());
+            self.last.insert(event.watch.clone(), last);
+        }
+        let waits = is_gone
+            && began
+                .and_then(|began| self.pending.get(&began))
+                .is_some_and(|pending| pending.answer.is_none());
+        let Some(pending) = self.pending.get_mut(&event.stream) else {
+            return;
+        };
+        pending.answer = Some(Answer {
+            code: event.code.clone(),
+            certainty: event.certainty,
+            evidence: event.evidence.clone(),
+            began,
+        });
+        // A reset may turn out to be the server's going away; all else that is definite stays so.
+        if event.certainty == Certainty::Definite && &*event.code != "F08" && !waits {
+            let at = pending.at.plus_micros(SETTLED_US);
+            timers.unset(at, Timer::Settled(event.stream));
+            self.settled(event.stream, record.at, book);
+        }
+    }
+
+    pub(super) fn settled(&mut self, stream: StreamId, now: Time, book: &mut Book) {
+        let Some(end) = self.pending.remove(&stream) else {
+            return;
+        };
+        let Some(answer) = &end.answer else {
+            return;
+        };
+        let Some((code, alike)) = row_of(&answer.code, answer.certainty) else {
+            return;
+        };
+        // History that is gone because the server's cache began anew is what was to be expected of that.
+        let is_consequence = is_history_gone(code)
+            && self.last.get(&end.watch).is_some_and(|(stream, code)| {
+                Some(*stream) == answer.began && matches!(&**code, "F16" | "F17")
+            });
+        let severity = if is_consequence {
+            Severity::Note
+        } else {
+            rows::severity(code)
+        };
+        let mut summary = sentence(code, &end);
+        match &end.outcome {
+            Some(outcome) => summary += outcome,
+            None => {
+                self.told.entry(end.watch.clone()).or_default().insert(code);
+            }
+        }
+        let found = Found {
+            code,
+            alike,
+            severity,
+            certainty: answer.certainty,
+            subject: Subject::Watch(end.watch),
+            evidence: answer.evidence.clone(),
+            since: end.at,
+            summary,
+            lasts: Lasts::Happened,
+        };
+        book.raise(found, now);
+    }
+
+    /// What became of the watch after the end.
+    pub(super) fn gap(&mut self, event: &Gap, record: &Record, book: &mut Book) {
+        let outcome = match (&event.from, event.resumed) {
+            (Some(from), true) => format!(" It went on from {from}, and nothing was lost."),
+            _ => " It listed again: what happened in between is not known.".to_owned(),
+        };
+        for code in self.told.remove(&event.watch).unwrap_or_default() {
+            book.amend(code, Subject::Watch(event.watch.clone()), |found| {
+                found.summary += &outcome;
+                found.evidence.push(record.seq);
+            });
+        }
+        for end in self.pending.values_mut() {
+            if end.watch == event.watch {
+                end.outcome = Some(outcome.clone());
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, watch: &WatchName) {
+        self.last.remove(watch);
+        self.told.remove(watch);
+        self.barren.remove(watch);
+    }
+}
+
+fn is_history_gone(code: &str) -> bool {
+    matches!(code, "F11" | "F12")
+}
+
+/// The row an attribution is a finding of, and those that look alike. What is only a guess (rules 7 to 9 of 3.3) is
+/// left to the attribution.
+fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&'static str])> {
+    let is_suspected = certainty == Certainty::Suspected;
+    Some(match code {
+        "F04" => ("F04", &[]),
+        "F06" => ("F06", &["F07"]),
+        "F07" => ("F07", &[]),
+        "F08" => ("F08", &[]),
+        "F09" => ("F09", &[]),
+        "F11" if is_suspected => ("F11", &["F12"]),
+        "F11" => ("F11", &[]),
+        "F12" => ("F12", &[]),
+        "F16" if !is_suspected => ("F16", &[]),
+        "F17" if is_suspected => ("F17", &["F16"]),
+        "F17" => ("F17", &[]),
+        "F24" => ("F24", &["F25", "F26", "F27"]),
+        "F38" => ("F38", &[]),
+        "F39" => ("F39", &[]),
+        "F47" => ("F47", &[]),
+        _ => return None,
+    })
+}
+
+fn sentence(code: &str, end: &Pending) -> String {
+    let watch = &end.watch;
+    let after = format!(
+        "after {} and {}",
+        seconds(end.age_ms),
+        count(end.events, "event")
+    );
+    match code {
+        "F04" => format!(
+            "Nothing came to {watch} any more, and nothing said so: its connection was found dead {after}."
+        ),
+        "F06" => format!(
+            "The server of {watch} went away {after}; it was not reached again at once, or elsewhere."
+        ),
+        "F07" => format!("The server of {watch} ended the stream {after}, because it shuts down."),
+        "F08" => format!("The connection of {watch} was reset {after}."),
+        "F09" => format!(
+            "The server said GOAWAY, and the stream of {watch} ended with its connection {after}."
+        ),
+        "F11" => format!(
+            "The server no longer has the history that {watch} asked for in its watch cache (410)."
+        ),
+        "F12" => format!("etcd has compacted the history that {watch} asked for (410)."),
+        "F16" => {
+            format!("The server ended {watch} {after}: its cache of the resource begins anew.")
+        }
+        "F17" => {
+            format!("The server ended {watch} {after}: the storage of its type was built anew.")
+        }
+        "F24" => format!(
+            "The server told {watch} that etcd gave it an event without what was there before, {after}."
+        ),
+        "F38" => {
+            format!("What came to {watch} could not be read; the stream was given up {after}.")
+        }
+        "F39" => {
+            format!("An object of another kind came to {watch}; the stream was given up {after}.")
+        }
+        "F47" => format!("The stream of {watch} ended inside an event {after}."),
+        _ => format!("The stream of {watch} ended {after}."),
+    }
+}

@@ -1,0 +1,152 @@
+//! Findings: the rows of the failure catalogue that records show (semantics 3 and 4.5).
+//!
+//! ```text
+//!   record, and the fold before it ─┬─► ends      why streams ended, once it is settled
+//!                                   ├─► streams   order, bookmarks, lives of objects (C1 to C8)
+//!                                   ├─► requests  refusals, silence before an answer, lists
+//!                                   └─► clients   what client programs do and believe
+//!                                          └─► book: raised, counted, cleared
+//! ```
+//!
+//! What needs a read of ours (ghosts, missing and stale objects, servers apart) is the audit's.
+
+mod book;
+mod clients;
+mod ends;
+mod requests;
+mod streams;
+mod words;
+
+use std::collections::BTreeSet;
+
+use watchscope_model::event::WatchStopped;
+use watchscope_model::{Event, Record, State, StreamId, Text, Time, WatchName};
+
+use self::book::Book;
+pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
+use self::clients::Clients;
+pub use self::clients::MAX_CLIENTS;
+use self::ends::Ended;
+use self::requests::Requests;
+use self::streams::Streams;
+
+/// What a moment is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// A stream should have had a bookmark.
+    Bookmark(StreamId),
+    /// A watch request should have been answered.
+    Answer(WatchName),
+    /// Why a stream ended is settled.
+    Settled(StreamId),
+    /// A client should have asked again, or gone on.
+    Client(Text),
+}
+
+/// Moments that are waited for; at most one of each kind and thing.
+#[derive(Clone, Debug, Default)]
+struct Timers(BTreeSet<(Time, Timer)>);
+
+impl Timers {
+    fn set(&mut self, at: Time, timer: Timer) {
+        self.0.insert((at, timer));
+    }
+
+    fn unset(&mut self, at: Time, timer: Timer) {
+        self.0.remove(&(at, timer));
+    }
+
+    fn next(&mut self, now: Time) -> Option<(Time, Timer)> {
+        let is_due = self.0.first().is_some_and(|(at, _)| *at <= now);
+        is_due.then(|| self.0.pop_first()).flatten()
+    }
+}
+
+/// The machine. One pass over the records beside attribution's, whose records it reads like any other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    book: Book,
+    timers: Timers,
+    ends: Ended,
+    streams: Streams,
+    requests: Requests,
+    clients: Clients,
+}
+
+impl Findings {
+    /// Goes on from a fold.
+    pub(crate) fn since(state: &State) -> Self {
+        Self {
+            streams: Streams::since(state),
+            requests: Requests::since(state),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn observe(&mut self, before: &State, record: &Record) {
+        let Self {
+            book,
+            timers,
+            ends,
+            streams,
+            requests,
+            clients,
+        } = self;
+        match &record.event {
+            Event::Change(event) => {
+                streams.changed(event, before, record, book);
+                requests.changed(event, record);
+            }
+            Event::Bookmark(event) => streams.bookmarked(event, record, book, timers),
+            Event::StreamOpened(event) => {
+                let asks_bookmarks = requests.asks_bookmarks(&event.watch);
+                streams.opened(event, asks_bookmarks, before, record, timers);
+                requests.opened(event, timers);
+            }
+            Event::StreamEnded(event) => {
+                let from = streams.ended(event, timers);
+                ends.ended(event, from, record, book, timers);
+            }
+            Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
+            Event::Gap(event) => ends.gap(event, record, book),
+            Event::StreamError(event) => requests.stream_error(event, record, book),
+            Event::RequestSent(event) => requests.sent(event, record, timers),
+            Event::RequestAnswered(event) => {
+                requests.answered(event, before, record, book, timers);
+            }
+            Event::ListComplete(event) => requests.listed(event, before, record, book),
+            Event::ClientStarted(event) => clients.started(event, record),
+            Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
+            Event::ClientReport(event) => {
+                clients.reported(event, before, streams, record, book, timers);
+            }
+            Event::WatchStopped(WatchStopped { watch, .. }) => {
+                streams.forget(watch, timers);
+                requests.forget(watch, timers);
+                ends.forget(watch);
+                book.forget_watch(watch, record.seq);
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        let timer = self.timers.0.first().map(|(at, _)| *at);
+        [self.book.wake_at(), timer].into_iter().flatten().min()
+    }
+
+    pub(crate) fn conclude(&mut self, now: Time, out: &mut Vec<Event>) {
+        while let Some((at, timer)) = self.timers.next(now) {
+            let book = &mut self.book;
+            match timer {
+                Timer::Bookmark(stream) => {
+                    self.streams.no_bookmark(stream, at, book, &mut self.timers);
+                }
+                Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
+                Timer::Settled(stream) => self.ends.settled(stream, at, book),
+                Timer::Client(client) => self.clients.silent(&client, at, book),
+            }
+        }
+        self.book.take(now, out);
+    }
+}

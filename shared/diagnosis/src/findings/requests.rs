@@ -1,0 +1,536 @@
+//! Findings about requests: refusals, watches that are not answered, lists that go back or in circles.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use watchscope_model::event::{
+    Change, ListComplete, RequestAnswered, RequestSent, StreamError, StreamOpened,
+};
+use watchscope_model::vocabulary::{Certainty, Origin};
+use watchscope_model::{
+    ConnectionId, Record, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
+};
+
+use super::book::{Book, Found, Lasts, Subject};
+use super::words::{count, seconds};
+use super::{Timer, Timers};
+use crate::rows;
+
+/// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
+const NO_ANSWER_US: i64 = 10_000_000;
+/// So many refusals with 429 of one server…
+const STORM: usize = 5;
+/// …in this time are a storm (F15), in microseconds;
+const STORM_US: i64 = 10_000_000;
+/// so are so many in a row of one watch.
+const STORM_IN_A_ROW: usize = 3;
+/// A storm is over when the server refused nobody for so long and answered, in microseconds.
+const CALM_US: i64 = 10_000_000;
+/// So many lists…
+const CIRCLE: usize = 3;
+/// …in this time, each after a 410, that come no further are a livelock (F14), in microseconds.
+const CIRCLE_US: i64 = 60_000_000;
+/// So many failures in a row about what cannot be read or converted block a watch (F38).
+const POISON: usize = 2;
+/// Inferred deletions that are named as evidence.
+const NAMED: usize = 8;
+
+/// What is remembered of a watch's requests.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    open: Option<Open>,
+    asks_bookmarks: bool,
+    /// Whether the server ever answered it with 200.
+    had_success: bool,
+    /// 429s in a row.
+    throttled: Vec<Seq>,
+    /// Failures in a row about what cannot be read or converted.
+    poison: Vec<Seq>,
+    /// Lists after a 410: when, and at which version.
+    circle: VecDeque<(Time, Seq, u64)>,
+    /// Whether the last thing it was told of its history is a 410.
+    is_expired: bool,
+    /// Deletions that a list showed and no event told.
+    inferred: Vec<Seq>,
+    lists: u64,
+}
+
+/// A request that has no answer.
+#[derive(Clone, Debug)]
+struct Open {
+    request: RequestId,
+    seq: Seq,
+    at: Time,
+    is_watch: bool,
+    connection: ConnectionId,
+    is_told: bool,
+}
+
+/// Requests by watch, and the last 429s of each server, at most [`STORM`]. Side and witness watches are not followed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    lanes: BTreeMap<WatchName, Lane>,
+    throttles: BTreeMap<Text, VecDeque<(Time, Seq)>>,
+}
+
+fn is_ours(watch: &WatchName) -> bool {
+    watch.as_str().ends_with("#s") || watch.as_str().ends_with("#w")
+}
+
+impl Requests {
+    pub(super) fn since(state: &State) -> Self {
+        let lane = |(name, watch): (&WatchName, &watchscope_model::fold::Watch)| {
+            let lane = Lane {
+                had_success: watch.list.is_some(),
+                lists: u64::from(watch.list.is_some()),
+                ..Lane::default()
+            };
+            (name.clone(), lane)
+        };
+        Self {
+            lanes: state.watches.iter().map(lane).collect(),
+            throttles: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn asks_bookmarks(&self, watch: &WatchName) -> bool {
+        self.lanes
+            .get(watch)
+            .is_some_and(|lane| lane.asks_bookmarks)
+    }
+
+    pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
+        let open = self.lanes.remove(watch).and_then(|lane| lane.open);
+        if let Some(open) = open {
+            timers.unset(
+                open.at.plus_micros(NO_ANSWER_US),
+                Timer::Answer(watch.clone()),
+            );
+        }
+    }
+
+    pub(super) fn sent(&mut self, event: &RequestSent, record: &Record, timers: &mut Timers) {
+        if is_ours(&event.watch) {
+            return;
+        }
+        let lane = self.lanes.entry(event.watch.clone()).or_default();
+        let is_watch = &*event.verb == "watch";
+        if let Some(old) = &lane.open {
+            timers.unset(
+                old.at.plus_micros(NO_ANSWER_US),
+                Timer::Answer(event.watch.clone()),
+            );
+        }
+        if is_watch {
+            lane.asks_bookmarks = event
+                .query
+                .as_deref()
+                .is_some_and(|query| query.contains("allowWatchBookmarks=true"));
+            timers.set(
+                record.at.plus_micros(NO_ANSWER_US),
+                Timer::Answer(event.watch.clone()),
+            );
+        }
+        lane.open = Some(Open {
+            request: event.request,
+            seq: record.seq,
+            at: record.at,
+            is_watch,
+            connection: event.connection,
+            is_told: false,
+        });
+    }
+
+    /// A stream is open, so its request was answered, whatever else was written of that.
+    pub(super) fn opened(&mut self, event: &StreamOpened, timers: &mut Timers) {
+        let Some(lane) = self.lanes.get_mut(&event.watch) else {
+            return;
+        };
+        if let Some(open) = lane.open.take_if(|open| open.request == event.request) {
+            timers.unset(
+                open.at.plus_micros(NO_ANSWER_US),
+                Timer::Answer(event.watch.clone()),
+            );
+        }
+    }
+
+    /// A request was not answered in time.
+    pub(super) fn no_answer(&mut self, watch: &WatchName, now: Time, book: &mut Book) {
+        let Some(open) = self
+            .lanes
+            .get_mut(watch)
+            .and_then(|lane| lane.open.as_mut())
+        else {
+            return;
+        };
+        open.is_told = true;
+        book.raise(
+            Found {
+                code: "F44",
+                alike: &["F50", "F04", "F15"],
+                severity: rows::severity("F44"),
+                certainty: Certainty::Suspected,
+                subject: Subject::Watch(watch.clone()),
+                evidence: vec![open.seq],
+                since: open.at,
+                summary: format!(
+                    "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
+                    NO_ANSWER_US / 1_000_000
+                ),
+                lasts: Lasts::Happened,
+            },
+            now,
+        );
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        event: &RequestAnswered,
+        before: &State,
+        record: &Record,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        let Some(lane) = self.lanes.get_mut(&event.watch) else {
+            return;
+        };
+        let open = lane.open.take_if(|open| open.request == event.request);
+        if let Some(open) = &open {
+            timers.unset(
+                open.at.plus_micros(NO_ANSWER_US),
+                Timer::Answer(event.watch.clone()),
+            );
+        }
+        let subject = Subject::Watch(event.watch.clone());
+        let server = open
+            .as_ref()
+            .and_then(|open| before.connections.get(&open.connection))
+            .map(|connection| connection.server.clone());
+        let is_watch = open.as_ref().is_some_and(|open| open.is_watch);
+        let Some(status) = event.status else {
+            return;
+        };
+        if status == 200 {
+            lane.had_success = true;
+            lane.throttled.clear();
+            for code in ["F18", "F40", "F41"] {
+                book.clear(
+                    code,
+                    subject.clone(),
+                    record.seq,
+                    "The server answers again.",
+                );
+            }
+            if let Some(server) = server {
+                self.calm(&server, record, book);
+            }
+            if let Some(open) = open.filter(|open| open.is_told) {
+                let took = seconds(record.at.millis_since(open.at));
+                book.amend("F44", subject, |found| {
+                    found.alike = &["F50"];
+                    found.certainty = Certainty::Likely;
+                    found.evidence.push(record.seq);
+                    found.summary = format!(
+                        "The headers of the watch {} came after {took}; a server sends them at once.",
+                        event.watch
+                    );
+                });
+            }
+            return;
+        }
+        let words = event.error.as_deref().unwrap_or("");
+        let (code, certainty, summary) = match status {
+            401 if lane.had_success => (
+                "F40",
+                Certainty::Definite,
+                format!(
+                    "The server answered {} before, and does not know its credentials now (401).",
+                    event.watch
+                ),
+            ),
+            403 if lane.had_success => (
+                "F41",
+                Certainty::Definite,
+                format!(
+                    "{} was allowed before, and is forbidden now (403).",
+                    event.watch
+                ),
+            ),
+            404 if lane.had_success => (
+                "F18",
+                Certainty::Likely,
+                format!(
+                    "The resource of {} was served before, and is not found now (404).",
+                    event.watch
+                ),
+            ),
+            410 if is_watch => {
+                lane.is_expired = true;
+                (
+                    "F13",
+                    Certainty::Definite,
+                    format!(
+                        "{} was told that its history is gone by HTTP status 410, where a server answers 200 and says it \
+                         in the stream.",
+                        event.watch
+                    ),
+                )
+            }
+            429 => {
+                self.throttled(event, server, words, record, book);
+                return;
+            }
+            500 => {
+                self.poisoned(&event.watch, words, record, book);
+                return;
+            }
+            _ => return,
+        };
+        let lasts = if status == 410 {
+            Lasts::Happened
+        } else {
+            Lasts::UntilCleared
+        };
+        book.raise(
+            Found {
+                code,
+                alike: &[],
+                severity: rows::severity(code),
+                certainty,
+                subject,
+                evidence: vec![record.seq],
+                since: record.at,
+                summary,
+                lasts,
+            },
+            record.at,
+        );
+    }
+
+    /// A refusal with 429 that is about the server's load; what says that it shuts down or that a cache begins anew is
+    /// another row's.
+    fn throttled(
+        &mut self,
+        event: &RequestAnswered,
+        server: Option<Text>,
+        words: &str,
+        record: &Record,
+        book: &mut Book,
+    ) {
+        let is_other = words.contains("shutting down") || words.contains("initializing");
+        // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
+        if is_other || words.is_empty() || words.starts_with("the server answered") {
+            return;
+        }
+        let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
+            return;
+        };
+        lane.throttled.push(record.seq);
+        if lane.throttled.len() > STORM {
+            lane.throttled.remove(0);
+        }
+        let in_a_row = lane.throttled.clone();
+        let recent = self.throttles.entry(server.clone()).or_default();
+        if recent.len() == STORM {
+            recent.pop_front();
+        }
+        recent.push_back((record.at, record.seq));
+        let is_storm = recent.len() == STORM
+            && recent
+                .front()
+                .is_some_and(|(at, _)| record.at.micros_since(*at) <= STORM_US);
+        if !is_storm && in_a_row.len() < STORM_IN_A_ROW {
+            return;
+        }
+        let (evidence, what) = if is_storm {
+            let began = recent.front().map_or(record.at, |(at, _)| *at);
+            let span = seconds(record.at.millis_since(began));
+            let evidence: Vec<Seq> = recent.iter().map(|(_, seq)| *seq).collect();
+            (evidence, format!("{STORM} requests in {span}"))
+        } else {
+            let what = format!(
+                "{} in a row of {}",
+                count(in_a_row.len() as u64, "request"),
+                event.watch
+            );
+            (in_a_row, what)
+        };
+        book.raise(
+            Found {
+                code: "F15",
+                alike: &[],
+                severity: rows::severity("F15"),
+                certainty: Certainty::Definite,
+                since: record.at,
+                summary: format!("{server} refused {what} with 429: it has too much to do."),
+                subject: Subject::Server(server),
+                evidence,
+                lasts: Lasts::UntilCleared,
+            },
+            record.at,
+        );
+    }
+
+    /// A server answered: its storm is over, if that was long ago.
+    fn calm(&mut self, server: &Text, record: &Record, book: &mut Book) {
+        let last = self.throttles.get(server).and_then(|recent| recent.back());
+        if last.is_some_and(|(at, _)| record.at.micros_since(*at) >= CALM_US) {
+            self.throttles.remove(server);
+            let subject = Subject::Server(server.clone());
+            book.clear("F15", subject, record.seq, "The server answers again.");
+        }
+    }
+
+    pub(super) fn stream_error(&mut self, event: &StreamError, record: &Record, book: &mut Book) {
+        match event.code {
+            410 => {
+                if let Some(lane) = self.lanes.get_mut(&event.watch) {
+                    lane.is_expired = true;
+                }
+            }
+            500 => {
+                let words = event.message.as_deref().unwrap_or("");
+                self.poisoned(&event.watch, words, record, book);
+            }
+            _ => {}
+        }
+    }
+
+    /// A 500 that is about an object which cannot be read or converted.
+    fn poisoned(&mut self, watch: &WatchName, words: &str, record: &Record, book: &mut Book) {
+        let is_about_objects = ["conversion", "decode", "convert", "transform"]
+            .iter()
+            .any(|word| words.contains(word));
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        if !is_about_objects {
+            return;
+        }
+        lane.poison.push(record.seq);
+        if lane.poison.len() > STORM {
+            lane.poison.remove(0);
+        }
+        if lane.poison.len() < POISON {
+            return;
+        }
+        book.raise(
+            Found {
+                code: "F38",
+                alike: &[],
+                severity: rows::severity("F38"),
+                certainty: Certainty::Likely,
+                subject: Subject::Watch(watch.clone()),
+                evidence: lane.poison.clone(),
+                since: record.at,
+                summary: format!(
+                    "An object of {watch} cannot be read or converted, and the server gives nothing of its type: it said \
+                     so {}.",
+                    count(lane.poison.len() as u64, "time")
+                ),
+                lasts: Lasts::UntilCleared,
+            },
+            record.at,
+        );
+    }
+
+    pub(super) fn changed(&mut self, event: &Change, record: &Record) {
+        if event.origin != Origin::Inferred || event.stream.is_some() {
+            return;
+        }
+        if let Some(lane) = self.lanes.get_mut(&event.watch)
+            && lane.inferred.len() < NAMED
+        {
+            lane.inferred.push(record.seq);
+        }
+    }
+
+    pub(super) fn listed(
+        &mut self,
+        event: &ListComplete,
+        before: &State,
+        record: &Record,
+        book: &mut Book,
+    ) {
+        let watch = &event.watch;
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        let subject = Subject::Watch(watch.clone());
+        lane.lists += 1;
+        lane.poison.clear();
+        book.clear(
+            "F38",
+            subject.clone(),
+            record.seq,
+            "The server lists the type again.",
+        );
+        let mut raise = |code, alike, certainty, evidence, summary| {
+            book.raise(
+                Found {
+                    code,
+                    alike,
+                    severity: rows::severity(code),
+                    certainty,
+                    subject: subject.clone(),
+                    evidence,
+                    since: record.at,
+                    summary,
+                    lasts: Lasts::Happened,
+                },
+                record.at,
+            );
+        };
+        let mut evidence = std::mem::take(&mut lane.inferred);
+        if event.removed > 0 && lane.lists > 1 {
+            evidence.insert(0, record.seq);
+            let summary = format!(
+                "The list shows that {} of {watch} went while no stream told of it.",
+                count(event.removed, "object")
+            );
+            raise("F28", &[], Certainty::Definite, evidence, summary);
+        }
+        let progress = before
+            .watches
+            .get(watch)
+            .and_then(|watch| watch.progress.as_ref())
+            .and_then(ResourceVersion::number);
+        let version = event
+            .resource_version
+            .number()
+            .filter(|version| *version > 0);
+        let (Some(version), is_expired) = (version, std::mem::take(&mut lane.is_expired)) else {
+            return;
+        };
+        if let Some(progress) = progress.filter(|progress| version < *progress) {
+            let summary = format!(
+                "{watch} had come to {progress}, and a list answered at {version}: a state from before."
+            );
+            raise(
+                "F22",
+                &["F33"],
+                Certainty::Definite,
+                vec![record.seq],
+                summary,
+            );
+        }
+        if !is_expired {
+            return;
+        }
+        if lane.circle.len() == CIRCLE {
+            lane.circle.pop_front();
+        }
+        lane.circle.push_back((record.at, record.seq, version));
+        let Some((began, _, first)) = lane.circle.front() else {
+            return;
+        };
+        let is_quick = record.at.micros_since(*began) <= CIRCLE_US;
+        if lane.circle.len() == CIRCLE && is_quick && version <= *first {
+            let evidence = lane.circle.iter().map(|(_, seq, _)| *seq).collect();
+            let summary = format!(
+                "{watch} was told {CIRCLE} times in {} that its history is gone, and each list came no further than {version}.",
+                seconds(record.at.millis_since(*began))
+            );
+            raise("F14", &[], Certainty::Likely, evidence, summary);
+        }
+    }
+}

@@ -1,0 +1,570 @@
+//! The checks of a stream that need no request of ours (semantics 4.5, C1 to C8), and bookmarks that do not come (F34).
+//!
+//! resourceVersions that are no numbers cannot be ordered, so nothing is said of their order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use watchscope_model::event::{Bookmark, Change, StreamEnded, StreamOpened};
+use watchscope_model::fold::{Held, Watch};
+use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
+use watchscope_model::{Record, ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
+
+use super::book::{Book, Found, Lasts, Subject};
+use super::words::{name, server_version};
+use super::{Timer, Timers};
+use crate::rows;
+
+/// Versions of a watch that are remembered, to tell what comes twice (F29) from what comes late (F30).
+const REMEMBERED: usize = 256;
+/// Objects of a watch that are remembered because they left its view (F43) or ended with an old version (F23).
+const GONE: usize = 64;
+/// A stream that asked for bookmarks and is so old without one has none (F34), in microseconds.
+const NO_BOOKMARK_US: i64 = 150_000_000;
+/// If all that its watch lacks came later than this before, it is looked at again after as long, in microseconds.
+const BOOKMARK_LATE_US: i64 = 75_000_000;
+/// Groups whose types raise their generation by one with each write of their spec (C8).
+const COUNTING_GROUPS: [&str; 2] = ["apps", "batch"];
+
+/// The rows that leave a ghost, or hide an object, without a word: they look alike from a stream.
+const SILENT_LOSS: &[&str] = &["F25", "F26", "F27", "F45"];
+
+/// An open stream.
+#[derive(Clone, Debug)]
+struct Lane {
+    watch: WatchName,
+    since: Time,
+    opened: Seq,
+    /// Where it was opened from.
+    from: u64,
+    /// The highest version of its events.
+    highest: u64,
+    /// The highest version of its bookmarks, and when it came.
+    bookmark: Option<(u64, Seq, Time)>,
+    /// When it should have had a bookmark.
+    bookmark_due: Option<Time>,
+}
+
+/// What is remembered of a watch from stream to stream.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    /// The last versions its streams brought, and when.
+    recent: VecDeque<(u64, Uid, Time)>,
+    /// Objects whose DELETED carried an old version.
+    deleted_old: VecDeque<Uid>,
+    /// Objects that left its view.
+    left: VecDeque<Uid>,
+}
+
+/// Open streams, and what is remembered of each watch: at most [`REMEMBERED`] versions and twice [`GONE`] objects; of
+/// more the oldest are forgotten.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams {
+    lanes: BTreeMap<StreamId, Lane>,
+    memories: BTreeMap<WatchName, Memory>,
+}
+
+/// How an event stands to what its stream brought before.
+enum Order {
+    Later,
+    /// Its version was there before, with the same object.
+    Again,
+    /// A DELETED with the version its object had before (C7).
+    OldDeleted,
+    /// Below a bookmark (C3).
+    BelowBookmark(u64, Seq),
+    /// Not above where the stream began (C2).
+    BeforeStart,
+    /// Below another event (C1).
+    Late,
+}
+
+impl Streams {
+    pub(super) fn since(state: &State) -> Self {
+        let lane = |(name, watch): (&WatchName, &Watch)| {
+            let open = watch.stream.as_ref()?;
+            let from = open
+                .resource_version
+                .as_ref()
+                .and_then(ResourceVersion::number);
+            let seen = watch.seen.as_ref().and_then(ResourceVersion::number);
+            let lane = Lane {
+                watch: name.clone(),
+                since: open.since.at,
+                opened: open.since.seq,
+                from: from.unwrap_or(0),
+                highest: seen.unwrap_or(0),
+                bookmark: None,
+                bookmark_due: None,
+            };
+            Some((open.stream, lane))
+        };
+        Self {
+            lanes: state.watches.iter().filter_map(lane).collect(),
+            memories: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn opened(
+        &mut self,
+        event: &StreamOpened,
+        asks_bookmarks: bool,
+        before: &State,
+        record: &Record,
+        timers: &mut Timers,
+    ) {
+        let from = event
+            .resource_version
+            .as_ref()
+            .and_then(ResourceVersion::number);
+        let due = (asks_bookmarks && may_expect_bookmarks(before))
+            .then(|| record.at.plus_micros(NO_BOOKMARK_US));
+        if let Some(due) = due {
+            timers.set(due, Timer::Bookmark(event.stream));
+        }
+        let lane = Lane {
+            watch: event.watch.clone(),
+            since: record.at,
+            opened: record.seq,
+            from: from.unwrap_or(0),
+            highest: 0,
+            bookmark: None,
+            bookmark_due: due,
+        };
+        self.lanes.insert(event.stream, lane);
+    }
+
+    /// A stream is over; where it was opened from.
+    pub(super) fn ended(&mut self, event: &StreamEnded, timers: &mut Timers) -> Option<u64> {
+        let lane = self.lanes.remove(&event.stream)?;
+        if let Some(due) = lane.bookmark_due {
+            timers.unset(due, Timer::Bookmark(event.stream));
+        }
+        Some(lane.from)
+    }
+
+    pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
+        self.memories.remove(watch);
+        self.lanes.retain(|stream, lane| {
+            let stays = lane.watch != *watch;
+            if !stays && let Some(due) = lane.bookmark_due {
+                timers.unset(due, Timer::Bookmark(*stream));
+            }
+            stays
+        });
+    }
+
+    /// Whether a watch had brought a later version of its resource before a moment: which, and when.
+    pub(super) fn was_beyond(
+        &self,
+        watch: &WatchName,
+        version: u64,
+        before: Time,
+    ) -> Option<(u64, Time)> {
+        let memory = self.memories.get(watch)?;
+        let mut seen = memory.recent.iter().rev();
+        seen.find(|(seen, _, at)| *seen > version && *at < before)
+            .map(|(seen, _, at)| (*seen, *at))
+    }
+
+    pub(super) fn changed(
+        &mut self,
+        event: &Change,
+        before: &State,
+        record: &Record,
+        book: &mut Book,
+    ) {
+        let Some(stream) = event.stream else {
+            return;
+        };
+        let (Some(lane), Some(watch)) = (
+            self.lanes.get_mut(&stream),
+            before.watches.get(&event.watch),
+        ) else {
+            return;
+        };
+        match event.origin {
+            Origin::Live => {}
+            Origin::Inferred => {
+                // The name came back with another uid (C5).
+                lost(LostEvent::Deleted, event, lane, record, book);
+                return;
+            }
+            Origin::List | Origin::Initial | Origin::Unknown => return,
+        }
+        if watch
+            .namespace
+            .as_ref()
+            .is_some_and(|namespace| event.object.namespace.as_ref() != Some(namespace))
+        {
+            out_of_scope(event, lane, record, book);
+            return;
+        }
+        let Some(version) = event.resource_version.number() else {
+            return;
+        };
+        let memory = memory(&mut self.memories, &event.watch);
+        let held = watch.held(&event.object);
+        let order = order(event, version, held, lane, memory);
+        if !matches!(order, Order::Later) {
+            disorder(&order, event, version, lane, memory, record, book);
+            return;
+        }
+        check_life(event, held, watch, lane, memory, record, book);
+        lane.highest = version;
+        remember(
+            &mut memory.recent,
+            (version, event.object.uid.clone(), record.at),
+            REMEMBERED,
+        );
+    }
+
+    pub(super) fn bookmarked(
+        &mut self,
+        event: &Bookmark,
+        record: &Record,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        let Some(lane) = self.lanes.get_mut(&event.stream) else {
+            return;
+        };
+        if let Some(due) = lane.bookmark_due.take() {
+            timers.unset(due, Timer::Bookmark(event.stream));
+        }
+        let subject = Subject::Watch(event.watch.clone());
+        book.clear("F34", subject.clone(), record.seq, "A bookmark came.");
+        let Some(version) = event.resource_version.number() else {
+            return;
+        };
+        let undercut = lane.bookmark.filter(|(last, ..)| *last > version);
+        if lane.highest > version || undercut.is_some() {
+            let last = lane.highest.max(undercut.map_or(0, |(last, ..)| last));
+            let mut evidence = vec![record.seq];
+            evidence.extend(undercut.map(|(_, seq, _)| seq));
+            book.raise(
+                Found {
+                    code: "F35",
+                    alike: &[],
+                    severity: rows::severity("F35"),
+                    certainty: Certainty::Definite,
+                    subject,
+                    evidence,
+                    since: record.at,
+                    summary: format!(
+                        "A bookmark said {version} to {}, whose stream had come to {last} already.",
+                        event.watch
+                    ),
+                    lasts: Lasts::Happened,
+                },
+                record.at,
+            );
+            return;
+        }
+        lane.bookmark = Some((version, record.seq, record.at));
+    }
+
+    /// A stream that asked for bookmarks had none. A server sends none where there is nothing to say, so it counts only
+    /// if other watches have shown long ago that the cluster has come further.
+    pub(super) fn no_bookmark(
+        &mut self,
+        stream: StreamId,
+        now: Time,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        let Some(lane) = self.lanes.get(&stream) else {
+            return;
+        };
+        let progress = lane.highest.max(lane.from);
+        let before = now.plus_micros(-BOOKMARK_LATE_US);
+        let beyond = self.beyond(progress, before);
+        let Some(lane) = self.lanes.get_mut(&stream) else {
+            return;
+        };
+        let Some(reached) = beyond else {
+            let again = now.plus_micros(BOOKMARK_LATE_US);
+            lane.bookmark_due = Some(again);
+            timers.set(again, Timer::Bookmark(stream));
+            return;
+        };
+        lane.bookmark_due = None;
+        let watch = &lane.watch;
+        let age = now.millis_since(lane.since) / 1_000;
+        book.raise(
+            Found {
+                code: "F34",
+                alike: &["F04"],
+                severity: rows::severity("F34"),
+                certainty: Certainty::Definite,
+                subject: Subject::Watch(watch.clone()),
+                evidence: vec![lane.opened],
+                since: lane.since,
+                summary: format!(
+                    "The stream of {watch} is {age} s old, stands at {progress}, and had no bookmark, though the cluster came \
+                     to {reached} long ago. Bookmarks are not promised."
+                ),
+                lasts: Lasts::Happened,
+            },
+            now,
+        );
+    }
+
+    /// A version beyond this one that some watch had brought before a moment.
+    fn beyond(&self, version: u64, before: Time) -> Option<u64> {
+        let events = self.memories.values().flat_map(|memory| &memory.recent);
+        let events = events.map(|(seen, _, at)| (*seen, *at));
+        let bookmarks = self.lanes.values().filter_map(|lane| lane.bookmark);
+        let bookmarks = bookmarks.map(|(seen, _, at)| (seen, at));
+        events
+            .chain(bookmarks)
+            .find(|(seen, at)| *seen > version && *at < before)
+            .map(|(seen, _)| seen)
+    }
+}
+
+/// Before 1.21 the cache of a quiet type stood still, so a watch of it had no bookmarks by right.
+fn may_expect_bookmarks(state: &State) -> bool {
+    server_version(state).is_none_or(|(minor, _)| minor >= 21)
+}
+
+fn memory<'a>(memories: &'a mut BTreeMap<WatchName, Memory>, watch: &WatchName) -> &'a mut Memory {
+    if !memories.contains_key(watch) {
+        memories.insert(watch.clone(), Memory::default());
+    }
+    memories.get_mut(watch).expect("it was just put there")
+}
+
+fn remember<T>(list: &mut VecDeque<T>, thing: T, most: usize) {
+    if list.len() == most {
+        list.pop_front();
+    }
+    list.push_back(thing);
+}
+
+fn order(event: &Change, version: u64, held: Option<&Held>, lane: &Lane, memory: &Memory) -> Order {
+    if version > lane.from.max(lane.highest)
+        && lane.bookmark.is_none_or(|(last, ..)| version > last)
+    {
+        return Order::Later;
+    }
+    let uid = &event.object.uid;
+    if event.change == ChangeType::Deleted {
+        let had = held
+            .filter(|held| held.object.uid == *uid)
+            .and_then(|held| held.resource_version.number());
+        if had.is_some_and(|had| version <= had) || memory.deleted_old.contains(uid) {
+            return Order::OldDeleted;
+        }
+    }
+    let mut same = memory.recent.iter().filter(|(seen, ..)| *seen == version);
+    if let Some((_, other, _)) = same.next() {
+        return if other == uid {
+            Order::Again
+        } else {
+            Order::Later
+        };
+    }
+    match lane.bookmark {
+        _ if version <= lane.from => Order::BeforeStart,
+        Some((last, seq, _)) if version <= last && version > lane.highest => {
+            Order::BelowBookmark(last, seq)
+        }
+        _ => Order::Late,
+    }
+}
+
+fn disorder(
+    order: &Order,
+    event: &Change,
+    version: u64,
+    lane: &Lane,
+    memory: &mut Memory,
+    record: &Record,
+    book: &mut Book,
+) {
+    let (watch, what) = (&event.watch, event.change);
+    let object = name(&event.object);
+    let reached = lane.highest.max(lane.from);
+    let mut evidence = vec![record.seq, lane.opened];
+    let (code, alike, summary): (_, &'static [&'static str], _) = match order {
+        Order::Later => return,
+        Order::OldDeleted => {
+            if !memory.deleted_old.contains(&event.object.uid) {
+                remember(&mut memory.deleted_old, event.object.uid.clone(), GONE);
+            }
+            let summary = format!(
+                "DELETED of {object} carried {version}, a version from before {watch} had come to {reached}: who goes on \
+                 from there sees the past again."
+            );
+            ("F23", &[], summary)
+        }
+        Order::Again => {
+            let summary = format!("{what} of {object} at {version} came to {watch} a second time.");
+            ("F29", &["F21"], summary)
+        }
+        Order::BelowBookmark(last, seq) => {
+            evidence.push(*seq);
+            let summary = format!(
+                "A bookmark said that {watch} had all up to {last}; then {what} of {object} came at {version}."
+            );
+            ("F35", &[], summary)
+        }
+        Order::BeforeStart => {
+            let summary = format!(
+                "{watch} asked for what comes after {}, and got {what} of {object} at {version}.",
+                lane.from
+            );
+            ("F29", &["F21", "F30"], summary)
+        }
+        Order::Late => {
+            let summary =
+                format!("{what} of {object} came to {watch} at {version}, after {reached}.");
+            ("F30", &[], summary)
+        }
+    };
+    book.raise(
+        Found {
+            code,
+            alike,
+            severity: rows::severity(code),
+            certainty: Certainty::Definite,
+            subject: Subject::Watch(watch.clone()),
+            evidence,
+            since: record.at,
+            summary,
+            lasts: Lasts::Happened,
+        },
+        record.at,
+    );
+}
+
+/// C5 and C8: what the event says of its object's life goes on from what is held.
+fn check_life(
+    event: &Change,
+    held: Option<&Held>,
+    watch: &Watch,
+    lane: &Lane,
+    memory: &mut Memory,
+    record: &Record,
+    book: &mut Book,
+) {
+    let has_selector = watch.label_selector.is_some() || watch.field_selector.is_some();
+    let uid = &event.object.uid;
+    if uid.is_empty() {
+        return;
+    }
+    match (event.change, held) {
+        (ChangeType::Added, Some(held)) if held.object.uid == *uid => {
+            lost(LostEvent::Deleted, event, lane, record, book);
+        }
+        (ChangeType::Modified, None) => lost(LostEvent::Added, event, lane, record, book),
+        (ChangeType::Modified, Some(held)) => {
+            let step = match (held.generation, event.generation) {
+                (Some(from), Some(to)) => to.saturating_sub(from),
+                _ => 0,
+            };
+            if step > 1 && COUNTING_GROUPS.contains(&&*watch.group) {
+                lost(LostEvent::Modified { step }, event, lane, record, book);
+            }
+        }
+        (ChangeType::Deleted, _) if has_selector => {
+            remember(&mut memory.left, uid.clone(), GONE);
+        }
+        (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
+            memory.left.retain(|gone| gone != uid);
+            book.raise(
+                Found {
+                    code: "F43",
+                    alike: &[],
+                    severity: rows::severity("F43"),
+                    certainty: Certainty::Definite,
+                    subject: Subject::Watch(event.watch.clone()),
+                    evidence: vec![record.seq],
+                    since: record.at,
+                    summary: format!(
+                        "{} came back to {} with the same uid: its DELETED was only that it left the selector.",
+                        name(&event.object),
+                        event.watch
+                    ),
+                    lasts: Lasts::Happened,
+                },
+                record.at,
+            );
+        }
+        _ => {}
+    }
+}
+
+/// An event that must have been, and did not come.
+#[derive(Clone, Copy)]
+enum LostEvent {
+    Added,
+    Modified { step: u64 },
+    Deleted,
+}
+
+fn lost(what: LostEvent, event: &Change, lane: &Lane, record: &Record, book: &mut Book) {
+    let object = name(&event.object);
+    let (watch, change, version) = (&event.watch, event.change, &event.resource_version);
+    let (severity, certainty, summary) = match what {
+        LostEvent::Added => (
+            Severity::Divergence,
+            Certainty::Likely,
+            format!(
+                "{change} of {object} came to {watch} at {version}, and never its ADDED: an event was lost on the way."
+            ),
+        ),
+        LostEvent::Deleted => (
+            Severity::Divergence,
+            Certainty::Likely,
+            format!(
+                "{object} came to {watch} anew at {version}, and never the DELETED of the one before it: an event was \
+                 lost on the way."
+            ),
+        ),
+        LostEvent::Modified { step } => (
+            Severity::Warning,
+            Certainty::Suspected,
+            format!(
+                "The generation of {object} rose by {step} from one event of {watch} to the next: events between them \
+                 may have been lost."
+            ),
+        ),
+    };
+    book.raise(
+        Found {
+            code: "F24",
+            alike: SILENT_LOSS,
+            severity,
+            certainty,
+            subject: Subject::Watch(watch.clone()),
+            evidence: vec![record.seq, lane.opened],
+            since: record.at,
+            summary,
+            lasts: Lasts::Happened,
+        },
+        record.at,
+    );
+}
+
+/// C6: an object of another namespace than was asked for.
+fn out_of_scope(event: &Change, lane: &Lane, record: &Record, book: &mut Book) {
+    book.raise(
+        Found {
+            code: "F42",
+            alike: &[],
+            severity: rows::severity("F42"),
+            certainty: Certainty::Definite,
+            subject: Subject::Watch(event.watch.clone()),
+            evidence: vec![record.seq, lane.opened],
+            since: record.at,
+            summary: format!(
+                "{} came to {}, which did not ask for its namespace.",
+                name(&event.object),
+                event.watch
+            ),
+            lasts: Lasts::Happened,
+        },
+        record.at,
+    );
+}

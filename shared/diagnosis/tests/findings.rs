@@ -1,0 +1,137 @@
+//! The checks of a stream (semantics 4.5), as scripts of records tell them: each thing that must not come, and its twin.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use stage::Stage;
+use watchscope_model::vocabulary::{Cause, ChangeType};
+
+const ADDED: ChangeType = ChangeType::Added;
+const MODIFIED: ChangeType = ChangeType::Modified;
+const DELETED: ChangeType = ChangeType::Deleted;
+
+/// A stream of pods from version 10.
+fn pods() -> Stage {
+    Stage::new(1, &["*/pods"])
+}
+
+#[test]
+fn lives_that_go_on_in_order_are_no_finding() {
+    let mut stage = pods();
+    stage
+        .live("*/pods", ADDED, "a", "u1", 11, Some(1))
+        .live("*/pods", MODIFIED, "a", "u1", 12, Some(2))
+        .bookmark("*/pods", 14)
+        .bookmark("*/pods", 14)
+        .live("*/pods", DELETED, "a", "u1", 15, Some(2))
+        .live("*/pods", ADDED, "a", "u2", 16, Some(1));
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn an_event_from_before_the_stream_began_is_a_replay() {
+    let mut stage = pods();
+    stage.live("*/pods", ADDED, "a", "u1", 9, None);
+    insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for what comes after 10, and got ADDED of a at 9.");
+}
+
+#[test]
+fn an_event_not_above_a_bookmark_makes_the_bookmark_wrong() {
+    let mut stage = pods();
+    stage
+        .bookmark("*/pods", 20)
+        .live("*/pods", ADDED, "a", "u1", 18, None);
+    insta::assert_snapshot!(stage.found(), @"0.000 F35 raised error definite x1 */pods: A bookmark said that */pods had all up to 20; then ADDED of a came at 18.");
+}
+
+#[test]
+fn a_bookmark_that_undercuts_an_event_is_wrong() {
+    let mut stage = pods();
+    stage
+        .live("*/pods", ADDED, "a", "u1", 18, None)
+        .bookmark("*/pods", 17);
+    insta::assert_snapshot!(stage.found(), @"0.000 F35 raised error definite x1 */pods: A bookmark said 17 to */pods, whose stream had come to 18 already.");
+}
+
+#[test]
+fn what_changes_without_having_come_was_lost_on_the_way() {
+    let mut stage = pods();
+    stage.live("*/pods", MODIFIED, "a", "u1", 11, None);
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence likely x1 */pods: MODIFIED of a came to */pods at 11, and never its ADDED: an event was lost on the way.");
+}
+
+#[test]
+fn what_comes_though_it_is_there_had_a_deletion_that_was_lost() {
+    let mut stage = pods();
+    stage
+        .live("*/pods", ADDED, "a", "u1", 11, None)
+        .live("*/pods", ADDED, "a", "u1", 13, None);
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence likely x1 */pods: a came to */pods anew at 13, and never the DELETED of the one before it: an event was lost on the way.");
+}
+
+#[test]
+fn a_generation_that_jumps_is_suspected_where_types_count_each_write() {
+    let jump = |watch: &str| {
+        let mut stage = Stage::new(1, &[watch]);
+        stage.live(watch, ADDED, "a", "u1", 11, Some(1)).live(
+            watch,
+            MODIFIED,
+            "a",
+            "u1",
+            12,
+            Some(3),
+        );
+        stage.found().to_owned()
+    };
+    insta::assert_snapshot!(jump("*/deployments.apps"), @"0.000 F24 raised warning suspected x1 */deployments.apps: The generation of a rose by 2 from one event of */deployments.apps to the next: events between them may have been lost.");
+    insta::assert_snapshot!(jump("*/widgets.example.com"), @"");
+}
+
+#[test]
+fn what_recurs_is_counted_told_ever_more_rarely_and_cleared_when_it_is_quiet() {
+    let mut stage = pods();
+    stage.live("*/pods", ADDED, "a", "u1", 11, None);
+    for _ in 0..100 {
+        stage
+            .after_ms(100)
+            .live("*/pods", ADDED, "a", "u1", 11, None);
+    }
+    stage.after_s(700);
+    let told: Vec<&str> = stage
+        .found()
+        .lines()
+        .map(|line| line[..34].trim_end())
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    0.100 F29 raised warning definite
+    1.100 F29 raised warning definite
+    3.100 F29 raised warning definite
+    7.100 F29 raised warning definite
+    15.100 F29 raised warning definite
+    610.000 F29 cleared warning defini
+    "#);
+}
+
+#[test]
+fn a_reset_that_heals_is_a_note_and_says_so() {
+    let mut stage = pods();
+    stage.after_s(30).ended("*/pods", Cause::TcpReset);
+    stage.after_s(5);
+    insta::assert_snapshot!(stage.found(), @"32.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 30.0 s and 0 events.");
+}
+
+#[test]
+fn orderly_ends_of_all_and_the_loss_of_one_connection_are_no_restart_of_the_server() {
+    let watches = ["*/pods", "*/nodes", "*/jobs"];
+    let mut stage = Stage::new(1, &watches);
+    stage.after_s(30);
+    for watch in watches {
+        stage.ended_after(watch, Cause::End, 3);
+        stage.reopened(watch);
+    }
+    stage.after_ms(400).ended("*/jobs", Cause::TcpReset);
+    stage.after_s(5);
+    insta::assert_snapshot!(stage.found(), @"32.650 F08 raised note definite x1 */jobs: The connection of */jobs was reset after 0.4 s and 0 events.");
+}
