@@ -169,7 +169,11 @@ impl Run {
         for (at, told) in take_told(&mut self.world) {
             let at = Time(self.world.wall_us(at));
             match told {
-                Told::Event(event) => self.recorder.record(event, at),
+                Told::Event(event) => {
+                    self.recorder.judge_until(at);
+                    self.recorder.record(event, at);
+                    self.recorder.judge(at);
+                }
                 Told::Inside(inside) => self.recorder.inside.push((at, inside)),
             }
         }
@@ -495,6 +499,13 @@ impl Recorder {
         self.diagnosis.observe(&self.state, &record);
         self.state.apply(&record);
         self.records.push(record);
+    }
+
+    /// Records what diagnosis has to say before a moment, each at its time.
+    fn judge_until(&mut self, until: Time) {
+        while let Some(due) = self.diagnosis.wake_at().filter(|due| *due < until) {
+            self.judge(due.max(self.state.at));
+        }
     }
 
     /// Records what diagnosis has to say by now.

@@ -34,10 +34,21 @@ impl Row {
     /// Tells the row's story to our probe, to the end.
     #[must_use]
     pub fn run(&self, seed: u64) -> Run {
+        self.run_beside(seed, &[], false)
+    }
+
+    /// Tells the row's story to our probes: that of its scope, and others beside it.
+    #[must_use]
+    pub fn run_beside(&self, seed: u64, others: &[WatchSpec], tells_inside: bool) -> Run {
         let mut run = Run::of_story(self.story.clone(), seed);
+        if tells_inside {
+            run.world.tell_inside();
+        }
         // What is there at the beginning is there before the probe lists.
         run.run_for(Duration::from_millis(500));
-        run.watch(self.spec(), ProbeConfig::default(), seed);
+        for spec in std::iter::once(&self.spec()).chain(others) {
+            run.watch(spec.clone(), ProbeConfig::default(), seed);
+        }
         run.run_for(self.lasts);
         run
     }

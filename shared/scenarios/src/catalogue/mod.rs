@@ -8,6 +8,7 @@ mod access;
 mod definitions;
 mod etcd;
 mod expiry;
+pub mod finds;
 mod forms;
 mod judge;
 mod load;

@@ -1,0 +1,174 @@
+//! What diagnosis must find in each row's story, what may stand beside it, and by when.
+//!
+//! One line a row. A row without a family is silent: nothing of it can be seen, or nothing goes wrong; [`UNSEEN`] says why.
+
+use std::time::Duration;
+
+/// What is to be found in a row's story.
+#[derive(Clone, Copy, Debug)]
+pub struct Finds {
+    /// The row.
+    pub code: &'static str,
+    /// A finding of one of these is the row's; empty: none.
+    pub family: &'static [&'static str],
+    /// What else truly happens in the story, and may be found too.
+    pub companions: &'static [&'static str],
+    /// When what is to be found happens, in seconds of the story.
+    pub strikes_s: u64,
+    /// How long its rule waits, in seconds.
+    pub waits_s: u64,
+    /// Another version of its servers with which it looks the same.
+    pub version: &'static str,
+    /// How long the story is told, where its own end is too early.
+    pub lasts_s: Option<u64>,
+    /// Only other watches around it show it: alone it looks like quiet.
+    pub needs_others: bool,
+}
+
+impl Finds {
+    /// By when it must be found: twice the waiting of its rule and a second.
+    #[must_use]
+    pub fn by(&self) -> Duration {
+        Duration::from_secs(self.strikes_s + 2 * self.waits_s + 1)
+    }
+}
+
+/// Rows that are not found yet, and why. Everything else is.
+pub const UNSEEN: [(&str, &str); 11] = [
+    ("F05", "a normal timeout is an attribution, never a finding"),
+    (
+        "F24",
+        "needs the audit: a GET shows that an object held is gone",
+    ),
+    (
+        "F25",
+        "needs the audit: a GET shows that an object held is gone",
+    ),
+    (
+        "F26",
+        "needs the audit: a GET shows that an object held is gone",
+    ),
+    (
+        "F27",
+        "needs the audit: a GET shows that an object held is gone",
+    ),
+    (
+        "F31",
+        "needs a watch at each server: one alone does not know that it is behind",
+    ),
+    (
+        "F32",
+        "needs the audit: a list of the same server shows that it has not come so far",
+    ),
+    (
+        "F33",
+        "needs the audit: a consistent list shows that the revision went back",
+    ),
+    (
+        "F36",
+        "the story cuts off another client, whose wire is not recorded; an end of ours is left to attribution",
+    ),
+    (
+        "F42",
+        "nothing goes wrong in its story: nobody compares scopes that differ",
+    ),
+    (
+        "F45",
+        "needs the audit: a list shows that an object held is gone",
+    ),
+];
+
+const fn row(
+    code: &'static str,
+    family: &'static [&'static str],
+    strikes_s: u64,
+    waits_s: u64,
+    companions: &'static [&'static str],
+) -> Finds {
+    Finds {
+        code,
+        family,
+        companions,
+        strikes_s,
+        waits_s,
+        version: "1.30.0",
+        lasts_s: None,
+        needs_others: false,
+    }
+}
+
+impl Finds {
+    const fn with(self, version: &'static str) -> Self {
+        Self { version, ..self }
+    }
+
+    const fn among_others(self) -> Self {
+        Self {
+            needs_others: true,
+            ..self
+        }
+    }
+
+    const fn lasting(self, secs: u64) -> Self {
+        Self {
+            lasts_s: Some(secs),
+            ..self
+        }
+    }
+}
+
+/// All rows, F01 first. F12 strikes by itself, at the first resume after ten quiet minutes; its story makes sure of it by
+/// 1203 s. Waiting is 2 s where a stream's end is attributed (section 3.3), 10 s for an answer that does not
+/// come, 30 s for a client that returned.
+pub const FINDS: [Finds; 50] = [
+    row("F01", &["F01"], 5, 1, &[]),
+    row("F02", &["F02"], 5, 1, &["F08"]),
+    row("F03", &["F03"], 5, 30, &[]),
+    row("F04", &["F04"], 10, 600, &["F34", "F44"]).lasting(1_300),
+    row("F05", &[], 0, 0, &["F03"]),
+    row("F06", &["F06", "F07"], 5, 2, &["F03"]),
+    row("F07", &["F06", "F07"], 5, 2, &["F02"]),
+    row("F08", &["F08"], 5, 2, &["F03"]),
+    row("F09", &["F09"], 10, 2, &["F03"]),
+    row("F10", &["F10"], 5, 3, &["F14"]),
+    row("F11", &["F11"], 8, 3, &["F06", "F08", "F14", "F21", "F28"]),
+    row("F12", &["F12"], 1_203, 3, &["F06", "F08", "F34"]),
+    row("F13", &["F13"], 8, 3, &["F06", "F08", "F11", "F28"]),
+    row("F14", &["F14"], 11, 15, &["F22"]).with("1.29.4"),
+    row("F15", &["F15"], 5, 10, &[]),
+    row("F16", &["F16"], 5, 2, &["F11", "F28"]),
+    row("F17", &["F17"], 5, 2, &["F11"]),
+    row("F18", &["F18"], 5, 2, &[]),
+    row("F19", &["F19"], 10, 0, &[]),
+    row("F20", &["F20"], 1, 0, &["F49"]).with("1.28.0"),
+    row("F21", &["F21", "F29"], 6, 0, &[]),
+    row("F22", &["F22"], 6, 1, &["F08"]).with("1.29.4"),
+    row("F23", &["F23"], 5, 0, &["F21"]).with("1.9.1"),
+    row("F24", &[], 0, 0, &["F08", "F11", "F19", "F20"]).with("1.27.3"),
+    row("F25", &[], 0, 0, &["F19", "F20"]).with("1.27.3"),
+    row("F26", &[], 0, 0, &[]).with("1.13.0"),
+    row("F27", &[], 0, 0, &["F11", "F16"]).with("1.29.4"),
+    row("F28", &["F28"], 8, 10, &["F06", "F08", "F11"]),
+    row("F29", &["F21", "F29"], 5, 0, &[]),
+    row("F30", &["F30"], 5, 0, &[]),
+    row("F31", &[], 0, 0, &["F08", "F19"]).with("1.25.0"),
+    row("F32", &[], 0, 0, &["F08"]).with("1.29.4"),
+    row("F33", &[], 0, 0, &["F33"]).with("1.29.4"),
+    row("F34", &["F34"], 0, 150, &[]).among_others(),
+    row("F35", &["F35"], 82, 10, &["F08"]).with("1.35.0"),
+    row("F36", &[], 0, 0, &["F03"]),
+    row("F37", &["F37"], 8, 3, &[]).with("1.35.0"),
+    row("F38", &["F38"], 5, 2, &["F28"]),
+    row("F39", &["F39"], 5, 0, &[]),
+    row("F40", &["F40"], 8, 0, &[]),
+    row("F41", &["F41"], 8, 0, &[]),
+    row("F42", &[], 0, 0, &[]),
+    row("F43", &["F43"], 6, 0, &[]),
+    row("F44", &["F44", "F50"], 0, 10, &[]),
+    row("F45", &[], 0, 0, &[]),
+    row("F46", &["F46"], 21, 0, &[]),
+    row("F47", &["F47"], 5, 2, &["F03"]),
+    row("F48", &["F48", "F03"], 6, 30, &["F06", "F08", "F11", "F28"]),
+    row("F49", &["F49"], 10, 2, &[]),
+    row("F50", &["F44", "F50"], 1, 10, &[]).with("1.35.0"),
+];

@@ -1,0 +1,340 @@
+//! What diagnosis finds in the catalogue's stories: each row's own failure, in time, and nothing that did not happen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+use watchscope_diagnosis::texts::EXPLANATIONS;
+use watchscope_model::event::Finding;
+use watchscope_model::vocabulary::Standing;
+use watchscope_model::{Event, Time, WatchName};
+use watchscope_probe::{Served, WatchSpec};
+use watchscope_scenarios::catalogue::finds::{FINDS, Finds, UNSEEN};
+use watchscope_scenarios::catalogue::{self, Row};
+use watchscope_scenarios::{Act, Deed, Run};
+use watchscope_simulator::{Cut, Fault, Request, Target};
+
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+/// A way to tell a row's story.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    /// As it is written.
+    Written,
+    /// With another version of its servers, which tell of their inside; definitions are watched too.
+    OtherVersion,
+    /// With other watches, and writes for them, around it.
+    Load,
+    /// The same, and the connection of one of those is reset while it happens.
+    AnotherFailure,
+}
+
+const VARIANTS: [Variant; 4] = [
+    Variant::Written,
+    Variant::OtherVersion,
+    Variant::Load,
+    Variant::AnotherFailure,
+];
+
+fn watch(resource: &str, kind: &str) -> WatchSpec {
+    WatchSpec {
+        name: WatchName::new("default", resource, "", None, None, 1),
+        group: "".into(),
+        resource: resource.into(),
+        served: Some(Served {
+            version: "v1".into(),
+            kind: kind.into(),
+        }),
+        namespace: Some("default".into()),
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+fn definitions() -> WatchSpec {
+    let (resource, group) = ("customresourcedefinitions", "apiextensions.k8s.io");
+    WatchSpec {
+        name: WatchName::new("-", resource, group, None, None, 1),
+        group: group.into(),
+        resource: resource.into(),
+        served: Some(Served {
+            version: "v1".into(),
+            kind: "CustomResourceDefinition".into(),
+        }),
+        namespace: None,
+        label_selector: None,
+        field_selector: None,
+    }
+}
+
+fn service(n: u64) -> Deed {
+    let body = json!({
+        "metadata": {"name": format!("s{n}")},
+        "spec": {"ports": [{"port": 80}], "selector": {"app": "web"}},
+    });
+    Deed::Call(Request::new("POST", SERVICES).json(&body))
+}
+
+fn act(row: &mut Row, ms: u64, deed: Deed) {
+    row.story.acts.push(Act {
+        at: Duration::from_millis(ms),
+        deeds: vec![deed],
+        says: None,
+    });
+    row.story.acts.sort_by_key(|act| act.at);
+}
+
+/// Tells a row's story in a way; where it began, and what may be found besides.
+fn tell(row: &Row, finds: &Finds, variant: Variant, seed: u64) -> (Run, Time) {
+    let mut row = row.clone();
+    if let Some(secs) = finds.lasts_s {
+        row.lasts = Duration::from_secs(secs);
+    }
+    let mut others = Vec::new();
+    if variant == Variant::OtherVersion {
+        for version in &mut row.story.config.servers {
+            *version = finds.version.parse().expect("a version of the simulator's");
+        }
+        others.push(definitions());
+    }
+    if finds.needs_others || matches!(variant, Variant::Load | Variant::AnotherFailure) {
+        others.extend([watch("services", "Service"), watch("secrets", "Secret")]);
+        let last = row.lasts.as_secs();
+        for n in 0..(last / 3).min(100) {
+            act(&mut row, n * 3_000 + 100, service(n));
+        }
+    }
+    if variant == Variant::AnotherFailure {
+        let reset = Fault::Cut {
+            target: Target::Resource("services".to_owned()),
+            cut: Cut::Reset,
+        };
+        act(&mut row, finds.strikes_s * 1_000 + 400, Deed::Inject(reset));
+    }
+    let began = Run::of_story(row.story.clone(), seed).now();
+    (
+        row.run_beside(seed, &others, variant == Variant::OtherVersion),
+        began,
+    )
+}
+
+/// The findings of a run, with the seconds of the story at which each was told.
+fn told(run: &Run, began: Time) -> Vec<(f64, &Finding)> {
+    let finding = |record| match record {
+        &watchscope_model::Record {
+            at,
+            event: Event::Finding(ref finding),
+            ..
+        } => Some((at.micros_since(began) as f64 / 1e6, finding)),
+        _ => None,
+    };
+    run.records().iter().filter_map(finding).collect()
+}
+
+fn subject(finding: &Finding) -> String {
+    let watch = finding.watch.as_ref().map(|watch| watch.to_string());
+    let other = finding.server.as_ref().or(finding.client.as_ref());
+    watch
+        .or(other.map(|name| name.to_string()))
+        .unwrap_or_default()
+}
+
+/// Whether a finding is of what a variant does by itself.
+fn is_of_variant(finding: &Finding, variant: Variant) -> bool {
+    variant == Variant::AnotherFailure
+        && &*finding.code == "F08"
+        && subject(finding) == "default/services"
+}
+
+/// When a row was found in a variant, and what is wrong about what was found.
+fn judge(row: &Row, finds: &Finds, variant: Variant, seed: u64) -> (Option<f64>, String) {
+    let (run, began) = tell(row, finds, variant, seed);
+    let told = told(&run, began);
+    let mut wrong = String::new();
+    let name = format!("{} {variant:?} (seed {seed})", row.code);
+    let raised = |(_, finding): &&(f64, &Finding)| finding.state == Standing::Raised;
+    let own = told
+        .iter()
+        .filter(raised)
+        .find(|(_, finding)| finds.family.contains(&&*finding.code));
+    let by = finds.by().as_secs_f64();
+    match own {
+        None if !finds.family.is_empty() => writeln!(wrong, "{name}: not found").expect("a string"),
+        Some((at, _)) if *at > by => {
+            writeln!(wrong, "{name}: found at {at} s, not by {by} s").expect("a string");
+        }
+        _ => {}
+    }
+    let mut seen = BTreeSet::new();
+    for (at, finding) in told.iter().filter(raised) {
+        let code = &*finding.code;
+        let is_expected = finds.family.contains(&code)
+            || finds.companions.contains(&code)
+            || is_of_variant(finding, variant);
+        if !is_expected && seen.insert((code, subject(finding))) {
+            let (subject, what) = (subject(finding), &finding.summary);
+            writeln!(wrong, "{name}: at {at} s {code} of {subject:?}: {what}").expect("a string");
+        }
+        let is_last = *at <= run.now().micros_since(began) as f64 / 1e6;
+        let has_evidence = !finding.evidence.is_empty()
+            && finding
+                .evidence
+                .iter()
+                .all(|seq| (1..=run.records().len() as u64).contains(&seq.0));
+        if !has_evidence || !is_last || finding.name.is_empty() {
+            writeln!(wrong, "{name}: {finding:?}").expect("a string");
+        }
+    }
+    (own.map(|(at, _)| *at - finds.strikes_s as f64), wrong)
+}
+
+fn rows() -> Vec<(Row, Finds)> {
+    let only = std::env::var("WATCHSCOPE_TEST_ROW").ok();
+    catalogue::rows()
+        .into_iter()
+        .zip(FINDS)
+        .filter(|(row, _)| only.as_ref().is_none_or(|only| row.code == only))
+        .collect()
+}
+
+/// `WATCHSCOPE_TEST_ROW=F14` plays this row alone.
+#[test]
+fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() {
+    let mut table = String::from(TABLE_HEAD);
+    let mut wrong = String::new();
+    for (row, finds) in rows() {
+        let mut times = Vec::new();
+        let mut told = 0;
+        for variant in VARIANTS {
+            for seed in SEEDS {
+                let (at, what) = judge(&row, &finds, variant, seed);
+                told += 1;
+                times.extend(at);
+                wrong += &what;
+            }
+        }
+        table += &line(&finds, told, &times);
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+    if std::env::var_os("WATCHSCOPE_TEST_ROW").is_none() {
+        is_current("detection.md", &table);
+    }
+}
+
+/// A row's line in docs/detection.md.
+fn line(finds: &Finds, told: usize, times: &[f64]) -> String {
+    let (code, name) = (
+        finds.code,
+        watchscope_model::catalogue::name(finds.code).unwrap_or_default(),
+    );
+    let found = match UNSEEN.iter().find(|(unseen, _)| *unseen == code) {
+        Some((_, why)) => return format!("| {code} | {name} | {told} | no: {why} | | |\n"),
+        None => times.len(),
+    };
+    let slowest = times.iter().copied().fold(0.0, f64::max);
+    let by = finds.by().as_secs() - finds.strikes_s;
+    format!("| {code} | {name} | {told} | {found} | {slowest:.1} | {by} |\n")
+}
+
+const SEEDS: std::ops::Range<u64> = 0..2;
+
+const TABLE_HEAD: &str = "# What is found\n\n\
+    Each row of the failure catalogue is told in four variants (as written; with another version of its servers; with \
+    other watches and writes around it; with a reset of one of those at the same time), each with two seeds, and must be \
+    found in time, with nothing else that did not happen. Seconds are virtual, from the failure to the finding; the bound is \
+    twice the waiting of the row's rule and a second. Written by the tests of shared/scenarios with \
+    `WATCHSCOPE_WRITE_DOCS=1`, which also fail where it is not current.\n\n\
+    | Row | Failure | Told | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
+
+/// Holds a page of docs/ against what it should be; with `WATCHSCOPE_WRITE_DOCS=1` writes it.
+fn is_current(page: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(page);
+    if std::env::var_os("WATCHSCOPE_WRITE_DOCS").is_some() {
+        let folder = path.parent().expect("docs");
+        std::fs::create_dir_all(folder).expect("docs can be made");
+        std::fs::write(&path, text).expect("docs can be written");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == text,
+        "docs/{page} is not current: run the tests of shared/scenarios with WATCHSCOPE_WRITE_DOCS=1"
+    );
+}
+
+#[test]
+fn the_pages_of_the_findings_are_current() {
+    let mut index = String::from(
+        "# Findings\n\nThe failure catalogue; `watchscope explain F11` says the same.\n\n",
+    );
+    for row in EXPLANATIONS {
+        is_current(&format!("findings/{}.md", row.code), &row.markdown());
+        writeln!(index, "* [{} {}]({}.md)", row.code, row.name(), row.code).expect("a string");
+    }
+    is_current("findings/README.md", &index);
+}
+
+#[test]
+fn every_row_is_either_found_or_listed_as_unseen() {
+    let unseen: Vec<&str> = UNSEEN.iter().map(|(code, _)| *code).collect();
+    for (row, finds) in catalogue::rows().iter().zip(FINDS) {
+        assert_eq!(row.code, finds.code);
+        let is_unseen = unseen.contains(&row.code);
+        assert_eq!(finds.family.is_empty(), is_unseen, "{}", row.code);
+    }
+}
+
+#[test]
+fn what_a_world_tells_of_its_inside_changes_no_finding() {
+    for (row, _) in rows() {
+        let found = |tells_inside| {
+            let run = row.run_beside(5, &[], tells_inside);
+            let finding = |record: &watchscope_model::Record| match &record.event {
+                Event::Finding(finding) => Some(finding.clone()),
+                _ => None,
+            };
+            let found: Vec<Finding> = run.records().iter().filter_map(finding).collect();
+            found
+        };
+        assert_eq!(found(false), found(true), "{}", row.code);
+    }
+}
+
+#[test]
+fn the_fold_holds_what_stands_with_its_count() {
+    for (row, _) in rows() {
+        let run = row.run(0);
+        let mut standing: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for record in run.records() {
+            let Event::Finding(finding) = &record.event else {
+                continue;
+            };
+            let key = (finding.code.to_string(), subject(finding));
+            if finding.state == Standing::Cleared {
+                assert!(standing.remove(&key).is_some(), "{}: {finding:?}", row.code);
+            } else {
+                let before = standing.insert(key, finding.count.unwrap_or(0));
+                assert!(before <= finding.count, "{}: {finding:?}", row.code);
+                let is_first = before.is_none();
+                assert_eq!(
+                    is_first,
+                    finding.count == Some(1) && is_first,
+                    "{}",
+                    row.code
+                );
+            }
+        }
+        let folded: BTreeMap<(String, String), u64> = run
+            .state()
+            .findings
+            .values()
+            .map(|open| {
+                let finding = &open.finding;
+                ((finding.code.to_string(), subject(finding)), open.count)
+            })
+            .collect();
+        assert_eq!(folded, standing, "{}", row.code);
+    }
+}
