@@ -90,6 +90,17 @@ pub(super) enum Command {
          \x20 watchscope token --url http://localhost:9000   another local port\n\
          \x20 watchscope token --revoke                      everybody else is out")]
     Token(TokenArgs),
+    /// Say what a failure of the catalogue is, how it looks, and what to do
+    #[command(after_help = "Example:\n\
+         \x20 watchscope explain F11")]
+    Explain(ExplainArgs),
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// The code of a finding or of a stream's end, F01 to F50
+    pub(super) code: String,
 }
 
 /// The command line, whose help says [`PLACES`] instead of naming a variable behind each option.

@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod explain;
 mod file;
 mod page;
 mod serve;
@@ -49,6 +50,7 @@ pub async fn run() -> ExitCode {
         Command::Watch(args) => watch::watch(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Token(args) => print_token(args).await,
+        Command::Explain(args) => explain::explain(&args),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,8 +12,7 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub(crate) enum Up {
     Open,
-    /// Boxed: it is the largest of what the queue holds, and the rarest.
-    Request(RequestId, Box<Request>),
+    Request(RequestId, Request),
     Cancel(RequestId),
     Close,
 }
@@ -208,11 +207,10 @@ impl Network {
         }
     }
 
-    /// The way of a response: its connection, who answers it, and bytes of it that were sent and not consumed.
-    pub(crate) fn way(&self, request: RequestId) -> Option<(ConnectionId, ServerId, usize)> {
-        let connection = self.owner(request)?;
-        let lane = self.connections.get(&connection)?.lanes.get(&request)?;
-        Some((connection, lane.server, lane.outstanding))
+    /// Whether the server may send more of a response.
+    pub(crate) fn has_room(&self, request: RequestId, config: &NetworkConfig) -> bool {
+        self.lane(request)
+            .is_some_and(|lane| lane.outstanding < config.window_bytes)
     }
 
     pub(crate) fn sent(&mut self, request: RequestId, bytes: usize) {
@@ -221,14 +219,15 @@ impl Network {
         }
     }
 
-    /// The client took bytes of a response off the network; whether that made room in a window that had none.
-    pub(crate) fn consumed(&mut self, request: RequestId, bytes: usize, window: usize) -> bool {
-        let Some(lane) = self.lane_mut(request) else {
-            return false;
-        };
-        let was_full = lane.outstanding >= window;
-        lane.outstanding = lane.outstanding.saturating_sub(bytes);
-        was_full && lane.outstanding < window
+    /// The client took bytes of a response off the network; whether that made room.
+    pub(crate) fn consumed(&mut self, request: RequestId, bytes: usize) -> bool {
+        match self.lane_mut(request) {
+            Some(lane) => {
+                lane.outstanding = lane.outstanding.saturating_sub(bytes);
+                true
+            }
+            None => false,
+        }
     }
 
     pub(crate) fn consumes_at_once(&self, connection: ConnectionId) -> bool {

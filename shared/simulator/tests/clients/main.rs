@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
-mod auditor;
 mod controller;
 mod kube_watcher;
 mod poller;
@@ -11,6 +10,5 @@ mod pvc_loop;
 mod reflector;
 mod retry_watcher;
 mod scheduler;
-mod servers;
 mod stage;
 mod watch_deployment;

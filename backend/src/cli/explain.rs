@@ -1,0 +1,80 @@
+//! `watchscope explain F11`: what a failure is, on standard output.
+
+use std::io::Write as _;
+
+use watchscope_diagnosis::texts::{Explanation, explanation, nearest};
+
+use super::args::ExplainArgs;
+use super::exit::Failure;
+
+/// Longest line, in characters.
+const WIDTH: usize = 100;
+
+/// Writes what is said of a row.
+///
+/// # Errors
+/// Exit code 2 for a code that is none, with the nearest; 1 if it cannot be written.
+pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+    let Some(row) = explanation(&args.code.to_uppercase()) else {
+        let near = nearest(&args.code);
+        return Err(Failure::usage(format!(
+            "there is no finding {:?}; nearest: {} ({}). Findings are F01 to F50.",
+            args.code,
+            near.code,
+            near.name()
+        )));
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text(row).as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Failure::failed)
+}
+
+/// What is said of a row, for a terminal.
+fn text(row: &Explanation) -> String {
+    let mut text = format!("{} {}\n", row.code, row.name());
+    for (heading, said) in row.parts() {
+        text += &format!("\n{heading}\n");
+        let mut line = String::from(" ");
+        for word in said.split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > WIDTH {
+                text += &line;
+                text.push('\n');
+                line = String::from(" ");
+            }
+            line.push(' ');
+            line += word;
+        }
+        text += &line;
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_explained_in_lines_that_fit() {
+        for row in watchscope_diagnosis::texts::EXPLANATIONS {
+            let text = text(&row);
+            assert!(text.starts_with(row.code));
+            assert!(
+                text.lines().all(|line| line.chars().count() <= WIDTH),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_code_that_is_none_is_wrong_usage_and_names_the_nearest() {
+        let refused = explain(&ExplainArgs {
+            code: "F77".to_owned(),
+        });
+        let failure = refused.err().map(|failure| (failure.code, failure.message));
+        let message = "there is no finding \"F77\"; nearest: F50 (cap on streams of a proxied watch). Findings are F01 \
+                       to F50.";
+        assert_eq!(failure, Some((2, message.to_owned())));
+    }
+}
