@@ -6,12 +6,17 @@
 #[path = "../../cases.rs"]
 mod cases;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cases::cases;
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use watchscope_model::codec::{ChapterReader, ChapterWriter, Fold, split_frame};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use watchscope_model::codec::{
+    ChapterReader, ChapterWriter, FORMAT_VERSION, Fold, FrameKind, split_frame,
+};
 use watchscope_model::event::{Change, ClientReport, ClientRequest, ClientStarted, Clock};
 use watchscope_model::inside::{
     InsideCache, InsideConnection, InsideEtcd, InsideHeld, InsideServer, InsideWatcher,
@@ -262,4 +267,72 @@ fn the_json_form_is_that_of_all_records() {
         capacity: 100,
     };
     assert_snapshot!(line(cache.into()), @r#"{"type":"inside.cache","seq":7,"at":"2025-11-21T09:00:00.000000Z","server":1,"resource":"pods","phase":"ready","revision":604,"oldest":519,"events":85,"capacity":100}"#);
+}
+
+/// The kinds of some entries that are told of, or by, a simulated world.
+fn kinds(entries: &[Entry]) -> BTreeSet<&'static str> {
+    let names = Event::KINDS.iter().chain(Inside::KINDS);
+    let by_number: BTreeMap<_, _> = names.copied().collect();
+    let number = |entry: &Entry| match entry {
+        Entry::Record(record) => record.event.kind(),
+        Entry::Inside(record) => record.inside.kind(),
+    };
+    let names = entries.iter().map(|entry| by_number[&number(entry)]);
+    names.filter(|name| is_told_by_worlds(name)).collect()
+}
+
+fn is_told_by_worlds(kind: &str) -> bool {
+    kind.starts_with("inside.") || kind.starts_with("client.")
+}
+
+/// A chapter with entries of every such kind, and the opening of the next.
+fn write_fixture(path: &str) {
+    let mut runner = TestRunner::deterministic();
+    let logs = (0..2_000).map(|_| log().new_tree(&mut runner).unwrap().current());
+    let most = logs.max_by_key(|entries| kinds(entries).len()).unwrap();
+    let (opening, segments) = chapter(&[], &most, 16);
+    let (next, _) = chapter(&most, &[], 1);
+    let bytes = [opening, segments.concat(), next].concat();
+    let lines: Vec<String> = most.iter().map(to_line).collect();
+    std::fs::write(format!("{path}.jsonl"), lines.join("\n") + "\n").unwrap();
+    std::fs::write(format!("{path}.chapter"), bytes).unwrap();
+}
+
+#[test]
+fn a_file_of_every_format_version_that_has_an_inside_is_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+    if std::env::var_os("WATCHSCOPE_WRITE_FIXTURES").is_some() {
+        write_fixture(&format!("{folder}/version-{FORMAT_VERSION}-inside"));
+    }
+    // There was none in format 1.
+    for version in 2..=FORMAT_VERSION {
+        let path = format!("{folder}/version-{version}-inside");
+        let bytes = std::fs::read(format!("{path}.chapter")).unwrap();
+        let (mut rest, mut reader) = (&bytes[..], None);
+        let (mut entries, mut next) = (Vec::new(), None);
+        while !rest.is_empty() {
+            let (frame, behind) = split_frame(rest).unwrap();
+            let whole = &rest[..rest.len() - behind.len()];
+            rest = behind;
+            if frame.kind == FrameKind::Head {
+                let (opened, opening) = ChapterReader::open(whole).unwrap();
+                let layers = opened.layers(&opening.state, &opening.layers).unwrap();
+                next = Some((opening.state, layers));
+                reader = Some(opened);
+            } else {
+                let known = reader.as_mut().unwrap().entries(whole).unwrap();
+                entries.extend(known.into_iter().flatten());
+            }
+        }
+        let lines: Vec<String> = entries.iter().map(to_line).collect();
+        let expected = std::fs::read_to_string(format!("{path}.jsonl")).unwrap();
+        assert_eq!(lines, expected.lines().collect::<Vec<_>>(), "{version}");
+        assert_eq!(next, Some(fold(&entries)), "{version}: the next opening");
+        let all = Event::KINDS
+            .iter()
+            .chain(Inside::KINDS)
+            .map(|(_, name)| *name);
+        let all = all.filter(|name| is_told_by_worlds(name));
+        assert_eq!(kinds(&entries), all.collect::<BTreeSet<_>>(), "{version}");
+    }
 }

@@ -12,7 +12,8 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub(crate) enum Up {
     Open,
-    Request(RequestId, Request),
+    /// Boxed: it is the largest of what the queue holds, and the rarest.
+    Request(RequestId, Box<Request>),
     Cancel(RequestId),
     Close,
 }
@@ -207,10 +208,11 @@ impl Network {
         }
     }
 
-    /// Whether the server may send more of a response.
-    pub(crate) fn has_room(&self, request: RequestId, config: &NetworkConfig) -> bool {
-        self.lane(request)
-            .is_some_and(|lane| lane.outstanding < config.window_bytes)
+    /// The way of a response: its connection, who answers it, and bytes of it that were sent and not consumed.
+    pub(crate) fn way(&self, request: RequestId) -> Option<(ConnectionId, ServerId, usize)> {
+        let connection = self.owner(request)?;
+        let lane = self.connections.get(&connection)?.lanes.get(&request)?;
+        Some((connection, lane.server, lane.outstanding))
     }
 
     pub(crate) fn sent(&mut self, request: RequestId, bytes: usize) {
@@ -219,15 +221,14 @@ impl Network {
         }
     }
 
-    /// The client took bytes of a response off the network; whether that made room.
-    pub(crate) fn consumed(&mut self, request: RequestId, bytes: usize) -> bool {
-        match self.lane_mut(request) {
-            Some(lane) => {
-                lane.outstanding = lane.outstanding.saturating_sub(bytes);
-                true
-            }
-            None => false,
-        }
+    /// The client took bytes of a response off the network; whether that made room in a window that had none.
+    pub(crate) fn consumed(&mut self, request: RequestId, bytes: usize, window: usize) -> bool {
+        let Some(lane) = self.lane_mut(request) else {
+            return false;
+        };
+        let was_full = lane.outstanding >= window;
+        lane.outstanding = lane.outstanding.saturating_sub(bytes);
+        was_full && lane.outstanding < window
     }
 
     pub(crate) fn consumes_at_once(&self, connection: ConnectionId) -> bool {

@@ -226,14 +226,15 @@ impl World {
         {
             let user_agent = request.header_value("user-agent").unwrap_or("").to_owned();
             self.network.begin(connection, id, server, &user_agent);
-            self.send_up(connection, Up::Request(id, request));
+            self.send_up(connection, Up::Request(id, Box::new(request)));
         }
         id
     }
 
     /// Says that `bytes` of a response were read, on connections with [`Flow::Credit`].
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
-        if self.network.consumed(request, bytes) {
+        let window = self.config.network.window_bytes;
+        if self.network.consumed(request, bytes, window) {
             self.pump(request);
         }
     }

@@ -40,7 +40,7 @@ impl World {
                     self.network.cut(connection, Cut::Eof);
                 }
             }
-            Up::Request(id, request) => self.take_request(connection, id, request),
+            Up::Request(id, request) => self.take_request(connection, id, *request),
             Up::Cancel(id) => {
                 self.drop_reply(id);
                 self.network.finish(id);
@@ -93,8 +93,10 @@ impl World {
         let mut ended = false;
         match &arrival {
             Arrival::Chunk { request, bytes } if self.network.consumes_at_once(connection) => {
-                self.network.consumed(*request, bytes.len());
-                freed = Some(*request);
+                let window = self.config.network.window_bytes;
+                if self.network.consumed(*request, bytes.len(), window) {
+                    freed = Some(*request);
+                }
             }
             Arrival::End { request } | Arrival::Reset { request, .. } => {
                 self.network.finish(*request);
@@ -225,16 +227,13 @@ impl World {
 
     /// Moves what a reply has to the network, as far as there is room.
     pub(super) fn pump(&mut self, request: RequestId) {
-        let Some(connection) = self.network.owner(request) else {
-            return;
-        };
-        let Some(server) = self.network.server_of(request) else {
+        let Some((connection, server, mut outstanding)) = self.network.way(request) else {
             return;
         };
         let server = usize::from(server.0);
         let mut alarms = Vec::new();
         loop {
-            let room = self.network.has_room(request, &self.config.network);
+            let room = outstanding < self.config.network.window_bytes;
             let Some(from) = self.servers.get_mut(server) else {
                 break;
             };
@@ -258,6 +257,7 @@ impl World {
                         self.tear(connection, request, &bytes, cut);
                         break;
                     }
+                    outstanding += bytes.len();
                     self.network.sent(request, bytes.len());
                     self.send_down(connection, Arrival::Chunk { request, bytes });
                 }

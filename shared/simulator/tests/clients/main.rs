@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
+mod auditor;
 mod controller;
 mod kube_watcher;
 mod poller;
@@ -10,5 +11,6 @@ mod pvc_loop;
 mod reflector;
 mod retry_watcher;
 mod scheduler;
+mod servers;
 mod stage;
 mod watch_deployment;

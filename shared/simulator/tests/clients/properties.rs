@@ -27,11 +27,11 @@ enum Deed {
     Delay(u16),
 }
 
-fn cuts() -> impl Strategy<Value = Cut> {
+pub(crate) fn cuts() -> impl Strategy<Value = Cut> {
     prop_oneof![Just(Cut::Reset), Just(Cut::Eof)]
 }
 
-fn throttles() -> impl Strategy<Value = Throttle> {
+pub(crate) fn throttles() -> impl Strategy<Value = Throttle> {
     prop_oneof![
         Just(Throttle::MaxInFlight),
         Just(Throttle::PriorityAndFairness),
@@ -58,7 +58,7 @@ fn deeds() -> impl Strategy<Value = Vec<(Deed, u16)>> {
 }
 
 /// Every program that ought to be right, in every version.
-fn correct() -> Vec<Program> {
+pub(crate) fn correct() -> Vec<Program> {
     let reflectors = ClientGo::all().map(|version| Program::Reflector { version });
     let controllers = [9, 18, 28, 32, 33, 35, 36].map(|minor| {
         Program::Controller(Controller {
@@ -153,7 +153,8 @@ fn wrong_after(programs: &[Program], deeds: &[(Deed, u16)], seed: u64) -> Vec<St
     wrong.collect()
 }
 
-fn cases(usual: u32) -> ProptestConfig {
+/// So many random cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn cases(usual: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     match std::env::var_os("PROPTEST_CASES") {
         Some(_) => default,
