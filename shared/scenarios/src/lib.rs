@@ -7,6 +7,7 @@ pub mod catalogue;
 mod clients;
 pub mod demo;
 pub mod inside;
+pub mod lessons;
 pub mod run;
 pub mod story;
 

@@ -11,7 +11,7 @@ use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpen
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Author, Cause};
 use watchscope_model::{
-    ConnectionId, Event, Inside, Record, RequestId, Seq, State, StreamId, Time,
+    ConnectionId, Entry, Event, Inside, InsideRecord, Record, RequestId, State, StreamId, Time,
 };
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Probe,
@@ -20,7 +20,7 @@ use watchscope_probe::{
 use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
 
 use crate::inside::{Told, take_told};
-use crate::story::{Story, Telling};
+use crate::story::{Deed, Story, Telling};
 
 /// What a server says that lets every stream come to its end (HTTP/2's largest stream id).
 const MAX_STREAM_ID: u64 = (1 << 31) - 1;
@@ -42,6 +42,8 @@ struct Recorder {
     diagnosis: Diagnosis,
     records: Vec<Record>,
     inside: Vec<(Time, Inside)>,
+    /// Both as one log, where that is asked for; then the two above stay empty.
+    log: Option<Vec<Entry>>,
 }
 
 #[derive(Debug, Default)]
@@ -85,8 +87,14 @@ impl Run {
     /// A story's cluster, without clients.
     #[must_use]
     pub fn of_story(story: Story, seed: u64) -> Self {
+        Self::of_story_later(story, seed, Duration::ZERO)
+    }
+
+    /// A story's cluster some time before the story begins.
+    #[must_use]
+    pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
-        let telling = Some(Telling::begin(story, world.now()));
+        let telling = Some(Telling::begin(story, world.now() + before));
         Self {
             world,
             telling,
@@ -104,6 +112,30 @@ impl Run {
             clients: Vec::new(),
             recorder: Recorder::default(),
         }
+    }
+
+    /// Tells from now on as one log what happens outside and inside of the cluster, as the log's writer does.
+    pub fn tell_one_log(&mut self) {
+        self.world.tell_inside();
+        self.recorder.log = Some(Vec::new());
+    }
+
+    /// Takes what was told as one log since it was asked last.
+    pub fn take_log(&mut self) -> Vec<Entry> {
+        self.recorder
+            .log
+            .as_mut()
+            .map_or_else(Vec::new, std::mem::take)
+    }
+
+    /// What a person does to the cluster besides the story.
+    pub fn perform(&mut self, deeds: &[Deed]) {
+        if let Some(telling) = &mut self.telling {
+            for deed in deeds {
+                telling.act(deed, &mut self.world);
+            }
+        }
+        self.hear_clients();
     }
 
     /// Adds a probe and starts it.
@@ -174,7 +206,7 @@ impl Run {
                     self.recorder.record(event, at);
                     self.recorder.judge(at);
                 }
-                Told::Inside(inside) => self.recorder.inside.push((at, inside)),
+                Told::Inside(inside) => self.recorder.record_inside(inside, at),
             }
         }
     }
@@ -215,6 +247,15 @@ impl Run {
     #[must_use]
     pub fn now(&self) -> Time {
         Time(self.world.wall_us(self.world.now()))
+    }
+
+    /// How long nothing happens from now on; `None`: for ever.
+    #[must_use]
+    pub fn idle_for(&self) -> Option<Duration> {
+        let act_at = self.telling.as_ref().and_then(Telling::next_at);
+        let all = [self.world.next_event_at(), self.timer_at(), act_at];
+        let next = all.into_iter().flatten().min()?;
+        Some(next.since(self.world.now()))
     }
 
     /// When the next timer of a probe, or diagnosis, is due, in the world's time.
@@ -492,13 +533,30 @@ impl Recorder {
     fn record(&mut self, mut event: Event, at: Time) {
         self.state.complete(&mut event);
         let record = Record {
-            seq: Seq(self.records.len() as u64 + 1),
-            at,
+            seq: self.state.seq.next(),
+            at: at.max(self.state.at),
             event,
         };
         self.diagnosis.observe(&self.state, &record);
         self.state.apply(&record);
-        self.records.push(record);
+        match &mut self.log {
+            Some(log) => log.push(Entry::Record(record)),
+            None => self.records.push(record),
+        }
+    }
+
+    fn record_inside(&mut self, inside: Inside, at: Time) {
+        let Some(log) = &mut self.log else {
+            self.inside.push((at, inside));
+            return;
+        };
+        let record = InsideRecord {
+            seq: self.state.seq.next(),
+            at: at.max(self.state.at),
+            inside,
+        };
+        self.state.pass(record.seq, record.at);
+        log.push(Entry::Inside(record));
     }
 
     /// Records what diagnosis has to say before a moment, each at its time.

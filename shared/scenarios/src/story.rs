@@ -55,6 +55,13 @@ pub enum Deed {
     Lift(Fault),
     /// Somebody with every right does a request, past network and faults.
     Call(Request),
+    /// Somebody with every right changes an object again and again, until etcd is at a revision: each write takes one.
+    Fill {
+        /// The object's path.
+        path: &'static str,
+        /// The revision.
+        revision: u64,
+    },
     /// A client program starts.
     Start {
         /// The name it is called by; faults find its connections by it.
@@ -126,41 +133,11 @@ impl Telling {
     pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
         let mut lines = Vec::new();
         while self.next_at().is_some_and(|at| at <= world.now()) {
-            let act = &self.story.acts[self.next];
+            let act = self.story.acts[self.next].clone();
             for deed in &act.deeds {
-                match deed {
-                    Deed::Inject(fault) => world.inject(fault.clone()),
-                    Deed::Lift(fault) => world.lift(fault),
-                    Deed::Call(request) => {
-                        // What the cluster says to it is part of the story; a 404 of a later round is no failure.
-                        world.call(request);
-                    }
-                    Deed::Start {
-                        name,
-                        program,
-                        scope,
-                    } => {
-                        let id = world.start_client(name, program, scope);
-                        if let Some(before) = self.clients.insert(name.clone(), id) {
-                            // A later round of the story: the program starts again.
-                            world.stop_client(before);
-                        }
-                    }
-                    Deed::Stop(name) => {
-                        if let Some(id) = self.clients.remove(name) {
-                            world.stop_client(id);
-                        }
-                    }
-                    Deed::Restart {
-                        namespace,
-                        deployment,
-                    } => {
-                        let now = watchscope_model::Time(world.wall_us(world.now())).to_string();
-                        world.call(&restart(namespace, deployment, &now));
-                    }
-                }
+                self.act(deed, world);
             }
-            lines.extend(act.says.clone());
+            lines.extend(act.says);
             self.next += 1;
             if self.next == self.story.acts.len() && self.story.period.is_some() {
                 self.next = 0;
@@ -169,6 +146,59 @@ impl Telling {
         }
         lines
     }
+
+    /// Does one deed in the world, now.
+    pub fn act(&mut self, deed: &Deed, world: &mut World) {
+        match deed {
+            Deed::Inject(fault) => world.inject(fault.clone()),
+            Deed::Lift(fault) => world.lift(fault),
+            Deed::Call(request) => {
+                // What the cluster says to it is part of the story; a 404 of a later round is no failure.
+                world.call(request);
+            }
+            Deed::Fill { path, revision } => {
+                // Counted from the start: what never writes would never end.
+                for next in world.truth().revision()..*revision {
+                    world.call(&touch(path, next));
+                }
+            }
+            Deed::Start {
+                name,
+                program,
+                scope,
+            } => {
+                let id = world.start_client(name, program, scope);
+                if let Some(before) = self.clients.insert(name.clone(), id) {
+                    // A later round of the story: the program starts again.
+                    world.stop_client(before);
+                }
+            }
+            Deed::Stop(name) => {
+                if let Some(id) = self.clients.remove(name) {
+                    world.stop_client(id);
+                }
+            }
+            Deed::Restart {
+                namespace,
+                deployment,
+            } => {
+                let now = watchscope_model::Time(world.wall_us(world.now())).to_string();
+                world.call(&restart(namespace, deployment, &now));
+            }
+        }
+    }
+}
+
+fn touch(path: &str, turn: u64) -> Request {
+    let patch = json!({"metadata": {"annotations": {"turn": turn.to_string()}}});
+    merge_patch(path, &patch)
+}
+
+fn merge_patch(path: &str, patch: &serde_json::Value) -> Request {
+    let mut request =
+        Request::new("PATCH", path).header("content-type", "application/merge-patch+json");
+    request.body = patch.to_string().into();
+    request
 }
 
 fn restart(namespace: &str, deployment: &str, now: &str) -> Request {
@@ -178,8 +208,5 @@ fn restart(namespace: &str, deployment: &str, now: &str) -> Request {
     let path = format!(
         "/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}?fieldManager=kubectl-rollout"
     );
-    let mut request =
-        Request::new("PATCH", &path).header("content-type", "application/merge-patch+json");
-    request.body = patch.to_string().into();
-    request
+    merge_patch(&path, &patch)
 }

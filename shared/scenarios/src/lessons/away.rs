@@ -1,0 +1,252 @@
+//! Lesson 3: deleted while you were away. Watching again without a resourceVersion replays what is, and hides what was.
+
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_simulator::{
+    ClientGo, Controller, Fault, Program, Target, Version, WatchDeployment,
+};
+
+use super::{
+    Break, Lesson, Moment, Passage, Question, Script, Sought, act, configmaps, create_map,
+    delete_map, secs, start, write_map,
+};
+use crate::story::Deed;
+
+pub(super) fn lesson() -> Lesson {
+    Lesson {
+        name: "away",
+        title: "Deleted while you were away",
+        teaches: "Why a watch without a resourceVersion keeps what is gone",
+        lasts: secs(90.0),
+        server: Version::DEFAULT,
+        client: ClientGo::minor(34),
+        watches: Some(("configmaps", "ConfigMap")),
+        script,
+        passages: vec![
+            two(),
+            ended(),
+            deleted(),
+            back(),
+            ghost(),
+            cure(),
+            remember(),
+        ],
+        breaks: vec![
+            super::end_watches(),
+            Break {
+                words: "Delete stock",
+                deeds: vec![delete_map("stock")],
+            },
+            Break {
+                words: "Create stock",
+                deeds: vec![create_map("stock")],
+            },
+            Break {
+                words: "Write prices",
+                deeds: vec![write_map("prices", 99)],
+            },
+        ],
+    }
+}
+
+fn script(client: ClientGo) -> Script {
+    let informer = Program::Controller(Controller {
+        version: client,
+        ..Controller::default()
+    });
+    let naive = Program::WatchDeployment(WatchDeployment::Final);
+    let end = Fault::CloseStreams {
+        target: Target::All,
+    };
+    Script {
+        before: vec![
+            create_map("prices"),
+            create_map("report"),
+            create_map("stock"),
+        ],
+        acts: vec![
+            act(
+                1.0,
+                [
+                    start("correct", informer, configmaps()),
+                    start("naive", naive, configmaps()),
+                ],
+            ),
+            act(6.0, [Deed::Inject(end)]),
+            act(8.0, [delete_map("report")]),
+            act(16.0, [write_map("prices", 1)]),
+            act(26.0, [create_map("report")]),
+        ],
+    }
+}
+
+fn two() -> Passage {
+    Passage {
+        title: "Two ways to begin",
+        at: secs(3.0),
+        shows: (secs(0.0), secs(8.0)),
+        text: &[
+            "*correct* is an informer: it listed {1}, then watched from the list's resourceVersion. *naive* is the loop of a \
+             blog post: it only watches {2}, with no resourceVersion at all. It works: to such a watch the server first \
+             sends everything there is, as ADDED, and then what happens.",
+            "Both believe in prices, report and stock. So far nothing tells them apart.",
+        ],
+        moments: vec![
+            Moment::first("correct lists", Sought::Asked("correct", "configmaps")),
+            Moment::first("naive watches", Sought::Asked("naive", "watch")),
+        ],
+        question: None,
+    }
+}
+
+fn ended() -> Passage {
+    Passage {
+        title: "A watch ends. They all do.",
+        at: secs(7.0),
+        shows: (secs(2.0), secs(12.0)),
+        text: &[
+            "At 6 s the server ended all watches in order {1}. It may do so at any time, and does so at the latest after \
+             the timeout it was asked for. It is no error.",
+            "correct asked at once to go on from the last resourceVersion it saw {2}. naive does what its author added \
+             after its first version had fallen silent: it notices the end, sleeps five seconds {3}, and will then watch again.",
+        ],
+        moments: vec![
+            Moment::first("the watches end", Sought::Ended),
+            Moment::after(1, "correct goes on", Sought::Asked("correct", "watch")),
+            Moment::first("naive sleeps", Sought::Phase("naive", "sleeping")),
+        ],
+        question: Some(Question {
+            asks: "report is deleted now, while naive sleeps. What does naive believe?",
+            answers: &["It is there", "It is gone", "It is unsure"],
+            right: 0,
+            because: "It holds what it heard last, and it is not listening.",
+        }),
+    }
+}
+
+fn deleted() -> Passage {
+    Passage {
+        title: "One hears it",
+        at: secs(9.5),
+        shows: (secs(4.0), secs(14.0)),
+        text: &[
+            "report was deleted at 8 s {1}. correct was listening and dropped it {2}; so was watchscope {3}. naive slept.",
+            "The server still has the event in its window. Whoever asks for what came after the last resourceVersion he saw \
+             is told.",
+        ],
+        moments: vec![
+            Moment::first(
+                "report is deleted",
+                Sought::Write(ChangeType::Deleted, "report"),
+            ),
+            Moment::first(
+                "correct drops it",
+                Sought::Belief("correct", "report", false),
+            ),
+            Moment::first(
+                "DELETED on the wire",
+                Sought::Change(ChangeType::Deleted, Origin::Live, "report"),
+            ),
+        ],
+        question: Some(Question {
+            asks: "naive wakes at 11 s and watches again, without a resourceVersion. What is it sent?",
+            answers: &[
+                "DELETED report",
+                "ADDED prices, ADDED stock",
+                "Nothing until something changes",
+            ],
+            right: 1,
+            because: "Without a resourceVersion the server cannot know what naive missed. It sends what is.",
+        }),
+    }
+}
+
+fn back() -> Passage {
+    Passage {
+        title: "What is, and not what was",
+        at: secs(12.5),
+        shows: (secs(4.0), secs(16.0)),
+        text: &[
+            "naive watched again {1} and got prices and stock as `ADDED`, a second time. Nothing in that stream says that \
+             report is gone: what is not there is not sent. naive put both into its map, over what it held, and kept the \
+             rest.",
+            "It now watches in good health. Its stream is open, its events come, its map has three entries. etcd has two \
+             of them.",
+        ],
+        moments: vec![Moment::after(
+            1,
+            "naive watches again",
+            Sought::Asked("naive", "watch"),
+        )],
+        question: Some(Question {
+            asks: "Which later event of the stream would cure naive?",
+            answers: &[
+                "A bookmark",
+                "A change of prices",
+                "Another report, by that name",
+            ],
+            right: 2,
+            because: "Only an event about that very name touches that entry of its map. A bookmark carries a number and no objects.",
+        }),
+    }
+}
+
+fn ghost() -> Passage {
+    Passage {
+        title: "A ghost",
+        at: secs(18.0),
+        shows: (secs(4.0), secs(22.0)),
+        text: &[
+            "prices was written at 16 s {1}. Both heard it: naive is not deaf. It believes in one thing too many, a *ghost*, \
+             and no number of further events will tell it.",
+            "It does not lag either: its newest resourceVersion is as new as correct's. Lag can be measured from outside; \
+             a ghost can only be found by comparing what one holds with a list.",
+        ],
+        moments: vec![Moment::first(
+            "prices is written",
+            Sought::Write(ChangeType::Modified, "prices"),
+        )],
+        question: None,
+    }
+}
+
+fn cure() -> Passage {
+    Passage {
+        title: "Cured by accident",
+        at: secs(28.0),
+        shows: (secs(4.0), secs(32.0)),
+        text: &[
+            "At 26 s somebody created another report {1}: the same name, another uid. naive got ADDED and put it over the \
+             ghost {2}. Now it believes the truth, and nobody will ever know that it did not for 18 seconds.",
+            "Anything that acted on report in between acted on nothing; anything that was to clean up behind it did not.",
+        ],
+        moments: vec![
+            Moment::after(
+                1,
+                "another report",
+                Sought::Write(ChangeType::Added, "report"),
+            ),
+            Moment::first(
+                "ADDED on the wire",
+                Sought::Change(ChangeType::Added, Origin::Live, "report"),
+            ),
+        ],
+        question: None,
+    }
+}
+
+fn remember() -> Passage {
+    Passage {
+        title: "What to remember",
+        at: secs(31.0),
+        shows: (secs(0.0), secs(34.0)),
+        text: &[
+            "Streams end. What counts is where the next one begins: from the last resourceVersion, you hear what you \
+             missed; without one, you hear what is.",
+            "If you must begin anew, list, *replace* all you hold, and treat what is missing as deleted. Adding to a map is \
+             not replacing it.",
+            "An informer does all this. A loop over `Watch` does none of it.",
+        ],
+        moments: vec![],
+        question: None,
+    }
+}

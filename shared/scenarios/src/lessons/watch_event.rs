@@ -1,0 +1,306 @@
+//! Lesson 1: life of a watch event. List, watch, the resourceVersions 519, 603 and 604 of the talk of 2018, and the fold.
+
+use serde_json::json;
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_simulator::{ClientGo, Controller, Program, Request, Version};
+
+use super::{
+    Break, Lesson, Moment, PODS, Passage, Question, Script, Sought, act, create_pod, delete_pod,
+    patch_of, pods, secs, start,
+};
+use crate::story::{Act, Deed};
+
+/// What others write all the time.
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/node-a";
+
+pub(super) fn lesson() -> Lesson {
+    Lesson {
+        name: "watch-event",
+        title: "Life of a watch event",
+        teaches: "List, watch, and what resourceVersions 519, 603 and 604 say",
+        lasts: secs(60.0),
+        server: Version::DEFAULT,
+        client: ClientGo::minor(34),
+        watches: Some(("pods", "Pod")),
+        script,
+        passages: vec![
+            list_then_watch(),
+            born(),
+            others(),
+            again(),
+            fold(),
+            gone(),
+            remember(),
+        ],
+        breaks: vec![
+            Break {
+                words: "Create a pod",
+                deeds: vec![create_pod("yours")],
+            },
+            Break {
+                words: "Change it",
+                deeds: vec![patch_of(
+                    &format!("{PODS}/yours"),
+                    &json!({"metadata": {"labels": {"touched": "by-you"}}}),
+                )],
+            },
+            Break {
+                words: "Delete it",
+                deeds: vec![delete_pod("yours")],
+            },
+            super::end_watches(),
+        ],
+    }
+}
+
+fn script(client: ClientGo) -> Script {
+    let lease = json!({"metadata": {"name": "node-a"}, "spec": {"holderIdentity": "node-a"}});
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+    let informer = Program::Controller(Controller {
+        version: client,
+        ..Controller::default()
+    });
+    let binding = json!({
+        "apiVersion": "v1", "kind": "Binding",
+        "metadata": {"name": "web-1"}, "target": {"kind": "Node", "name": "node-a"},
+    });
+    let fill = |revision| Deed::Fill {
+        path: LEASE,
+        revision,
+    };
+    let mut acts = vec![
+        act(1.0, [start("controller", informer, pods())]),
+        act(4.0, [create_pod("web-1")]),
+        act(
+            10.0,
+            [Deed::Call(
+                Request::new("POST", &format!("{PODS}/web-1/binding")).json(&binding),
+            )],
+        ),
+        act(
+            11.0,
+            [patch_of(
+                &format!("{PODS}/web-1/status"),
+                &json!({"status": {"phase": "Running"}}),
+            )],
+        ),
+        act(15.0, [delete_pod("web-1")]),
+    ];
+    // 83 renewals in four seconds.
+    acts.extend((0_u32..83).map(|turn| Act {
+        at: secs(5.0 + 0.048 * f64::from(turn)),
+        ..act(0.0, [fill(520 + u64::from(turn))])
+    }));
+    Script {
+        before: vec![
+            create_pod("db-0"),
+            Deed::Call(Request::new("POST", leases).json(&lease)),
+            fill(518),
+        ],
+        acts,
+    }
+}
+
+fn list_then_watch() -> Passage {
+    Passage {
+        title: "List, then watch",
+        at: secs(2.0),
+        shows: (secs(0.0), secs(8.0)),
+        text: &[
+            "A client that wants to know about pods does two things. It *lists* {1}: `GET …/pods` brings every pod there \
+             is, and one resourceVersion for the list as a whole, 518. Then it *watches* {2}: the same address with \
+             `watch=true&resourceVersion=518`, and the response stays open.",
+            "The pod db-0 was in the list, with a resourceVersion of its own: the revision at which *it* was last written. \
+             The list's says up to where the list is complete. One goes on from the list's, never from an item's.",
+            "Two clients do so here: watchscope itself, whose watch is the lane default/pods, and *controller* {3}, an \
+             informer. Above them lies what no client ever sees: etcd, and the apiserver's watch cache.",
+        ],
+        moments: vec![
+            Moment::first("the list is complete", Sought::Listed),
+            Moment::first("the watch opens at 518", Sought::Opened),
+            Moment::first(
+                "controller watches",
+                Sought::Phase("controller", "watching"),
+            ),
+        ],
+        question: Some(Question {
+            asks: "Somebody creates a pod now. What do the clients send to learn of it?",
+            answers: &["A list", "A GET of the pod", "Nothing"],
+            right: 2,
+            because: "Both streams are open. The server writes the event into them.",
+        }),
+    }
+}
+
+fn born() -> Passage {
+    Passage {
+        title: "519: a pod is born",
+        at: secs(4.5),
+        shows: (secs(0.0), secs(8.0)),
+        text: &[
+            "web-1 was written to etcd {1}, and that write got the next revision, 519. The apiserver has one watch on etcd \
+             for all pods; its *watch cache* took the event in {2} and passed it to every client that watches pods.",
+            "watchscope's watch got `ADDED` with resourceVersion 519 {3}, and controller believes in web-1 since {4}. \
+             An object's resourceVersion is the revision of etcd at which it was last written: one number, under two names.",
+        ],
+        moments: vec![
+            Moment::first("written in etcd", Sought::Write(ChangeType::Added, "web-1")),
+            Moment::first("in the watch cache", Sought::Cached("web-1", true)),
+            Moment::first(
+                "ADDED on the wire",
+                Sought::Change(ChangeType::Added, Origin::Live, "web-1"),
+            ),
+            Moment::first(
+                "controller knows it",
+                Sought::Belief("controller", "web-1", true),
+            ),
+        ],
+        question: Some(Question {
+            asks: "A node's lease is renewed 83 times now; no pod is written. What is web-1's resourceVersion then?",
+            answers: &["519", "602", "603"],
+            right: 0,
+            because: "etcd counts the writes of the whole store. An object's number moves only when it is written itself.",
+        }),
+    }
+}
+
+fn others() -> Passage {
+    Passage {
+        title: "Revisions belong to the store",
+        at: secs(9.5),
+        shows: (secs(3.0), secs(11.0)),
+        text: &[
+            "A lease was renewed 83 times, from {1} to {2}. etcd is at revision 602. Not one event came over a watch of \
+             pods, and web-1 is still at 519: whoever watches pods hears of pods.",
+            "So a jump between two resourceVersions that follow each other on a watch tells nothing of missed events. Most \
+             revisions are somebody else's.",
+        ],
+        moments: vec![
+            Moment::first(
+                "520: the first renewal",
+                Sought::Write(ChangeType::Modified, "node-a"),
+            ),
+            Moment::after(
+                82,
+                "602: the last",
+                Sought::Write(ChangeType::Modified, "node-a"),
+            ),
+        ],
+        question: Some(Question {
+            asks: "The scheduler binds web-1 to a node now. What comes over the watch?",
+            answers: &["ADDED, 603", "MODIFIED, 603", "The changed field only"],
+            right: 1,
+            because: "The pod existed, so it is MODIFIED, and the write takes the store's next revision.",
+        }),
+    }
+}
+
+fn again() -> Passage {
+    Passage {
+        title: "603, 604: the same pod again",
+        at: secs(12.0),
+        shows: (secs(6.0), secs(14.0)),
+        text: &[
+            "The scheduler bound web-1 to node-a {1}: `MODIFIED`, 603 {2}. Then the kubelet reported it running {3}: \
+             `MODIFIED`, 604 {4}.",
+            "Each event carries the whole pod as it is then, not what changed in it. That is why order matters, and why a \
+             client may forget 603 once it has 604.",
+        ],
+        moments: vec![
+            Moment::first("603 in etcd", Sought::Write(ChangeType::Modified, "web-1")),
+            Moment::first(
+                "603 on the wire",
+                Sought::Change(ChangeType::Modified, Origin::Live, "web-1"),
+            ),
+            Moment::after(
+                1,
+                "604 in etcd",
+                Sought::Write(ChangeType::Modified, "web-1"),
+            ),
+            Moment::after(
+                1,
+                "604 on the wire",
+                Sought::Change(ChangeType::Modified, Origin::Live, "web-1"),
+            ),
+        ],
+        question: Some(Question {
+            asks: "A client got 604 and never 603. Is it wrong about the pod?",
+            answers: &["Yes, the node is missing", "No"],
+            right: 1,
+            because: "604 carries the whole pod, its node too. What it cannot do is count: events tell the state, not how often it changed.",
+        }),
+    }
+}
+
+fn fold() -> Passage {
+    Passage {
+        title: "State is a fold",
+        at: secs(14.0),
+        shows: (secs(6.0), secs(16.0)),
+        text: &[
+            "Begin with the list. For each event in turn: `ADDED` and `MODIFIED` put the object into the store under its \
+             namespace and name, `DELETED` takes it out. What is left is what the client believes. An informer's store is \
+             that and nothing more.",
+            "Look at the table of what each side believes. etcd, the watch cache, watchscope and controller agree: db-0, \
+             and web-1 at 604. Nobody compared anything: all but etcd folded the same list and the same events.",
+        ],
+        moments: vec![],
+        question: Some(Question {
+            asks: "web-1 is deleted now, by the write with revision 605. What does the DELETED event carry?",
+            answers: &[
+                "The last pod, 604",
+                "The last pod, stamped 605",
+                "Only its name",
+            ],
+            right: 1,
+            because: "The object is the last one there was; its resourceVersion is the deletion's. Before 1.9.3 it was the old one, and clients that went on from it were sent back in time (F23).",
+        }),
+    }
+}
+
+fn gone() -> Passage {
+    Passage {
+        title: "605: gone",
+        at: secs(17.0),
+        shows: (secs(9.0), secs(19.0)),
+        text: &[
+            "The deletion {1} went the same way: etcd, cache {2}, stream {3}, belief {4}. Each client took web-1 out of its \
+             store, and each could now go on from 605.",
+            "This event is the only thing that ever says that web-1 is gone. What is not there sends no news. Keep that in \
+             mind: all that follows is about clients that did not get it.",
+        ],
+        moments: vec![
+            Moment::first(
+                "deleted in etcd",
+                Sought::Write(ChangeType::Deleted, "web-1"),
+            ),
+            Moment::first("out of the watch cache", Sought::Cached("web-1", false)),
+            Moment::first(
+                "DELETED on the wire",
+                Sought::Change(ChangeType::Deleted, Origin::Live, "web-1"),
+            ),
+            Moment::first(
+                "controller drops it",
+                Sought::Belief("controller", "web-1", false),
+            ),
+        ],
+        question: None,
+    }
+}
+
+fn remember() -> Passage {
+    Passage {
+        title: "What to remember",
+        at: secs(20.0),
+        shows: (secs(0.0), secs(24.0)),
+        text: &[
+            "A client holds a list and the events after it, folded. The list's resourceVersion is where its watch begins; \
+             the last event's is where it may go on.",
+            "resourceVersions come from one counter for the whole store. Jumps in them mean nothing.",
+            "A DELETED event is said once. All this holds while the stream is open. Press *End all watches*, see how both \
+             clients go on from where they were, then take the next lesson: 410 and relist.",
+        ],
+        moments: vec![],
+        question: None,
+    }
+}
