@@ -3,7 +3,7 @@
 // soon as it is here, without waiting for the rest of the page.
 
 // What happens is told to the page by these numbers, as in way.rs.
-const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5;
+const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5, LINK = 6;
 // What a page that holds nothing says first, and the version of the protocol in it; a test compares.
 const PROTOCOL = 1;
 const HELLO = [0, 4, PROTOCOL, 0, 0, 0];
@@ -11,6 +11,8 @@ const HELLO = [0, 4, PROTOCOL, 0, 0, 0];
 const MOST_WAITING_BYTES = 2 << 20;
 
 let tell, socket, timer;
+// Whether watchscope answers here. Until it does, the link's secret is not read, and no socket is opened.
+let isOurs = false;
 // What was begun before the page asked for it, each good for one time.
 const ahead = {};
 const take = (name) => {
@@ -71,11 +73,18 @@ globalThis.watchscopeWay = {
   listen(page) {
     tell = page;
   },
+  tell(...told) {
+    tell(...told);
+  },
   link() {
-    return take("link") ?? takeLink();
+    return take("link") ?? (isOurs ? takeLink() : undefined);
   },
   ask() {
-    (take("session") ?? askSession()).then((answer) => tell(SESSION, answer));
+    (take("session") ?? askSession()).then((answer) => {
+      const secret = this.link();
+      if (secret) tell(LINK, secret);
+      tell(SESSION, answer);
+    });
   },
   exchange(secret) {
     (take(secret) ?? exchange(secret)).then((status) => tell(EXCHANGED, status));
@@ -102,27 +111,40 @@ globalThis.watchscopeWay = {
     socket = undefined;
     old?.close();
   },
+  // A module's bytes under their type, whatever the server calls them: only so they are compiled as they come.
+  async wasm(url) {
+    const answer = await fetch(url);
+    const headers = { "Content-Type": "application/wasm" };
+    return answer.headers.get("Content-Type") === headers["Content-Type"] ? answer : new Response(answer.body, { headers });
+  },
   wake(delay) {
     clearTimeout(timer);
     if (delay >= 0) timer = setTimeout(() => tell(TIMER), delay);
   },
 };
 
+// A lesson is asked for, or nothing else is to be had here: the server is a worker then.
 const begin = async () => {
-  const secret = (ahead.link = takeLink());
-  const session = await (ahead.session = askSession());
-  if (session?.product !== "watchscope" || session.protocol !== PROTOCOL) return;
+  const answer = await askSession();
+  isOurs = answer?.product === "watchscope" && !/^#(.*&)?lessons?(=|&|$)/.test(location.hash);
+  return isOurs ? answer : (await import("./{{lessons.js}}")).enter(answer);
+};
+const connectSoon = async () => {
+  const session = await ahead.session;
+  if (!isOurs || session.protocol !== PROTOCOL) return;
+  const secret = (ahead.link = globalThis.watchscopeWay.link());
   const isExchanged = secret && (await (ahead[secret] = exchange(secret))) === 204;
   if (isExchanged || session.session) connectAhead();
 };
 
-begin().catch(() => {});
+ahead.session = begin();
+connectSoon().catch(() => {});
 try {
   const { default: init } = await import("./{{frontend.js}}");
   if (document.readyState === "loading") {
     await new Promise((parsed) => document.addEventListener("DOMContentLoaded", parsed));
   }
-  await init({ module_or_path: new URL("./{{frontend_bg.wasm}}", import.meta.url) });
+  await init({ module_or_path: globalThis.watchscopeWay.wasm(new URL("./{{frontend_bg.wasm}}", import.meta.url)) });
 } catch (error) {
   const words = document.createElement("p");
   words.className = "plain";

@@ -50,12 +50,15 @@ pub async fn weigh(origin: &str, paths: &[String]) -> Result<Vec<Weighed>> {
 /// The document, and each path that it names: what a browser fetches before the first paint.
 #[must_use]
 pub fn needed_first(document: &str) -> Vec<String> {
-    let attributes = ["href=\"/", "src=\"/"];
+    let attributes = ["href=\"", "src=\""];
     let named = attributes.iter().flat_map(|attribute| {
         let values = document.split(attribute).skip(1);
-        values.filter_map(|rest| Some(format!("/{}", rest.split_once('"')?.0)))
+        values.filter_map(|rest| Some(rest.split_once('"')?.0))
     });
-    ["/".to_owned()].into_iter().chain(named).collect()
+    // The session's answer is no file.
+    let files = named.filter(|path| path.contains('.'));
+    let files = files.map(|path| format!("/{}", path.trim_start_matches('/')));
+    ["/".to_owned()].into_iter().chain(files).collect()
 }
 
 #[cfg(test)]
@@ -64,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_a_document_names_is_needed_first() {
-        let document = "<link rel=\"icon\" href=\"/i.svg\"><a href=\"#x\"><script src=\"/b.js\">";
+        let document = "<link rel=\"icon\" href=\"i.svg\"><a href=\"#x\"><script src=\"b.js\">";
         assert_eq!(needed_first(document), ["/", "/i.svg", "/b.js"]);
     }
 }

@@ -5,6 +5,7 @@ use watchscope_timeline::{Theme, Token};
 
 const STYLES: &str = include_str!("../../../assets/styles.css");
 const PANELS: &str = include_str!("../../../assets/panels.css");
+const LESSONS: &str = include_str!("../../../assets/lessons.css");
 const INDEX: &str = include_str!("../../../assets/index.html");
 
 #[test]
@@ -26,7 +27,7 @@ fn styles_name_colours_by_token_only() {
         .split_once("/* Ground rules */")
         .map(|(_, rules)| rules)
         .expect("the tokens come first");
-    for line in rules.lines().chain(PANELS.lines()) {
+    for line in rules.lines().chain(PANELS.lines()).chain(LESSONS.lines()) {
         assert!(!line.contains('#'), "{line}");
     }
 }
@@ -38,6 +39,22 @@ fn the_document_needs_nothing_inline_so_that_the_security_policy_can_forbid_it()
     }
     let scripts: Vec<&str> = INDEX.split("<script").skip(1).collect();
     assert!(scripts.iter().all(|script| script.contains("src=")));
+}
+
+#[test]
+fn the_document_forbids_what_the_server_forbids() {
+    const SERVERS: &str = include_str!("../../../backend/src/web/headers.rs");
+    let policy = INDEX
+        .split_once("Content-Security-Policy\" content=\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map(|(policy, _)| policy)
+        .expect("the document has a policy");
+    // A document cannot forbid to be framed; the server does.
+    let theirs = SERVERS.replace("\\\n    ", "");
+    assert!(
+        theirs.contains(&format!("\"{policy}; frame-ancestors 'none'\"")),
+        "{policy}"
+    );
 }
 
 #[test]

@@ -58,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-probe",
             "watchscope-scenarios",
             "watchscope-simulator",
+            "watchscope-timeline",
         ],
     ),
     (

@@ -1,9 +1,10 @@
-//! The page: `frontend/app` compiled to wasm, its JavaScript glue, and what lies in assets/,
-//! under names that carry their content's hash, in dist/, where the backend's build embeds it.
+//! The page: `frontend/app` and `frontend/lesson-worker` compiled to wasm, their JavaScript glue, and what lies in
+//! assets/, under names that carry their content's hash, in dist/, where the backend's build embeds it.
 //!
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
+//! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
 //! assets/index.html, boot.js, styles.css, panels.css, *.svg … ─────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
@@ -29,6 +30,7 @@ use crate::setup::{Installs, targets};
 use crate::shell;
 
 const APP: &str = "watchscope-app";
+const LESSONS: &str = "watchscope-lesson-worker";
 /// Set, the page keeps the names of its functions, for a profile; it is then far larger.
 const KEEP_NAMES: &str = "WATCHSCOPE_PAGE_NAMES";
 
@@ -64,6 +66,17 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             "-Clink-arg=--emit-relocs",
         ]))
     })?;
+    shell::step("building the lessons", || {
+        shell::run(project.cargo("build").args([
+            "--package",
+            LESSONS,
+            "--lib",
+            "--target",
+            targets::WASM,
+            "--profile",
+            cargo_profile,
+        ]))
+    })?;
     let folder = match profile {
         PageProfile::Dev => "debug",
         PageProfile::Release => "wasm-release",
@@ -77,6 +90,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
+        files.extend(bind_lessons(&folder, profile)?);
         let page = names::assemble(files)?;
         let written = dist::write(&project.dist(), &page)?;
         eprintln!(
@@ -112,19 +126,61 @@ fn keeps_names(profile: PageProfile) -> bool {
 
 /// The JavaScript glue and the two parts it loads.
 fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
+    let mut bindgen = bindgen(&parts.first, "frontend", profile)?;
+    // The second part is linked to them.
+    bindgen.keep_lld_exports(true);
+    let (script, first) = glue_of(bindgen, profile, parts::join)?;
+    Ok(BTreeMap::from([
+        // It names the second part's file.
+        ("frontend.js".to_owned(), names::Source::Template(script)),
+        (
+            "frontend_bg.wasm".to_owned(),
+            names::Source::Finished(first),
+        ),
+        (
+            parts::SECOND_FILE.to_owned(),
+            names::Source::Finished(parts.second),
+        ),
+    ]))
+}
+
+/// The lessons' module and its glue, which only a lesson loads.
+fn bind_lessons(folder: &Path, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
+    let module = folder.join(format!("{}.wasm", LESSONS.replace('-', "_")));
+    let bindgen = bindgen(&module, "lesson", profile)?;
+    let (script, module) = glue_of(bindgen, profile, |glue| Ok(glue.to_owned()))?;
+    Ok(BTreeMap::from([
+        (
+            "lesson.js".to_owned(),
+            names::Source::Finished(script.into()),
+        ),
+        ("lesson_bg.wasm".to_owned(), names::Source::Finished(module)),
+    ]))
+}
+
+fn bindgen(module: &Path, name: &str, profile: PageProfile) -> Result<Bindgen> {
     let release = profile == PageProfile::Release;
-    let mut output = Bindgen::new()
-        .input_path(&parts.first)
-        .out_name("frontend")
+    let mut bindgen = Bindgen::new();
+    bindgen
+        .input_path(module)
+        .out_name(name)
         .web(true)?
         .typescript(false)
         .debug(!release)
-        // The second part is linked to them.
-        .keep_lld_exports(true)
         .remove_name_section(!keeps_names(profile))
-        .remove_producers_section(release)
+        .remove_producers_section(release);
+    Ok(bindgen)
+}
+
+/// A module's JavaScript, with what belongs to it joined in, and the module it fits.
+fn glue_of(
+    mut bindgen: Bindgen,
+    profile: PageProfile,
+    join: impl FnOnce(&str) -> Result<String>,
+) -> Result<(String, Vec<u8>)> {
+    let mut output = bindgen
         .generate_output()
-        .with_context(|| format!("making the JavaScript for {}", parts.first.display()))?;
+        .context("making the JavaScript of a module")?;
     // `js()` does not hold them, so the page would load without them and fail later.
     // Every crate with bindings is listed; those that bring no JavaScript have an empty list.
     let foreign: Vec<&String> = output
@@ -138,8 +194,8 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
         foreign.is_empty(),
         "crates of the page bring JavaScript of their own ({foreign:?}), which the page build does not carry: do without it"
     );
-    let mut script = parts::join(output.js())?;
-    if release {
+    let mut script = join(output.js())?;
+    if profile == PageProfile::Release {
         let mut names = glue::Names::default();
         for import in output.wasm_mut().imports.iter_mut() {
             import.name = names.of(&import.name);
@@ -149,19 +205,7 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
         }
         script = names.shorten(&script)?;
     }
-    let first = output.wasm_mut().emit_wasm();
-    Ok(BTreeMap::from([
-        // It names the second part's file.
-        ("frontend.js".to_owned(), names::Source::Template(script)),
-        (
-            "frontend_bg.wasm".to_owned(),
-            names::Source::Finished(first),
-        ),
-        (
-            parts::SECOND_FILE.to_owned(),
-            names::Source::Finished(parts.second),
-        ),
-    ]))
+    Ok((script, output.wasm_mut().emit_wasm()))
 }
 
 /// The files of assets/ that belong to the page; folders and other kinds are their readers' business.

@@ -5,7 +5,7 @@ async function loadSecondPart(tell, told) {
   let isLoaded = false;
   try {
     await Promise.all([
-      WebAssembly.instantiateStreaming(fetch(new URL("./{{frontend_second.wasm}}", import.meta.url)), {
+      WebAssembly.instantiateStreaming(globalThis.watchscopeWay.wasm(new URL("./{{frontend_second.wasm}}", import.meta.url)), {
         __wasm_split: wasm,
       }),
       loadStyles(new URL("./{{panels.css}}", import.meta.url)),

@@ -83,6 +83,8 @@ pub(super) struct Engine {
     heard_at: Time,
     backfill: Backfill,
     pub(super) store: Store,
+    /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
+    pub(super) starts_over: bool,
     pub(super) heartbeat: Option<Heartbeat>,
     pub(super) welcome: Option<Welcome>,
     pub(super) contexts: Option<(Vec<String>, String)>,
@@ -145,6 +147,7 @@ impl Engine {
             heard_at: local_now(),
             backfill: Backfill::default(),
             store: Store::default(),
+            starts_over: false,
             heartbeat: None,
             welcome: None,
             contexts: None,
@@ -311,6 +314,11 @@ impl Engine {
             }
             Delivery::Head(frame) => {
                 self.held.clear();
+                if std::mem::take(&mut self.starts_over)
+                    && let Some(second) = self.second
+                {
+                    (second.forget)(self);
+                }
                 if let Err(error) = self.store.snapshot(&frame) {
                     return undecodable(&error);
                 }
@@ -418,6 +426,9 @@ impl Engine {
             || self.drawn_view != Some(self.view);
         if stale {
             self.draw();
+            if let Some(second) = self.second {
+                (second.drawn)(self);
+            }
             self.frame_ms += (self.clock_ms() - started - self.frame_ms) * 0.1;
             self.unpublished = true;
         }

@@ -23,6 +23,10 @@ use crate::source::connection::Input;
 pub(super) struct Second {
     /// Writes what the panels show.
     pub(super) publish: fn(&mut Engine, Time),
+    /// The picture was drawn: moves what lies over it.
+    pub(super) drawn: fn(&mut Engine),
+    /// Lets go of all that is held: the log has begun again.
+    pub(super) forget: fn(&mut Engine),
     /// Writes what cannot wait for it: the way to the server, trouble, what is said.
     pub(super) inform: fn(&mut Engine),
     /// Takes in the next live records.
@@ -41,6 +45,8 @@ fn second_part() -> Result<Second, SplitLoaderError> {
     panels::mount(Handle);
     Ok(Second {
         publish: Engine::publish,
+        drawn: Engine::tell_lesson,
+        forget: Engine::forget,
         inform: Engine::inform_panels,
         segment: Engine::take_segment,
         records: RECORDS,

@@ -28,7 +28,8 @@ mod boot {
         /// Tells from now on what happens: its number, and what it brought.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(super) fn listen(page: &Closure<dyn FnMut(u32, JsValue)>);
-        /// The secret of the link the page was opened with; it is gone from the address bar.
+        /// The secret of the link the page was opened with; it is gone from the address bar. None before the server is
+        /// known to be watchscope: then it is told.
         #[wasm_bindgen(js_namespace = watchscopeWay)]
         pub(in crate::page) fn link() -> Option<String>;
         /// Asks `GET session`.
@@ -69,6 +70,7 @@ pub(super) fn listen() {
                 engine.input(Input::Message(&bytes));
             }
             CLOSED => engine.input(Input::Closed),
+            LINK => engine.input(Input::Link(brought.as_string())),
             _ => engine.input(Input::Timer),
         });
     });
@@ -83,6 +85,7 @@ const EXCHANGED: u32 = 1;
 const OPENED: u32 = 2;
 const MESSAGE: u32 = 3;
 const CLOSED: u32 = 4;
+const LINK: u32 = 6;
 
 /// Sets the timer.
 pub(super) fn wake_at(at_ms: Option<u64>, now_ms: u64) {

@@ -6,6 +6,8 @@ use watchscope_model::time::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerClock {
     offset_us: Option<i64>,
+    /// Where the time stands, if it is not the clock's to go on: a lesson's goes as the person plays it.
+    held: Option<Time>,
 }
 
 impl ServerClock {
@@ -22,12 +24,18 @@ impl ServerClock {
     /// The server's time when the browser's clock says `local`; the browser's own until the server told its.
     #[must_use]
     pub fn now(&self, local: Time) -> Time {
-        local.plus_micros(self.offset_us.unwrap_or(0))
+        self.held
+            .unwrap_or_else(|| local.plus_micros(self.offset_us.unwrap_or(0)))
+    }
+
+    /// From now on it is `at`, until it is held elsewhere.
+    pub fn hold(&mut self, at: Time) {
+        self.held = Some(at);
     }
 
     /// Forgets the difference: another connection, perhaps another server, or a laptop that slept.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        self.offset_us = None;
     }
 }
 
@@ -42,5 +50,15 @@ mod tests {
         clock.set(Time(1_000), Time(500));
         clock.set(Time(2_000), Time(1_900));
         assert_eq!(clock.now(Time(2_000)), Time(2_500));
+    }
+
+    #[test]
+    fn a_clock_that_is_held_stands_still_whatever_else_tells_the_time() {
+        let mut clock = ServerClock::default();
+        clock.hold(Time(7));
+        clock.set(Time(1_000), Time(500));
+        assert_eq!(clock.now(Time(2_000)), Time(7));
+        clock.reset();
+        assert_eq!(clock.now(Time(2_000)), Time(7));
     }
 }

@@ -62,6 +62,8 @@ pub enum Input<'a> {
     Poke,
     /// The tab was hidden or shown.
     Hidden(bool),
+    /// What is at the other end has begun again: what is held is of no use.
+    Anew,
     /// All segments delivered are taken in, and those to come will be at once. Until then they are held, and not
     /// acknowledged: so the server sends at most [`WINDOW_BYTES`](watchscope_model::wire::WINDOW_BYTES) of them.
     TakenIn,
@@ -214,6 +216,7 @@ impl Connection {
             Input::Timer => self.timer(now_ms, random),
             Input::TryNow | Input::Poke => self.poke(),
             Input::Hidden(hidden) => self.hide(hidden),
+            Input::Anew => self.begin_anew(now_ms),
             Input::TakenIn => self.taken_in(now_ms),
         }
     }
@@ -370,6 +373,14 @@ impl Connection {
         self.held_bytes = 0;
         self.feed = Feed::default();
         vec![Effect::OpenSocket]
+    }
+
+    fn begin_anew(&mut self, now_ms: u64) -> Vec<Effect> {
+        if !matches!(self.state, State::Opening | State::Live) {
+            return Vec::new();
+        }
+        self.fresh = true;
+        self.open(now_ms)
     }
 
     fn opened(&mut self, position: Option<Position>, now_ms: u64) -> Vec<Effect> {

@@ -107,6 +107,7 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                 <kbd aria-hidden="true">"/"</kbd>
             </label>
             <span class="tools">
+                <a class="control" href="#lessons">"Lessons"</a>
                 <button class="control" on:click=move |_| handle.save_picture()>"Save picture"</button>
                 <ThemeButton panels handle/>
                 <button

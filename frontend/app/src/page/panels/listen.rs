@@ -95,6 +95,11 @@ fn tabs(handle: Handle) {
         handle.with(|engine| engine.input(Input::Poke));
     };
     window_event_listener(ev::hashchange, move |_| {
+        // A lesson has a cluster of its own, and begins with a fresh page.
+        let location = window().location();
+        if location.hash().is_ok_and(|hash| hash.contains("lesson")) {
+            let _ = location.reload();
+        }
         let secret = way::link();
         handle.with(|engine| {
             engine.input(match secret {

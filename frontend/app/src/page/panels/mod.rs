@@ -9,6 +9,7 @@ mod events;
 mod glyph;
 mod header;
 mod interaction;
+mod lesson;
 mod listen;
 mod overlay;
 mod publish;
@@ -44,6 +45,8 @@ pub(super) struct Desk {
     /// Records at the head when following stopped.
     paused_at: Option<u64>,
     filter_field: Option<HtmlInputElement>,
+    /// What wants to know when the picture was drawn.
+    drawn: Option<js_sys::Function>,
 }
 
 impl Engine {
@@ -83,6 +86,7 @@ pub(super) fn mount(handle: Handle) {
     });
     listen::listen(handle, panels);
     debug::expose(handle);
+    lesson::offer(handle);
 }
 
 /// Mounts a view in the place that index.html keeps for it.

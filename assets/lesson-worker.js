@@ -1,0 +1,83 @@
+// The worker of a lesson: runs its cluster, answers its reader as a server would, and does what the controls say.
+import init, { Worker as Lesson, digest_of } from "./{{lesson.js}}";
+
+// So often time passes while it plays, and so often the reader is looked after while it does not, in milliseconds.
+const TICK = 16, CARE = 5000;
+
+const load = async () => {
+  const { body } = await fetch(new URL("./{{lesson_bg.wasm}}", import.meta.url));
+  // Compiled as it comes, whatever type the server gives it.
+  await init({ module_or_path: new Response(body, { headers: { "Content-Type": "application/wasm" } }) });
+};
+const loaded = load();
+
+let lesson, reader, ticking, failed;
+const tell = () => postMessage({ text: lesson.now() });
+const feed = () => {
+  let bytes, isFed;
+  while (reader !== undefined && (bytes = lesson.next(performance.now()))) {
+    postMessage({ reader, bytes }, [bytes.buffer]);
+    isFed = true;
+  }
+  if (isFed) postMessage({ fed: reader });
+  return isFed;
+};
+const tick = () => {
+  if (lesson.tick(performance.now())) {
+    feed();
+    tell();
+  }
+};
+const isPlaying = () => JSON.parse(lesson.now()).now.playing;
+
+const hear = {
+  start({ name, at }) {
+    try {
+      lesson = new Lesson(name, at ?? -1);
+    } catch (nearest) {
+      const names = nearest.split(" ");
+      lesson = new Lesson(names[0], -1);
+      postMessage({ unknown: name, names });
+    }
+    postMessage({ text: lesson.lesson() });
+    tell();
+  },
+  read({ number }) {
+    reader = number;
+    lesson.read(performance.now());
+  },
+  message({ number, bytes }) {
+    if (number !== reader) return;
+    lesson.receive(bytes, performance.now());
+    if (feed()) tell();
+  },
+  say({ words }) {
+    // Time passed until now as before.
+    tick();
+    const run = JSON.parse(lesson.now()).now.run;
+    lesson.say(words);
+    // Whoever read the run before has to come again.
+    if (JSON.parse(lesson.now()).now.run !== run) reader = undefined;
+    feed();
+    tell();
+    clearInterval(ticking);
+    if (isPlaying()) {
+      lesson.tick(performance.now());
+      ticking = setInterval(tick, TICK);
+    }
+  },
+  digest({ name, seed }) {
+    postMessage({ digest: digest_of(name, seed) });
+  },
+};
+
+onmessage = async ({ data }) => {
+  try {
+    await loaded;
+    if (!failed) hear[data.do](data);
+  } catch (error) {
+    failed = true;
+    postMessage({ failed: String(error) });
+  }
+};
+setInterval(feed, CARE);

@@ -1,0 +1,157 @@
+//! What the page offers to a lesson's narration and controls (assets/lessons.js), which are loaded only with a lesson.
+//!
+//! They get one function, once, by which they say where the time stands and what to show, and ask where a moment lies on
+//! screen and what each side believes. All else of a lesson comes to the page as from any server.
+
+use js_sys::{Array, Function, Object, Reflect};
+use leptos::prelude::window;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use watchscope_model::Time;
+use watchscope_timeline::sides::{self, Sides};
+use watchscope_timeline::{LaneId, Store, View};
+
+use super::super::engine::{Engine, Handle};
+use super::super::picture::RULER_PX;
+use crate::source::connection::Input;
+
+/// Offers the functions to `watchscopeLesson`, if there is a lesson.
+pub(super) fn offer(handle: Handle) {
+    let get = |of: &JsValue, name: &str| Reflect::get(of, &JsValue::from_str(name)).ok();
+    let Some(ready) = get(&window(), "watchscopeLesson")
+        .and_then(|lesson| get(&lesson, "ready"))
+        .and_then(|ready| ready.dyn_into::<Function>().ok())
+    else {
+        return;
+    };
+    // One function for all, called with a list: what, and with what.
+    let page = Closure::<dyn FnMut(Array) -> JsValue>::new(move |asked: Array| {
+        let text = |place| asked.get(place).as_string().unwrap_or_default();
+        let time = |place| Time(asked.get(place).as_f64().unwrap_or_default() as i64);
+        let what = text(0);
+        let answer = handle.with(|engine| match &*what {
+            // Where the time stands.
+            "hold" => {
+                engine.clock.hold(time(1));
+                engine.redraw();
+                None
+            }
+            // Which stretch of time is shown.
+            "show" => {
+                engine.set_view(View::between(time(1), time(2), engine.view.width_px));
+                None
+            }
+            // The log has begun again.
+            "startOver" => {
+                engine.starts_over = true;
+                engine.input(Input::Anew);
+                None
+            }
+            // Opens the layers and all watches, so that their objects are seen.
+            "expand" => {
+                engine.lanes.set_all_expanded(&engine.store, true);
+                if let Some(LaneId::Layer(all)) = engine.lane_of_key("inside") {
+                    engine.lanes.set_layer_open(&engine.store, all, true);
+                }
+                engine.redraw();
+                None
+            }
+            // Scrolls to a lane.
+            "reveal" => {
+                engine.reveal_lane(&text(1));
+                None
+            }
+            // Where a moment of a lane lies, in px of the picture; null if it is not on screen.
+            "place" => engine
+                .place_of(&text(1), time(2))
+                .map(|(x, y)| Array::of2(&JsValue::from_f64(x), &JsValue::from_f64(y)).into()),
+            // What each side believes now; null if nothing is told of it.
+            "sides" => sides::sides(&engine.store, LaneId::Findings, None).map(sides_object),
+            _ => None,
+        });
+        answer.flatten().unwrap_or(JsValue::NULL)
+    });
+    let drawn = get(&window(), "watchscopeLesson").and_then(|lesson| get(&lesson, "drawn"));
+    handle.with(|engine| engine.desk.drawn = drawn.and_then(|drawn| drawn.dyn_into().ok()));
+    let _ = ready.call1(&JsValue::NULL, &page.into_js_value());
+}
+
+impl Engine {
+    /// Tells the lesson that the picture was drawn.
+    pub(in super::super) fn tell_lesson(&mut self) {
+        if let Some(drawn) = &self.desk.drawn {
+            // It only asks to be called later.
+            let _ = drawn.call0(&JsValue::NULL);
+        }
+    }
+
+    /// Lets go of all records.
+    pub(in super::super) fn forget(&mut self) {
+        self.store = Store::default();
+        self.redraw();
+    }
+
+    fn lane_of_key(&self, key: &str) -> Option<LaneId> {
+        let mut rows = self.rows.rows.iter();
+        rows.find(|row| self.lane_key(row.id) == key)
+            .map(|row| row.id)
+    }
+
+    fn reveal_lane(&mut self, key: &str) {
+        if let Some(lane) = self.lane_of_key(key) {
+            self.scroll_to(lane);
+            self.redraw();
+        }
+    }
+
+    /// Where a moment of a lane lies on the canvas, in px.
+    fn place_of(&self, key: &str, at: Time) -> Option<(f64, f64)> {
+        let row = self.rows.find(self.lane_of_key(key)?)?;
+        let x = self.view.x_from_time(at);
+        let middle = row.y + row.height.half();
+        let y = middle.to_f64() - self.scroll_px + RULER_PX;
+        let is_seen =
+            (0.0..self.view.width_px).contains(&x) && (RULER_PX..self.size.1).contains(&y);
+        is_seen.then_some((x, y))
+    }
+}
+
+/// As JavaScript's own objects.
+fn sides_object(sides: Sides) -> JsValue {
+    let text = |text: &str| JsValue::from_str(text);
+    let object = |fields: &[(&str, JsValue)]| {
+        let object = Object::new();
+        for (name, value) in fields {
+            let _ = Reflect::set(&object, &text(name), value);
+        }
+        JsValue::from(object)
+    };
+    let list = |values: &mut dyn Iterator<Item = JsValue>| JsValue::from(values.collect::<Array>());
+    object(&[
+        ("of", text(&sides.of)),
+        ("at", text(&sides.at)),
+        (
+            "sentences",
+            list(&mut sides.sentences.iter().map(|sentence| {
+                object(&[
+                    ("words", text(&sentence.words)),
+                    ("differs", sentence.differs.into()),
+                ])
+            })),
+        ),
+        (
+            "columns",
+            list(&mut sides.columns.iter().map(|name| text(name))),
+        ),
+        (
+            "rows",
+            list(&mut sides.rows.iter().map(|row| {
+                let cells = &mut row.cells.iter().map(|cell| {
+                    let word = cell.difference.map_or("", |difference| difference.word());
+                    object(&[("words", text(&cell.words)), ("word", text(word))])
+                });
+                object(&[("name", text(&row.name)), ("cells", list(cells))])
+            })),
+        ),
+    ])
+}

@@ -1,0 +1,320 @@
+//! One page looking at one lesson: plays it, goes back in it, and feeds the page's reader.
+
+use std::time::Duration;
+
+use watchscope_log::{Reader, Refusal, Step};
+use watchscope_model::Time;
+use watchscope_scenarios::lessons::{self, Lesson, Run, Stage};
+use watchscope_simulator::{ClientGo, Version};
+
+use crate::telling;
+
+/// Speeds, in virtual seconds a second.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=1_000.0;
+/// A page that comes gets a snapshot of so long before, and what was told since as records: etcd tells its progress more
+/// often, so there are some, and a page learns of the inside by them.
+const RECORDS_BEHIND: Duration = Duration::from_secs(6);
+/// A clock that stood still for longer, as a sleeping laptop's, does not make the lesson jump; in milliseconds.
+const TICK_MOST_MS: f64 = 100.0;
+
+/// Why a session does not do what it is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionError {
+    /// There is no such lesson; these names are nearest.
+    Lesson(Vec<&'static str>),
+    /// It is no command, or not with these words; what was said.
+    Command(String),
+}
+
+/// A lesson, and the page that looks at it.
+pub struct Session {
+    stage: Stage,
+    reader: Option<Reader>,
+    /// When the reader came, by the driver's clock, and what the lesson's was.
+    opened: (f64, Time),
+    /// How far to show once the reader has joined: a page that has gone back joins at the beginning, and gets all
+    /// records in order and no snapshot in place of them.
+    later: Option<Duration>,
+    is_playing: bool,
+    speed: f64,
+    /// Where playing stops.
+    stop: Duration,
+    /// Virtual time that has passed since the last record shown, in microseconds, to the fraction.
+    exact_us: f64,
+    ticked_ms: f64,
+    /// What the person should know of the last command.
+    note: Option<String>,
+}
+
+impl Session {
+    /// Opens a lesson at so many seconds: at its end, and says so, if that is beyond it; at its first passage, if absent.
+    ///
+    /// # Errors
+    /// If there is no such lesson.
+    pub fn open(name: &str, at_s: Option<f64>) -> Result<Self, SessionError> {
+        let lesson =
+            lessons::lesson(name).ok_or_else(|| SessionError::Lesson(lessons::nearest(name)))?;
+        let run = own_run(&lesson);
+        let first = lesson.passages.first();
+        let first = first.map_or(Duration::ZERO, |passage| passage.at);
+        let wanted = at_s.and_then(seconds);
+        let note = wanted.filter(|at| *at > lesson.lasts).map(|_| {
+            format!(
+                "The link is to a time past the end; this is the end, {} s.",
+                lesson.lasts.as_secs()
+            )
+        });
+        let mut stage = Stage::new(lesson, run);
+        let at = wanted.unwrap_or(first).min(stage.lesson().lasts);
+        stage.advance(at.saturating_sub(RECORDS_BEHIND));
+        stage.take_snapshot();
+        Ok(Self {
+            stage,
+            reader: None,
+            opened: (0.0, Time(0)),
+            later: Some(at),
+            is_playing: false,
+            speed: 1.0,
+            stop: Duration::ZERO,
+            exact_us: at.as_micros() as f64,
+            ticked_ms: 0.0,
+            note,
+        })
+    }
+
+    /// A reader comes, or comes again.
+    pub fn read(&mut self, now_ms: f64) {
+        self.opened = (now_ms, self.stage.now());
+        self.reader = Some(Reader::new(env!("CARGO_PKG_VERSION").into()));
+    }
+
+    /// Takes one message of the reader.
+    ///
+    /// # Errors
+    /// If it breaks the protocol.
+    pub fn receive(&mut self, message: &[u8], now_ms: f64) -> Result<(), Refusal> {
+        let now = self.reader_time(now_ms);
+        let Some(reader) = &mut self.reader else {
+            return Ok(());
+        };
+        // The controls say what the server's commands say elsewhere.
+        reader.receive(message, self.stage.ring(), now).map(|_| ())
+    }
+
+    /// The next message for the reader, if there is one.
+    pub fn next(&mut self, now_ms: f64) -> Option<Vec<u8>> {
+        let now = self.reader_time(now_ms);
+        loop {
+            let reader = self.reader.as_mut()?;
+            match reader.next(self.stage.ring(), now) {
+                Step::Send(message) => return Some(message.to_vec()),
+                Step::End(_) => {
+                    self.reader = None;
+                    return None;
+                }
+                Step::Wait { needs_snapshot, .. } => {
+                    if needs_snapshot {
+                        self.stage.take_snapshot();
+                        continue;
+                    }
+                    let joined = reader.is_greeted();
+                    let later = self.later.take_if(|_| joined)?;
+                    self.stage.advance(later);
+                }
+            }
+        }
+    }
+
+    /// Lets time pass; returns whether what is told has changed.
+    pub fn tick(&mut self, now_ms: f64) -> bool {
+        let passed_ms = (now_ms - self.ticked_ms).clamp(0.0, TICK_MOST_MS);
+        self.ticked_ms = now_ms;
+        if !self.is_playing || self.later.is_some() {
+            return false;
+        }
+        self.exact_us += passed_ms * 1_000.0 * self.speed;
+        let to = Duration::from_micros(self.exact_us as u64).min(self.stop);
+        self.stage.advance(to);
+        if to >= self.stop {
+            self.settle();
+        }
+        true
+    }
+
+    /// Does what the person asks for, as `seek 12.5`.
+    ///
+    /// # Errors
+    /// If it is no command.
+    pub fn say(&mut self, command: &str) -> Result<(), SessionError> {
+        let unknown = || SessionError::Command(command.to_owned());
+        let (verb, argument) = command.split_once(' ').unwrap_or((command, ""));
+        self.note = None;
+        if !matches!(verb, "seed" | "server" | "client" | "as-written")
+            && let Some(later) = self.later.take()
+        {
+            // Nobody has joined since: there is none who would miss it.
+            self.stage.advance(later);
+        }
+        match verb {
+            "play" => self.play(),
+            "pause" => self.settle(),
+            "speed" => {
+                let speed: f64 = argument.parse().map_err(|_| unknown())?;
+                if !SPEEDS.contains(&speed) {
+                    return Err(unknown());
+                }
+                self.speed = speed;
+            }
+            "step" => {
+                self.stage.step();
+                self.settle();
+            }
+            "next" => {
+                let next = self.next_passage();
+                self.seek(next);
+            }
+            "previous" => {
+                let previous = self.previous_passage();
+                self.seek(previous);
+            }
+            "seek" => {
+                let to = argument.parse().ok().and_then(seconds);
+                self.seek(to.ok_or_else(unknown)?);
+            }
+            "break" => {
+                self.stage
+                    .break_it(argument.parse().map_err(|_| unknown())?);
+            }
+            "seed" => {
+                let seed = argument.parse().map_err(|_| unknown())?;
+                self.run_with(Run {
+                    seed,
+                    ..self.stage.run()
+                });
+            }
+            "server" => {
+                let server: Version = argument.parse().map_err(|_| unknown())?;
+                self.run_with(Run {
+                    server,
+                    ..self.stage.run()
+                });
+            }
+            "client" => {
+                let client: ClientGo = argument.parse().map_err(|_| unknown())?;
+                self.run_with(Run {
+                    client,
+                    ..self.stage.run()
+                });
+            }
+            "as-written" => self.run_with(own_run(self.stage.lesson())),
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+
+    /// The lesson and its text, as JSON.
+    #[must_use]
+    pub fn lesson(&self) -> String {
+        telling::lesson(self.stage.lesson())
+    }
+
+    /// Where it stands, as JSON.
+    #[must_use]
+    pub fn now(&self) -> String {
+        let at = self.later.unwrap_or(self.stage.shown());
+        telling::now(&telling::Now {
+            stage: &self.stage,
+            at,
+            is_playing: self.is_playing,
+            speed: self.speed,
+            is_as_written: self.stage.run() == own_run(self.stage.lesson())
+                && self.stage.deeds().is_empty(),
+            note: self.note.as_deref(),
+        })
+    }
+
+    /// How far it is shown.
+    #[must_use]
+    pub fn shown(&self) -> Duration {
+        self.stage.shown()
+    }
+
+    /// Which run it is.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.stage.number()
+    }
+
+    /// The reader's clock is the driver's, begun at the lesson's: what is asked of it are heartbeats and lag, and
+    /// neither passes faster because the lesson does.
+    fn reader_time(&self, now_ms: f64) -> Time {
+        let (opened_ms, at) = self.opened;
+        at.plus_micros(((now_ms - opened_ms) * 1_000.0) as i64)
+    }
+
+    fn settle(&mut self) {
+        self.is_playing = false;
+        self.exact_us = self.stage.shown().as_micros() as f64;
+    }
+
+    fn play(&mut self) {
+        self.stop = self.next_passage();
+        self.is_playing = self.stop > self.stage.shown();
+    }
+
+    /// Where the next passage begins; the end after the last.
+    fn next_passage(&self) -> Duration {
+        let shown = self.stage.shown();
+        let lesson = self.stage.lesson();
+        let mut later = lesson.passages.iter().map(|passage| passage.at);
+        later.find(|at| *at > shown).unwrap_or(lesson.lasts)
+    }
+
+    /// Where this passage began, or the one before if it has only just begun.
+    fn previous_passage(&self) -> Duration {
+        let shown = self.stage.shown();
+        let passages = self.stage.lesson().passages.iter();
+        let mut earlier = passages.map(|passage| passage.at).filter(|at| *at < shown);
+        earlier.next_back().unwrap_or(Duration::ZERO)
+    }
+
+    fn seek(&mut self, to: Duration) {
+        let to = to.min(self.stage.lesson().lasts);
+        if to >= self.stage.shown() && self.later.is_none() {
+            self.stage.advance(to);
+            self.settle();
+        } else {
+            let again = self.stage.again(self.stage.run(), to);
+            self.begin(again, to);
+        }
+    }
+
+    /// Runs it anew with something changed, up to where it was; what the person did is undone.
+    fn run_with(&mut self, run: Run) {
+        let to = self.later.unwrap_or(self.stage.shown());
+        let mut again = self.stage.again(run, Duration::ZERO);
+        again.forget_deeds();
+        self.begin(again, to);
+    }
+
+    fn begin(&mut self, stage: Stage, to: Duration) {
+        self.stage = stage;
+        self.reader = None;
+        self.later = Some(to);
+        self.is_playing = false;
+        self.exact_us = to.as_micros() as f64;
+    }
+}
+
+/// The run that the text tells of.
+fn own_run(lesson: &Lesson) -> Run {
+    Run {
+        seed: 1,
+        server: lesson.server,
+        client: lesson.client,
+    }
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}

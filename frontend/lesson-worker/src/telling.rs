@@ -1,0 +1,90 @@
+//! What narration and controls are told, as JSON.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use watchscope_scenarios::lessons::{self, Lesson, Passage, Stage};
+use watchscope_simulator::{ClientGo, Version};
+
+/// Where a session stands.
+pub(crate) struct Now<'a> {
+    pub(crate) stage: &'a Stage,
+    pub(crate) at: Duration,
+    pub(crate) is_playing: bool,
+    pub(crate) speed: f64,
+    /// Whether nothing was changed: the text tells of this run.
+    pub(crate) is_as_written: bool,
+    pub(crate) note: Option<&'a str>,
+}
+
+/// A lesson, its text, and the list of all.
+pub(crate) fn lesson(lesson: &Lesson) -> String {
+    let all = lessons::lessons();
+    let place = all.iter().position(|known| known.name == lesson.name);
+    let listed = all.iter().map(
+        |lesson| json!({"name": lesson.name, "title": lesson.title, "teaches": lesson.teaches}),
+    );
+    let servers = (Version::OLDEST.minor()..=Version::NEWEST_MINOR).rev();
+    let clients: Vec<&str> = ClientGo::all().map(ClientGo::name).collect();
+    json!({"lesson": {
+        "name": lesson.name,
+        "title": lesson.title,
+        "number": place.map_or(0, |place| place + 1),
+        "lasts": lesson.lasts.as_secs_f64(),
+        "passages": lesson.passages.iter().map(passage).collect::<Value>(),
+        "breaks": lesson.breaks.iter().map(|broken| broken.words).collect::<Value>(),
+        "lessons": listed.collect::<Value>(),
+        "servers": servers.map(|minor| format!("1.{minor}")).collect::<Value>(),
+        "clients": clients.into_iter().rev().collect::<Value>(),
+    }})
+    .to_string()
+}
+
+fn passage(passage: &Passage) -> Value {
+    let question = passage.question.map(|question| {
+        json!({
+            "asks": question.asks,
+            "answers": question.answers,
+            "right": question.right,
+            "because": question.because,
+            // Asked what somebody believes now, one does not look it up.
+            "covers": question.asks.contains("believe"),
+        })
+    });
+    json!({
+        "title": passage.title,
+        "at": passage.at.as_secs_f64(),
+        "shows": [passage.shows.0.as_secs_f64(), passage.shows.1.as_secs_f64()],
+        "text": passage.text,
+        "moments": passage.moments.iter().map(|moment| moment.words).collect::<Value>(),
+        "question": question,
+    })
+}
+
+/// Where it stands. Times of the log are in microseconds, as numbers: a lesson's fit.
+pub(crate) fn now(now: &Now<'_>) -> String {
+    let stage = now.stage;
+    let run = stage.run();
+    let place = stage.lesson().passage_at(now.at);
+    let found = stage.found(place).map(|found| {
+        found.map(|found| json!({"seq": found.seq.0, "atUs": found.at.0, "lane": found.lane}))
+    });
+    let deeds = stage.deeds().iter();
+    let deeds = deeds.map(|(at, place)| json!({"at": at.as_secs_f64(), "break": place}));
+    json!({"now": {
+        "run": stage.number(),
+        "at": now.at.as_secs_f64(),
+        "beginUs": stage.time(Duration::ZERO).0,
+        "passage": place,
+        "found": found.collect::<Value>(),
+        "playing": now.is_playing,
+        "speed": now.speed,
+        "seed": run.seed,
+        "server": format!("1.{}", run.server.minor()),
+        "client": run.client.name(),
+        "deeds": deeds.collect::<Value>(),
+        "asWritten": now.is_as_written,
+        "note": now.note,
+    }})
+    .to_string()
+}

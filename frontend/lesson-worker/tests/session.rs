@@ -1,0 +1,212 @@
+//! A session over the wire: what a page gets is what a server would send, and going back gives the same again.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use serde_json::Value;
+use watchscope_lesson_worker::{Session, SessionError};
+use watchscope_model::wire::{
+    Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
+};
+use watchscope_timeline::Store;
+
+/// A page: takes what the session sends, as the page's source does.
+#[derive(Default)]
+struct Page {
+    store: Store,
+    is_resumed: Option<bool>,
+}
+
+impl Page {
+    /// Comes and takes all there is.
+    fn join(session: &mut Session, now_ms: f64) -> Self {
+        let mut page = Self::default();
+        session.read(now_ms);
+        let hello = Hello {
+            protocol: PROTOCOL_VERSION,
+            log: None,
+            epoch: None,
+            last: None,
+        };
+        session
+            .receive(&encode_client(&hello.into()), now_ms)
+            .unwrap();
+        page.take(session, now_ms);
+        page
+    }
+
+    fn take(&mut self, session: &mut Session, now_ms: f64) {
+        while let Some(message) = session.next(now_ms) {
+            match decode_server(&message).unwrap() {
+                Some((ServerMessage::Welcome(welcome), _)) => {
+                    self.is_resumed = Some(welcome.resumed);
+                }
+                Some((ServerMessage::Snapshot(_), frame)) => self.store.snapshot(frame).unwrap(),
+                Some((ServerMessage::Segment(_), frame)) => {
+                    self.store.segment(frame).unwrap();
+                }
+                Some((ServerMessage::Heartbeat(_), _)) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Where it is, by its last record.
+    fn head(&self) -> u64 {
+        self.store.state().unwrap().seq.0
+    }
+}
+
+fn now(session: &Session) -> Value {
+    serde_json::from_str::<Value>(&session.now()).unwrap()["now"].take()
+}
+
+#[test]
+fn a_page_that_comes_gets_a_snapshot_with_lanes_at_once() {
+    let mut session = Session::open("watch-event", None).unwrap();
+    let page = Page::join(&mut session, 5.0);
+    assert_eq!(page.is_resumed, Some(false));
+    assert_eq!(page.store.state().unwrap().watches.len(), 1);
+    assert_eq!(now(&session)["at"], 2.0);
+    assert_eq!(now(&session)["playing"], false);
+}
+
+#[test]
+fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
+    let mut session = Session::open("watch-event", None).unwrap();
+    let mut page = Page::join(&mut session, 0.0);
+    session.tick(0.0);
+    session.say("speed 10").unwrap();
+    session.say("play").unwrap();
+    assert!(session.tick(50.0));
+    assert_eq!(now(&session)["at"], 2.5);
+    let before = page.head();
+    for tick in 2..20 {
+        session.tick(50.0 * f64::from(tick));
+        page.take(&mut session, 50.0 * f64::from(tick));
+    }
+    let told = now(&session);
+    assert_eq!(
+        (&told["at"], &told["playing"]),
+        (&4.5.into(), &false.into())
+    );
+    assert_eq!(told["passage"], 1);
+    assert!(
+        told["found"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(Value::is_object)
+    );
+    assert!(page.head() > before);
+}
+
+#[test]
+fn a_page_that_goes_back_gets_every_record_from_the_first() {
+    let mut session = Session::open("ghost", None).unwrap();
+    session.say("seek 33").unwrap();
+    let run = session.number();
+    session.say("seek 12").unwrap();
+    assert_ne!(session.number(), run);
+    assert_eq!(now(&session)["at"], 12.0);
+    let page = Page::join(&mut session, 0.0);
+    assert_eq!(page.store.records(), page.head());
+    let mut straight = Session::open("ghost", Some(12.0)).unwrap();
+    let other = Page::join(&mut straight, 0.0);
+    assert!(page.store.state() == other.store.state());
+}
+
+#[test]
+fn the_text_says_whether_it_tells_of_this_run() {
+    let mut session = Session::open("away", None).unwrap();
+    assert_eq!(now(&session)["asWritten"], true);
+    session.say("break 0").unwrap();
+    assert_eq!(now(&session)["asWritten"], false);
+    session.say("as-written").unwrap();
+    assert_eq!(now(&session)["asWritten"], true);
+    assert_eq!(now(&session)["at"], 3.0);
+    session.say("seed 7").unwrap();
+    assert_eq!(now(&session)["asWritten"], false);
+    session.say("seed 1").unwrap();
+    session.say("server 1.27").unwrap();
+    assert_eq!(now(&session)["server"], "1.27");
+    session.say("client 1.19").unwrap();
+    assert_eq!(now(&session)["client"], "1.19");
+    assert_eq!(now(&session)["asWritten"], false);
+}
+
+#[test]
+fn every_lesson_runs_with_every_version() {
+    let session = Session::open("ghost", None).unwrap();
+    let told: Value = serde_json::from_str(&session.lesson()).unwrap();
+    let lessons = told["lesson"]["lessons"].as_array().unwrap();
+    for name in lessons
+        .iter()
+        .map(|lesson| lesson["name"].as_str().unwrap())
+    {
+        let mut session = Session::open(name, None).unwrap();
+        for kind in ["server", "client"] {
+            for version in told["lesson"][format!("{kind}s")].as_array().unwrap() {
+                let version = version.as_str().unwrap();
+                session.say(&format!("{kind} {version}")).unwrap();
+                session.say("seek 60").unwrap();
+                Page::join(&mut session, 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn passages_are_gone_through_forward_and_back() {
+    let mut session = Session::open("expired", None).unwrap();
+    session.say("next").unwrap();
+    assert_eq!(now(&session)["passage"], 1);
+    session.say("step").unwrap();
+    session.say("previous").unwrap();
+    assert_eq!(now(&session)["at"], 12.0);
+    Page::join(&mut session, 0.0);
+    session.say("previous").unwrap();
+    assert_eq!(now(&session)["passage"], 0);
+}
+
+#[test]
+fn a_time_past_the_end_opens_at_the_end_and_says_so() {
+    let session = Session::open("watch-event", Some(1e6)).unwrap();
+    let told = now(&session);
+    assert_eq!(told["at"], 60.0);
+    assert_eq!(
+        told["note"],
+        "The link is to a time past the end; this is the end, 60 s."
+    );
+    let session = Session::open("watch-event", Some(60.0)).unwrap();
+    assert_eq!(now(&session)["note"], Value::Null);
+}
+
+#[test]
+fn an_unknown_lesson_or_command_is_refused() {
+    let unknown = Session::open("gost", None).err();
+    assert_eq!(unknown, Some(SessionError::Lesson(vec!["ghost"])));
+    let mut session = Session::open("ghost", None).unwrap();
+    for command in [
+        "",
+        "fly",
+        "speed",
+        "speed 0",
+        "speed 2000",
+        "seek -1",
+        "seed x",
+        "server 1.99",
+    ] {
+        let refused = SessionError::Command(command.to_owned());
+        assert_eq!(session.say(command), Err(refused));
+    }
+}
+
+#[test]
+fn a_reader_is_looked_after_while_nothing_plays() {
+    let mut session = Session::open("ghost", None).unwrap();
+    Page::join(&mut session, 0.0);
+    assert!(session.next(1_000.0).is_none());
+    let heartbeat = session.next(20_001.0).unwrap();
+    let decoded = decode_server(&heartbeat).unwrap();
+    assert!(matches!(decoded, Some((ServerMessage::Heartbeat(_), _))));
+}
