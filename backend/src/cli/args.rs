@@ -83,6 +83,12 @@ pub(super) enum Command {
         stories()
     ))]
     Simulate(SimulateArgs),
+    /// List the lessons, or print one's text
+    #[command(
+        after_help = "Lessons run in the browser, in a simulated cluster inside the tab: choose Lessons on the page \
+         of any watchscope, or open its address with #lesson=NAME."
+    )]
+    Lessons(LessonsArgs),
     /// Print a fresh link to the page of a running watchscope
     #[command(after_help = "A link is good for one use within ten minutes.\n\n\
          Examples:\n\
@@ -237,6 +243,14 @@ pub(super) struct ListenArgs {
     /// Serve the page from this folder instead of from the binary
     #[arg(long, env = "WATCHSCOPE_UI_DIR", value_name = "FOLDER", hide = true)]
     pub(super) ui_dir: Option<PathBuf>,
+}
+
+/// Arguments of `lessons`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct LessonsArgs {
+    /// Lesson to print
+    #[arg(value_name = "LESSON")]
+    pub(super) lesson: Option<String>,
 }
 
 /// Arguments of `serve`.

@@ -4,6 +4,7 @@ mod args;
 mod exit;
 mod explain;
 mod file;
+mod lessons;
 mod page;
 mod serve;
 mod signals;
@@ -49,6 +50,7 @@ pub async fn run() -> ExitCode {
         Command::Demo(args) => serve::demo(args).await,
         Command::Watch(args) => watch::watch(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
+        Command::Lessons(args) => lessons::lessons(&args),
         Command::Token(args) => print_token(args).await,
         Command::Explain(args) => explain::explain(&args),
     };

@@ -1,0 +1,103 @@
+//! `watchscope lessons`: which lessons there are, and what one tells.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use watchscope_scenarios::lessons::{self, Lesson};
+
+use super::args::LessonsArgs;
+use super::exit::Failure;
+
+/// Prints the list, or one lesson's text, on standard output.
+pub(super) fn lessons(args: &LessonsArgs) -> Result<(), Failure> {
+    let text = match &args.lesson {
+        None => list(),
+        Some(name) => {
+            let lesson = lessons::lesson(name).ok_or_else(|| Failure::usage(unknown(name)))?;
+            script(&lesson)
+        }
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Failure::failed)
+}
+
+fn unknown(name: &str) -> String {
+    format!(
+        "there is no lesson {name}; did you mean {}?",
+        lessons::nearest(name).join(", ")
+    )
+}
+
+fn list() -> String {
+    let lessons = lessons::lessons();
+    let widest = lessons.iter().map(|lesson| lesson.name.len()).max();
+    let widest = widest.unwrap_or(0);
+    let lines = lessons
+        .iter()
+        .map(|lesson| format!("{:widest$}  {}\n", lesson.name, lesson.title));
+    lines.collect()
+}
+
+fn script(lesson: &Lesson) -> String {
+    let mut text = format!("{}\n{}\n", lesson.title, lesson.teaches);
+    for (place, passage) in lesson.passages.iter().enumerate() {
+        // Writing into a text does not fail.
+        let _ = write!(text, "\n{}. {}\n", place + 1, passage.title);
+        for paragraph in passage.text {
+            let _ = writeln!(text, "{}", plain(paragraph));
+        }
+        if let Some(question) = passage.question {
+            let _ = writeln!(text, "? {}", plain(question.asks));
+        }
+    }
+    text
+}
+
+/// Without the marks of stress, code and moments.
+fn plain(paragraph: &str) -> String {
+    let mut plain = String::with_capacity(paragraph.len());
+    for part in paragraph.split(" {") {
+        match part.split_once('}') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                plain.push_str(rest);
+            }
+            _ => plain.push_str(part),
+        }
+    }
+    plain.retain(|letter| !matches!(letter, '*' | '`'));
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_has_a_line_for_each_lesson() {
+        insta::assert_snapshot!(list(), @r"
+        watch-event  Life of a watch event
+        expired      410 and relist
+        away         Deleted while you were away
+        ghost        Watches ghost you
+        ");
+    }
+
+    #[test]
+    fn a_lesson_is_told_without_marks() {
+        for lesson in lessons::lessons() {
+            let text = script(&lesson);
+            assert!(!text.contains(['*', '`', '{', '}']), "{text}");
+        }
+        assert_eq!(plain("It *lists* {1}: `GET`, {12}."), "It lists: GET,.");
+    }
+
+    #[test]
+    fn an_unknown_lesson_has_the_nearest_name() {
+        assert_eq!(
+            unknown("gohst"),
+            "there is no lesson gohst; did you mean ghost?"
+        );
+    }
+}
