@@ -1,5 +1,9 @@
 //! What the worker's script calls.
-#![allow(unsafe_code, reason = "what the worker's script calls is exported")]
+#![allow(
+    unsafe_code,
+    unreachable_pub,
+    reason = "what the worker's script calls is exported to it, and to nobody else"
+)]
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_scenarios::lessons::{self, Run, Stage, digest};
