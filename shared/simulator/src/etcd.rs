@@ -57,6 +57,9 @@ pub(crate) enum EtcdAlarm {
 /// Election timeouts without a leader after which watches are cancelled (1.7).
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
+/// How long etcd's client goes on asking a member that says it has no leader: 100 attempts, 25 ms apart.
+const ATTEMPTS_WITHOUT_LEADER: Duration = Duration::from_millis(2500);
+
 /// etcd.
 #[derive(Debug)]
 pub(crate) struct Etcd {
@@ -186,6 +189,14 @@ impl Etcd {
         self.leaderless.is_none() && !self.members.is_partitioned(server)
     }
 
+    /// When a client of a server's member that asks for a leader now gives up; `None` if there is one.
+    pub(crate) fn leader_is_given_up_at(&self, server: ServerId, now: Time) -> Option<Time> {
+        let member = self.members.partitioned_since(server);
+        let since = self.leaderless.or(member)?;
+        let known = now.max(since + self.config.election_timeout);
+        Some(known + ATTEMPTS_WITHOUT_LEADER)
+    }
+
     /// Whether the leader that everybody shares is there.
     pub(crate) fn is_leaderless(&self) -> bool {
         self.leaderless.is_some()
@@ -290,8 +301,10 @@ impl Etcd {
         let since = self
             .leaderless
             .or_else(|| self.members.partitioned_since(server));
+        // A stream that is there is given up late, one that would be new at once when the leader is known to be gone.
         let given_up = request.requires_leader
-            && since.is_some_and(|since| now.since(since) >= self.patience());
+            && !self.watches.has_stream(request.stream)
+            && since.is_some_and(|since| now.since(since) >= self.config.election_timeout);
         let (watches, around) = self.parts(now);
         if given_up {
             watches.refuse(request.stream, around)

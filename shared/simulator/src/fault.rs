@@ -207,8 +207,9 @@ pub enum Fault {
     EtcdDefect(Defect),
     /// etcd has no leader (cases 1 and 3). A state.
     ///
-    /// World: writes and consistent reads wait, for 7 s at most; after three election timeouts etcd's watches are
-    /// cancelled: below 1.25 every watch cache lists again and its watches end (F16), since then it retries for 30 s.
+    /// World: writes wait for 34 s at most, and reads that etcd has to answer for 60 s; caches answer on. Watches of etcd
+    /// that begin are told in band, and after three election timeouts those that run are: below 1.25 every watch cache
+    /// lists again and its watches end (F16), since then it retries for 30 s.
     NoLeader,
     /// The member of etcd that a server talks to is cut off from the others. A state; when it is lifted the member gets
     /// the leader's snapshot.

@@ -32,7 +32,7 @@ const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 const DIRECT_SLOTS: usize = 51_200;
 
 /// A watch that is understood and not yet begun.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PendingWatch {
     parameters: WatchParameters,
     start: Start,
@@ -231,6 +231,31 @@ impl Apiserver {
             return self.fail_watch(id, &too_large(watch.fresh_at, current), ctx);
         }
         let resource = watch.parameters.resource;
+        let open = match ctx.etcd.leader_is_given_up_at(ctx.server, ctx.now) {
+            Some(at) if watch.start == Start::State && ctx.version.requires_leader() => {
+                ctx.alarms.push((at, Alarm::NoLeader(id)));
+                self.leaderless.insert(id, watch.clone());
+                OpenWatch {
+                    watcher: Watcher::new(watch.parameters, 0),
+                    backlog: Backlog::new(First::Nothing, None, DIRECT_SLOTS),
+                    source: Source::Stranded,
+                }
+            }
+            _ => self.direct_watch(id, watch, ctx),
+        };
+        self.open_stream(id, open, ctx);
+        self.direct.entry(resource).or_default().insert(id);
+    }
+
+    /// A watch with a list and a watch of etcd for it alone.
+    fn direct_watch(
+        &mut self,
+        id: RequestId,
+        watch: PendingWatch,
+        ctx: &mut Context<'_>,
+    ) -> OpenWatch {
+        let current = ctx.etcd.revision();
+        let resource = watch.parameters.resource;
         let prefix = watch.parameters.prefix.clone();
         let (after, first, end) = match watch.start {
             Start::State => {
@@ -249,13 +274,29 @@ impl Apiserver {
         let owner = Owner::Client(id);
         let upstream = self.open_upstream(resource, Purpose::Direct, prefix, after + 1, owner, ctx);
         let watcher = Watcher::new(watch.parameters, after);
-        let open = OpenWatch {
+        OpenWatch {
             backlog: Backlog::new(first, end.filter(|_| watcher.bookmarks()), DIRECT_SLOTS),
             watcher,
             source: Source::Etcd(upstream),
-        };
-        self.open_stream(id, open, ctx);
-        self.direct.entry(resource).or_default().insert(id);
+        }
+    }
+
+    /// etcd has a leader again: direct watches that waited for it get their state.
+    pub(super) fn begin_leaderless_watches(&mut self, ctx: &mut Context<'_>) {
+        for (id, watch) in std::mem::take(&mut self.leaderless) {
+            let open = self.direct_watch(id, watch, ctx);
+            if let Some(reply) = self.replies.get_mut(&id) {
+                reply.begin_watch(open);
+                self.soil(id);
+            }
+        }
+    }
+
+    /// etcd's client has asked often enough for the state of a direct watch.
+    pub(super) fn give_up_leader(&mut self, id: RequestId, ctx: &mut Context<'_>) {
+        if self.leaderless.remove(&id).is_some() {
+            self.error_watch(id, &no_leader(), ctx);
+        }
     }
 
     fn open_stream(&mut self, id: RequestId, open: OpenWatch, ctx: &mut Context<'_>) {
@@ -307,10 +348,7 @@ impl Apiserver {
             // Only the watch cache asks for progress; bookmarks are its affair (1.4).
             Content::Progress => {}
             Content::Compacted => self.error_watch(id, &watch_compacted(), ctx),
-            Content::NoLeader => {
-                let error = status::internal_error("etcdserver: no leader");
-                self.error_watch(id, &error, ctx);
-            }
+            Content::NoLeader => self.error_watch(id, &no_leader(), ctx),
         }
     }
 
@@ -388,6 +426,7 @@ impl Apiserver {
     }
 
     fn finish_watch(&mut self, id: RequestId, last: Option<bytes::Bytes>, ctx: &mut Context<'_>) {
+        self.leaderless.remove(&id);
         let Some(reply) = self.replies.get_mut(&id) else {
             return;
         };
@@ -587,6 +626,11 @@ impl PendingWatch {
     pub(super) fn resource(&self) -> ResourceId {
         self.parameters.resource
     }
+}
+
+/// What a watch of etcd is told when its member has no leader.
+fn no_leader() -> ApiError {
+    status::internal_error("etcdserver: no leader")
 }
 
 /// The next bookmark: one interval from now, or just before the deadline (`nextBookmarkTime`).

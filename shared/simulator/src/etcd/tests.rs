@@ -494,6 +494,25 @@ fn watches_are_cancelled_after_three_election_timeouts_without_a_leader() {
 }
 
 #[test]
+fn a_new_stream_is_refused_once_the_leader_is_known_to_be_gone_and_an_old_one_takes_on_watches() {
+    let mut rig = rig();
+    rig.watch(2);
+    rig.etcd.lose_leader(rig.now);
+    rig.collect();
+    rig.run(Duration::from_millis(900));
+    let early = rig.watch_of(MAPS, "/registry/configmaps/", 2);
+    rig.etcd.cancel(early);
+    assert!(rig.take().is_empty(), "nobody knows yet");
+    rig.run(Duration::from_millis(200));
+    rig.watch_of(MAPS, "/registry/configmaps/", 2);
+    assert_eq!(rig.take(), ["no leader"]);
+    rig.watch(2);
+    assert!(rig.take().is_empty(), "its stream is there");
+    rig.run(Duration::from_secs(2));
+    assert_eq!(rig.take(), ["no leader", "no leader"]);
+}
+
+#[test]
 fn a_short_loss_of_the_leader_is_not_noticed_by_watches() {
     let mut rig = rig();
     rig.watch(2);

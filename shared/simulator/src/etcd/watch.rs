@@ -160,6 +160,10 @@ impl Watches {
         id
     }
 
+    pub(super) fn has_stream(&self, key: StreamKey) -> bool {
+        self.streams.contains_key(&key)
+    }
+
     pub(super) fn cancel(&mut self, id: WatcherId) {
         let Some(watcher) = self.watchers.remove(&id) else {
             return;
