@@ -26,6 +26,13 @@ fn rig() -> Rig {
     }
 }
 
+/// One with a defect, or without it.
+fn rig_with(defect: Defect, on: bool) -> Rig {
+    let mut rig = rig();
+    rig.etcd.switch(defect, on);
+    rig
+}
+
 impl Rig {
     fn write(&mut self, name: &str) -> u64 {
         let key = format!("/registry/pods/shop/{name}");
@@ -330,8 +337,7 @@ fn progress_on_request_waits_for_all_watchers_of_the_stream_to_be_synced() {
 #[test]
 fn etcd_15220_lets_progress_overtake_events() {
     let overtakes = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::ProgressAheadOfEvents, defect);
+        let mut rig = rig_with(Defect::ProgressAheadOfEvents, defect);
         rig.watch(2);
         rig.starve(Duration::from_millis(100));
         for _ in 0..3 {
@@ -352,8 +358,7 @@ fn etcd_15220_lets_progress_overtake_events() {
 #[test]
 fn pr_17566_withholds_progress_from_an_idle_watch() {
     let told = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::NoProgressForIdleWatch, defect);
+        let mut rig = rig_with(Defect::NoProgressForIdleWatch, defect);
         rig.write("a");
         // It wants an old revision of which it gets no event.
         rig.watch_of(MAPS, "/registry/configmaps/", 2);
@@ -371,8 +376,7 @@ fn pr_17566_withholds_progress_from_an_idle_watch() {
 #[test]
 fn etcd_15271_starts_over_after_a_partition() {
     let told = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::BackInTimeAfterPartition, defect);
+        let mut rig = rig_with(Defect::BackInTimeAfterPartition, defect);
         rig.watch(2);
         rig.write("a");
         rig.write("a");
@@ -393,8 +397,7 @@ fn etcd_15271_starts_over_after_a_partition() {
 #[test]
 fn etcd_20221_tells_a_watch_on_the_future_what_is_older() {
     let told = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::OldEventsOnFutureWatch, defect);
+        let mut rig = rig_with(Defect::OldEventsOnFutureWatch, defect);
         rig.write("a");
         rig.watch(10);
         rig.etcd.partition(SERVER, rig.now);
@@ -411,8 +414,7 @@ fn etcd_20221_tells_a_watch_on_the_future_what_is_older() {
 #[test]
 fn pr_15274_sends_what_is_young_twice_to_who_catches_up() {
     let told = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::DuplicateEvents, defect);
+        let mut rig = rig_with(Defect::DuplicateEvents, defect);
         rig.write("a");
         rig.run(Duration::from_millis(950));
         rig.write("a");
@@ -424,47 +426,36 @@ fn pr_15274_sends_what_is_young_twice_to_who_catches_up() {
     assert_eq!(told(true), ["ADDED a 2", "MODIFIED a 3", "MODIFIED a 3"]);
 }
 
-#[test]
-fn etcd_18089_loses_a_deletion_that_is_compacted_at() {
-    let told = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::DeleteLostByCompactionAtIt, defect);
-        rig.write("a");
-        let deleted = rig.delete("a");
-        rig.write("b");
-        rig.etcd.compact(deleted);
-        rig.watch(deleted);
-        rig.run(Duration::from_millis(100));
-        rig.take()
-    };
-    assert_eq!(told(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
-    assert_eq!(told(true), ["ADDED b 4"]);
+/// What a watch is told that starts at a deletion at which etcd is compacted, and perhaps started again.
+fn told_from_a_compacted_deletion(mut rig: Rig, restarts: bool) -> Vec<String> {
+    rig.write("a");
+    let deleted = rig.delete("a");
+    rig.write("b");
+    rig.etcd.compact(deleted);
+    if restarts {
+        rig.etcd.restart(false, rig.now);
+    }
+    rig.watch(deleted);
+    rig.run(Duration::from_millis(100));
+    rig.take()
 }
 
 #[test]
-fn etcd_19179_loses_such_a_deletion_when_etcd_starts_again() {
-    let told = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd
-            .switch(Defect::DeleteLostByRestartAfterCompaction, defect);
-        rig.write("a");
-        let deleted = rig.delete("a");
-        rig.write("b");
-        rig.etcd.compact(deleted);
-        rig.etcd.restart(false, rig.now);
-        rig.watch(deleted);
-        rig.run(Duration::from_millis(100));
-        rig.take()
-    };
-    assert_eq!(told(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
-    assert_eq!(told(true), ["ADDED b 4"]);
+fn a_deletion_that_is_compacted_at_is_told_but_by_etcd_18089_and_after_a_start_19179() {
+    for (defect, restarts) in [
+        (Defect::DeleteLostByCompactionAtIt, false),
+        (Defect::DeleteLostByRestartAfterCompaction, true),
+    ] {
+        let told = |on| told_from_a_compacted_deletion(rig_with(defect, on), restarts);
+        assert_eq!(told(false), ["DELETED a 3 prevKV=nil", "ADDED b 4"]);
+        assert_eq!(told(true), ["ADDED b 4"], "{defect:?}");
+    }
 }
 
 #[test]
 fn etcd_17780_counts_down_after_a_crash_in_a_compaction() {
     let revision = |defect: bool| {
-        let mut rig = rig();
-        rig.etcd.switch(Defect::RevisionDecreasesAfterCrash, defect);
+        let mut rig = rig_with(Defect::RevisionDecreasesAfterCrash, defect);
         rig.write("b");
         rig.write("a");
         rig.delete("a");
