@@ -159,10 +159,9 @@ fn named(object: &sim::Object) -> Arc<Object> {
 mod tests {
     use std::time::Duration;
 
-    use watchscope_log::{Sealed, Sealer};
     use watchscope_model::fold::Moment;
     use watchscope_model::json::to_line;
-    use watchscope_model::{Layers, LogId, Time, WatchName};
+    use watchscope_model::{Layers, Time, WatchName};
     use watchscope_probe::{ProbeConfig, Served, WatchSpec};
 
     use crate::{Run, demo};
@@ -210,29 +209,11 @@ mod tests {
         layers
     }
 
-    /// Bytes of all that was told, in segments of 16 ms as the log seals them; the records' and all.
+    /// Bytes of all that was told, sealed; the records' and all.
     fn sealed_bytes(run: &Run) -> (usize, usize) {
         let sealed = |with_inside: bool| {
-            let log = LogId::from("demo");
-            let (mut sealer, first) = Sealer::new(log, "e1".into(), Time(0));
-            let mut inside = run.inside().iter().filter(|_| with_inside).peekable();
-            let mut bytes = first.opening.len();
-            let mut take = |sealed: Option<Sealed>| {
-                if let Some(sealed) = sealed {
-                    bytes += sealed.segment.message.len();
-                    bytes += sealed.next.map_or(0, |next| next.opening.len());
-                }
-            };
-            for record in run.records() {
-                while let Some((at, told)) = inside.next_if(|(at, _)| *at <= record.at) {
-                    take(sealer.push_inside(told.clone(), *at).1);
-                }
-                if sealer.seal_at().is_some_and(|due| due <= record.at) {
-                    take(sealer.seal(record.at));
-                }
-                take(sealer.push(record.event.clone(), record.at).1);
-            }
-            take(sealer.seal(Time(i64::MAX)));
+            let mut bytes = 0;
+            run.seal(with_inside, |frame| bytes += frame.len());
             bytes
         };
         (sealed(false), sealed(true))

@@ -6,11 +6,13 @@
 pub mod catalogue;
 mod clients;
 pub mod demo;
+mod digest;
 pub mod inside;
 pub mod lessons;
 pub mod run;
 pub mod story;
 
+pub use digest::{Digest, digest, digested};
 pub use inside::{Told, take_told};
 pub use run::Run;
 pub use story::{Act, Deed, Line, Story, Telling};

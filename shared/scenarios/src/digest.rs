@@ -1,0 +1,171 @@
+//! What the records of a story come to, as one line: so that two machines can see that they ran the same to the last
+//! byte.
+
+use std::fmt;
+use std::time::Duration;
+
+use watchscope_log::{Sealed, Sealer};
+use watchscope_model::{Time, WatchName};
+use watchscope_probe::{ProbeConfig, WatchSpec};
+
+use crate::{Run, Story, catalogue, stories};
+
+/// How long a story is told that has no end of its own: longer than a round of the demo's.
+const TELLS: Duration = Duration::from_secs(240);
+
+/// A digest of bytes: as many, in as many frames, with this FNV-1a of 64 bits. Against chance, not against malice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// Frames: the openings of chapters, and segments.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their hash.
+    pub hash: u64,
+}
+
+impl Digest {
+    fn new() -> Self {
+        Self {
+            frames: 0,
+            bytes: 0,
+            hash: 0xcbf2_9ce4_8422_2325,
+        }
+    }
+
+    fn take(&mut self, frame: &[u8]) {
+        self.frames += 1;
+        self.bytes += frame.len() as u64;
+        self.hash = frame.iter().fold(self.hash, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (frames, bytes, hash) = (self.frames, self.bytes, self.hash);
+        write!(f, "{hash:016x} of {bytes} bytes in {frames} frames")
+    }
+}
+
+/// The names of all stories that [`digest`] knows: those one can ask for, and the rows of the catalogue.
+#[must_use]
+pub fn digested() -> Vec<String> {
+    let named = stories().into_iter().map(|story| story.name.to_owned());
+    let rows = catalogue::rows().into_iter().map(|row| row.code.to_owned());
+    named.chain(rows).collect()
+}
+
+/// Tells a story to our probes, with all that happens inside, and digests the bytes of its records; `None` if there is
+/// no story of this name.
+#[must_use]
+pub fn digest(name: &str, seed: u64) -> Option<Digest> {
+    if let Some(story) = crate::story(name) {
+        return Some(Run::watched(story, seed).digest());
+    }
+    let row = catalogue::rows().into_iter().find(|row| row.code == name)?;
+    Some(row.run_beside(seed, &[], true).digest())
+}
+
+impl Run {
+    /// A story told to a probe for each resource that is worth watching in it.
+    fn watched(story: Story, seed: u64) -> Self {
+        let (namespace, resources) = (story.namespace, story.resources);
+        let mut run = Self::of_story(story, seed);
+        run.world.tell_inside();
+        for resource in resources {
+            let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+            let spec = WatchSpec {
+                name: WatchName::new(namespace, plural, group, None, None, 1),
+                group: group.into(),
+                resource: plural.into(),
+                served: None,
+                namespace: Some(namespace.into()),
+                label_selector: None,
+                field_selector: None,
+            };
+            run.watch(spec, ProbeConfig::default(), seed);
+        }
+        run.run_for(TELLS);
+        run
+    }
+
+    /// The digest of all records, those of the inside too, as a log seals them.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut digest = Digest::new();
+        self.seal(true, |frame| digest.take(frame));
+        digest
+    }
+
+    /// Seals all records as a log's writer does, a segment at most every 16 ms; hands over each frame.
+    pub(crate) fn seal(&self, with_inside: bool, mut take: impl FnMut(&[u8])) {
+        let began = self.records().first().map_or(Time(0), |record| record.at);
+        let (mut sealer, first) = Sealer::new("story".into(), "1".into(), began);
+        take(&first.opening);
+        let mut hand_over = |sealed: Option<Sealed>| {
+            if let Some(sealed) = sealed {
+                take(sealed.segment.frame());
+                if let Some(next) = sealed.next {
+                    take(&next.opening);
+                }
+            }
+        };
+        let mut inside = self.inside().iter().filter(|_| with_inside).peekable();
+        for record in self.records() {
+            while let Some((at, told)) = inside.next_if(|(at, _)| *at <= record.at) {
+                hand_over(sealer.push_inside(told.clone(), *at).1);
+            }
+            if sealer.seal_at().is_some_and(|due| due <= record.at) {
+                hand_over(sealer.seal(record.at));
+            }
+            hand_over(sealer.push(record.event.clone(), record.at).1);
+        }
+        for (at, told) in inside {
+            hand_over(sealer.push_inside(told.clone(), *at).1);
+        }
+        hand_over(sealer.seal(Time(i64::MAX)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo;
+
+    #[test]
+    fn a_seed_tells_the_same_bytes_again_and_another_seed_others() {
+        for name in [demo::story().name, "F14", "F24", "F33"] {
+            let told = digest(name, 5).unwrap();
+            assert!(told.frames > 5 && told.bytes > 1000, "{name}: {told}");
+            assert_eq!(digest(name, 5), Some(told), "{name}");
+            assert_ne!(digest(name, 6), Some(told), "{name}");
+        }
+        assert_eq!(digest("F51", 5), None);
+    }
+
+    #[test]
+    fn every_story_that_is_named_is_digested() {
+        let names = digested();
+        assert_eq!(names.first().map(String::as_str), Some(demo::story().name));
+        let codes = catalogue::rows().into_iter().map(|row| row.code);
+        assert!(codes.eq(names[names.len() - 50..].iter().map(String::as_str)));
+    }
+
+    #[test]
+    fn a_digest_tells_bytes_apart_by_one_bit() {
+        let of = |bytes: &[u8]| {
+            let mut digest = Digest::new();
+            digest.take(bytes);
+            digest
+        };
+        // FNV-1a's own test vectors.
+        assert_eq!(of(b"").hash, 0xcbf2_9ce4_8422_2325);
+        assert_eq!(of(b"foobar").hash, 0x8594_4171_f739_67e8);
+        assert_eq!(
+            of(b"a").to_string(),
+            "af63dc4c8601ec8c of 1 bytes in 1 frames"
+        );
+    }
+}
