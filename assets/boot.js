@@ -21,6 +21,13 @@ const take = (name) => {
   return taken;
 };
 
+// What GET session would answer, where the server told it with the document: in the one header of it that can be read
+// here.
+const sessionBrought = () => {
+  const [page] = performance.getEntriesByType("navigation");
+  const brought = page?.serverTiming?.find(({ name }) => name === "session");
+  return brought && JSON.parse(brought.description);
+};
 // Undefined if nobody answers.
 const askSession = () => fetch("session").then((answer) => (answer.ok ? answer.json() : undefined)).catch(() => {});
 const exchange = (secret) =>
@@ -125,7 +132,10 @@ globalThis.watchscopeWay = {
 
 // A lesson is asked for, or nothing else is to be had here: the server is a worker then.
 const begin = async () => {
-  const answer = await askSession();
+  // A document out of the browser's cache may tell of what was: what opens no way is asked.
+  const brought = sessionBrought();
+  const opens = brought && (brought.session || /[#&]t=/.test(location.hash));
+  const answer = opens ? brought : await askSession();
   isOurs = answer?.product === "watchscope" && !/^#(.*&)?lessons?(=|&|$)/.test(location.hash);
   return isOurs ? answer : (await import("./{{lessons.js}}")).enter(answer);
 };

@@ -12,7 +12,8 @@ use axum::routing::get;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::header::{
-    CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE,
+    CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, SET_COOKIE,
+    WWW_AUTHENTICATE,
 };
 use http::{StatusCode, Uri};
 use tokio::sync::Semaphore;
@@ -31,6 +32,7 @@ use crate::session::Grant;
 pub const MAX_OPENING_SOCKETS: usize = 256;
 /// JSON lines: what `-o jsonl` writes.
 const JSON_LINES: HeaderValue = HeaderValue::from_static("application/jsonl; charset=utf-8");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What the data port is made of besides the hub.
@@ -61,7 +63,10 @@ pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
         .route("/api/records", get(records::<H>))
         .route("/api/state", get(state::<H>))
         .route("/api/objects/{position}", get(object::<H>))
-        .merge(page::router(ui_dir))
+        .merge(page::router(ui_dir).layer(middleware::from_fn_with_state(
+            Arc::clone(&web),
+            bring_session::<H>,
+        )))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::<H>))
         .layer(middleware::map_response(headers::secure))
         .with_state(web)
@@ -101,6 +106,16 @@ async fn guard<H: Hub>(
 }
 
 impl<H> Web<H> {
+    /// What the server is, and whether these headers come from a browser with a session.
+    fn session_status(&self, headers: &HeaderMap) -> String {
+        let instance = self.config.policy.sessions.instance();
+        let session = self.config.policy.has_session(headers);
+        // Fields in the documented order; nothing in them needs escaping.
+        format!(
+            r#"{{"product":"watchscope","protocol":{PROTOCOL_VERSION},"instance":"{instance}","session":{session}}}"#
+        )
+    }
+
     fn refuse(
         &self,
         refusal: Refusal,
@@ -144,13 +159,26 @@ impl IntoResponse for Refusal {
 }
 
 async fn session_status<H: Hub>(State(web): State<Arc<Web<H>>>, headers: HeaderMap) -> Response {
-    let instance = web.config.policy.sessions.instance();
-    let session = web.config.policy.has_session(&headers);
-    // Fields in the documented order; nothing in them needs escaping.
-    let status = format!(
-        r#"{{"product":"watchscope","protocol":{PROTOCOL_VERSION},"instance":"{instance}","session":{session}}}"#
-    );
-    ([(CONTENT_TYPE, JSON)], status).into_response()
+    ([(CONTENT_TYPE, JSON)], web.session_status(&headers)).into_response()
+}
+
+/// The document brings what `GET session` would answer, in the one header of it that a page can read: a way to the
+/// server and back less before the page draws. What opens no way the page asks for itself.
+async fn bring_session<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_document = matches!(request.uri().path(), "/" | "/index.html");
+    let status = is_document.then(|| web.session_status(request.headers()));
+    let mut response = next.run(request).await;
+    if let Some(status) = status {
+        let quoted = status.replace('"', "\\\"");
+        let value = HeaderValue::try_from(format!("session;desc=\"{quoted}\""))
+            .expect("hex digits, words and numbers make a header");
+        response.headers_mut().insert(SERVER_TIMING, value);
+    }
+    response
 }
 
 async fn session_exchange<H: Hub>(

@@ -279,6 +279,7 @@ impl Engine {
                 // The store goes on from what it has taken in.
                 self.held.clear();
                 way::open();
+                self.warm_up();
             }
             Effect::CloseSocket => way::close(),
             Effect::Send(bytes) => way::send(&bytes),
@@ -494,6 +495,17 @@ impl Engine {
                     wait_ms as i32,
                 )
                 .ok();
+        }
+    }
+
+    /// Makes what any picture needs, while the first socket opens.
+    fn warm_up(&mut self) {
+        if self.drawn_view.is_none() && self.painter.is_none() {
+            self.fit();
+            self.painter = Painter::new(&self.stage.canvas, self.size.2, self.palette);
+            if let Some(painter) = &mut self.painter {
+                painter.warm_up();
+            }
         }
     }
 

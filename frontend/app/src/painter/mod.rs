@@ -110,6 +110,12 @@ impl Painter {
         self.colours = self.sprites.colours();
     }
 
+    /// Makes ready what takes long the first time.
+    pub fn warm_up(&mut self) {
+        self.begin(Token::Ground0);
+        self.sprites.warm_up();
+    }
+
     /// Begins a picture: the whole canvas in a ground.
     pub fn begin(&mut self, ground: Token) {
         let colour = self.colours[ground as usize];

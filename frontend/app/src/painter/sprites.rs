@@ -20,6 +20,8 @@ const MARGIN_PX: f64 = 2.0;
 const TEXT_HALO_PX: f64 = 3.0;
 /// Size and weight of the count in a plate.
 const COUNT_FONT: (u8, u16) = (10, 600);
+/// Sizes and weights that most texts of a picture have.
+const TEXT_FONTS: [(u8, u16); 2] = [(11, 400), (11, 600)];
 /// All sprites are dropped when they have more pixels than this: 16 MiB.
 const MOST_PIXELS: usize = 4 << 20;
 
@@ -84,6 +86,15 @@ impl Sprites {
             .set_font(&self.font(COUNT_FONT.0, COUNT_FONT.1));
         let width = self.context.measure_text("0").map(|text| text.width());
         self.digit_advance = width.unwrap_or(f64::from(COUNT_FONT.0) * scale * 0.6);
+    }
+
+    /// Has the browser look for the faces of the texts, which takes it some milliseconds each.
+    pub(super) fn warm_up(&mut self) {
+        for (size, weight) in TEXT_FONTS {
+            self.context.set_font(&self.font(size, weight));
+            // It fails only without a context.
+            let _ = self.context.fill_text("0", 0.0, 0.0);
+        }
     }
 
     /// The tokens' colours as pixels: the browser draws them, so that the system's colours have their values too.

@@ -87,6 +87,17 @@ pub(super) fn mount(handle: Handle) {
     listen::listen(handle, panels);
     debug::expose(handle);
     lesson::offer(handle);
+    show_icon();
+}
+
+/// Gives the tab its icon, which the document only names: fetched with it, it held up the first lane.
+fn show_icon() {
+    if let Some(icon) = document().get_element_by_id("icon")
+        && let Some(href) = icon.get_attribute("data-href")
+    {
+        // Attributes are refused only if their names are no names.
+        let _ = icon.set_attribute("href", &href);
+    }
 }
 
 /// Mounts a view in the place that index.html keeps for it.
