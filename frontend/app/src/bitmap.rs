@@ -51,9 +51,10 @@ impl Bitmap {
         let count = (self.width * self.height) as usize;
         // Filling px by px is what a page that has just started does slowest: zeros come from the allocator, and what
         // is filled already is copied.
-        if self.pixels.len() != count {
+        if self.pixels.capacity() < count {
             self.pixels = vec![0; count];
         }
+        self.pixels.resize(count, 0);
         let mut filled = count.min(64);
         self.pixels[..filled].fill(colour);
         while filled < count {

@@ -561,6 +561,56 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
+    /// Between which y a primitive of this scene is drawn, halos and mitres included; `None` if it changes how others
+    /// are.
+    #[must_use]
+    pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
+        // A mitre reaches at most twice the line's width beyond its corner, at right angles and wider.
+        let pen =
+            |stroke: Option<Stroke>| stroke.map_or(Px::ZERO, |stroke| stroke.width + stroke.width);
+        let around = |y: Px, reach: Px| (y - reach, y + reach);
+        Some(match *primitive {
+            Primitive::Rect { area, stroke, .. } => {
+                (area.y - pen(stroke), area.bottom() + pen(stroke))
+            }
+            Primitive::Hatch { area, .. } | Primitive::Plate { area, .. } => {
+                (area.y, area.bottom())
+            }
+            Primitive::Glyph { y, size, .. } => around(y, Px::whole(i32::from(size))),
+            Primitive::Text(ref line) => around(line.y, Px::whole(i32::from(line.size) * 2)),
+            Primitive::Path {
+                ref steps, stroke, ..
+            } => {
+                let ys = self.steps[steps.start as usize..steps.end as usize]
+                    .iter()
+                    .flat_map(|step| match *step {
+                        Step::Move(_, y) | Step::Line(_, y) => [y; 3],
+                        Step::Curve(_, a, _, b, _, y) => [a, b, y],
+                        Step::Close => [Px(i32::MIN); 3],
+                    })
+                    .filter(|y| *y != Px(i32::MIN));
+                let (from, to) = ys.fold((Px(i32::MAX), Px(i32::MIN)), |(from, to), y| {
+                    (from.min(y), to.max(y))
+                });
+                if from > to {
+                    return None;
+                }
+                (from - pen(stroke), to + pen(stroke))
+            }
+            Primitive::Strip {
+                bottom,
+                ref columns,
+                ..
+            } => {
+                let heights = self.columns[columns.start as usize..columns.end as usize]
+                    .iter()
+                    .map(|column| column.heights.iter().map(|&height| i32::from(height)).sum());
+                (bottom - Px::whole(heights.max().unwrap_or(0)), bottom)
+            }
+            Primitive::Clip(_) | Primitive::Unclip => return None,
+        })
+    }
+
     /// Adds a path's steps and returns their place.
     pub fn path(&mut self, steps: &[Step]) -> Range<u32> {
         let start = self.steps.len() as u32;
@@ -628,5 +678,67 @@ impl Scene {
             }
             hit
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INK: Token = Token::Text1;
+
+    #[test]
+    fn a_span_holds_halos_mitres_and_what_stands_on_a_floor() {
+        let px = Px::whole;
+        let mut scene = Scene::default();
+        let pen = Some(Stroke::solid(INK, px(2)));
+        let area = Area::between(px(0), px(9), px(10), px(20));
+        let bent = scene.path(&[
+            Step::Move(px(0), px(50)),
+            Step::Curve(px(1), px(30), px(2), px(90), px(3), px(60)),
+            Step::Close,
+        ]);
+        let column = |heights| Column { x: px(0), heights };
+        scene.columns = vec![column([1, 2, 3]), column([200, 100, 0]), column([9, 0, 0])];
+        let rect = |stroke| Primitive::Rect {
+            area,
+            fill: Some(INK),
+            stroke,
+            radius: 0,
+            opacity: 100,
+        };
+        let line = TextLine {
+            x: px(0),
+            y: px(100),
+            text: "words".to_owned(),
+            size: 11,
+            weight: 400,
+            ink: INK,
+            halo: Some(INK),
+            align: Align::Start,
+            max_width: None,
+        };
+        let strip = Primitive::Strip {
+            bottom: px(400),
+            columns: 1..3,
+            inks: [INK; 3],
+            opacity: 100,
+        };
+        let bent = Primitive::Path {
+            steps: bent,
+            fill: None,
+            stroke: pen,
+            opacity: 100,
+        };
+        let span = |primitive: &Primitive| {
+            let (from, to) = scene.span(primitive)?;
+            Some((from.to_f64(), to.to_f64()))
+        };
+        assert_eq!(span(&rect(None)), Some((10.0, 20.0)));
+        assert_eq!(span(&rect(pen)), Some((6.0, 24.0)));
+        assert_eq!(span(&bent), Some((26.0, 94.0)));
+        assert_eq!(span(&strip), Some((100.0, 400.0)));
+        assert_eq!(span(&Primitive::Text(line)), Some((78.0, 122.0)));
+        assert_eq!(span(&Primitive::Clip(area)), None);
     }
 }

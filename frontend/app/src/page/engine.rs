@@ -527,10 +527,8 @@ impl Engine {
         let ruler = draw::ruler(&self.view, now);
         if let Some(painter) = &mut self.painter {
             painter.set(scale, self.palette);
-            painter.begin(Token::Ground0);
-            painter.paint(&self.scene, 0.0, RULER_PX);
-            painter.paint(&ruler, 0.0, 0.0);
-            painter.show();
+            let scenes = [(&self.scene, 0.0, RULER_PX), (&ruler, 0.0, 0.0)];
+            painter.paint(Token::Ground0, &scenes);
         }
         self.painted_head = self.store.state().map_or(0, |state| state.seq.0);
         if self.first_lane_ms.is_none() && !self.rows.rows.is_empty() {

@@ -58,9 +58,7 @@ impl Engine {
             forced: false,
         };
         let mut painter = Painter::new(&canvas, SCALE, palette)?;
-        painter.begin(Token::Ground0);
-        painter.paint(&scene, 0.0, 0.0);
-        painter.show();
+        painter.paint(Token::Ground0, &[(&scene, 0.0, 0.0)]);
         let name = format!(
             "watchscope {} {} UTC.png",
             format::date(self.view.left()),
