@@ -52,6 +52,27 @@ async fn a_link_becomes_a_cookie_once_and_the_session_is_told_to_anyone_on_the_r
     );
 }
 
+#[tokio::test]
+async fn the_document_alone_brings_what_the_session_route_answers() {
+    let world = World::start().await;
+    let cookie = world.cookie();
+    for headers in [&[][..], &[("Cookie", cookie.as_str())]] {
+        let session = world.ask("GET", "/session", headers).await;
+        let quoted = session.body.replace('"', "\\\"");
+        for path in ["/", "/index.html"] {
+            let document = world.ask("GET", path, headers).await;
+            assert_eq!(
+                document.header("server-timing"),
+                Some(&*format!("session;desc=\"{quoted}\""))
+            );
+        }
+        for path in ["/session", "/styles.css", "/boot.js"] {
+            let other = world.ask("GET", path, headers).await;
+            assert_eq!(other.header("server-timing"), None, "{path}");
+        }
+    }
+}
+
 /// Row 10.
 #[tokio::test]
 async fn the_cookie_is_for_this_host_this_site_and_no_script() {
