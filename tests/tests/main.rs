@@ -20,5 +20,6 @@ mod real_clients;
 mod real_cluster;
 mod records;
 mod relay;
+mod schema;
 mod simulated;
 mod writer;

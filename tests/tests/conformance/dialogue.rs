@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::side::Side;
+use super::side::{Side, Who};
 use super::wire::{Address, Ask, Head, Stream};
 
 /// One request and all that came back.
@@ -89,6 +89,17 @@ impl<'a> Dialogue<'a> {
     /// Asks and records.
     pub(super) async fn ask(&mut self, ask: Ask) -> Result<Answer> {
         let stream = self.address.send(&ask).await?;
+        self.record(ask, stream).await
+    }
+
+    /// Asks and records as somebody else than the administrator.
+    pub(super) async fn ask_as(&mut self, who: Who, ask: Ask) -> Result<Answer> {
+        let (address, asked) = self.side.asked_by(who, ask.clone()).await?;
+        let stream = address.send(&asked).await?;
+        self.record(ask, stream).await
+    }
+
+    async fn record(&mut self, ask: Ask, stream: Stream) -> Result<Answer> {
         let head = stream.head.clone();
         let text = String::from_utf8_lossy(&stream.whole().await?).into_owned();
         let answer = Answer {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::dialogue::{Dialogue, config_map};
 use super::exchanges;
+use super::side::Who;
 use super::wire::Ask;
 
 exchanges![
@@ -19,6 +20,8 @@ exchanges![
     a_continued_list_of_a_compacted_version_can_go_on_inconsistently,
     a_watch_from_before_the_cache_began_is_expired,
     a_list_from_before_the_cache_began_is_read_from_etcd,
+    who_is_not_known_is_unauthorized,
+    who_has_no_rights_is_forbidden_to_read,
 ];
 
 async fn the_server_says_which_versions_it_serves(d: &mut Dialogue<'_>) -> Result<()> {
@@ -210,5 +213,48 @@ async fn a_list_from_before_the_cache_began_is_read_from_etcd(d: &mut Dialogue<'
     d.side.compact().await?;
     d.side.forget_history().await?;
     d.get(d.core(&format!("configmaps?{exact}"))).await?;
+    Ok(())
+}
+
+async fn who_is_not_known_is_unauthorized(d: &mut Dialogue<'_>) -> Result<()> {
+    d.config_map("a").await?;
+    for target in [
+        "configmaps",
+        "configmaps/a",
+        "configmaps?watch=1&resourceVersion=0",
+        "configmaps/none",
+    ] {
+        d.ask_as(Who::Stranger, Ask::new("GET", d.core(target)))
+            .await?;
+    }
+    d.ask_as(Who::Stranger, Ask::new("GET", "/api/v1/widgets"))
+        .await?;
+    d.ask_as(Who::Stranger, Ask::new("DELETE", d.core("configmaps/a")))
+        .await?;
+    let create = Ask::new("POST", d.core("configmaps")).json(&config_map("b"));
+    d.ask_as(Who::Stranger, create).await?;
+    Ok(())
+}
+
+async fn who_has_no_rights_is_forbidden_to_read(d: &mut Dialogue<'_>) -> Result<()> {
+    d.config_map("a").await?;
+    for target in [
+        "configmaps",
+        "configmaps?limit=1&resourceVersion=0",
+        "configmaps/a",
+        "configmaps/none",
+        "configmaps?watch=1&resourceVersion=0",
+        "configmaps?fieldSelector=metadata.name%3Da",
+    ] {
+        d.ask_as(Who::WithoutRights, Ask::new("GET", d.core(target)))
+            .await?;
+    }
+    d.ask_as(Who::WithoutRights, Ask::new("GET", "/api/v1/configmaps"))
+        .await?;
+    d.ask_as(
+        Who::WithoutRights,
+        Ask::new("GET", "/api/v1/configmaps?watch=1"),
+    )
+    .await?;
     Ok(())
 }

@@ -8,15 +8,24 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use watchscope::demo::Demo;
 use watchscope_scenarios::Story;
-use watchscope_simulator::{Config, Fault, WorkloadConfig};
-use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
+use watchscope_simulator::{Config, Fault, Target, WorkloadConfig};
+use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools, TOKEN_USER};
 
-use super::wire::Address;
+use super::wire::{Address, Ask};
 
 /// One of the two.
 pub(super) enum Side {
     Simulated(Demo),
     Real(Box<KubeCluster>),
+}
+
+/// Somebody who may less than the administrator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// Whose token nobody knows.
+    Stranger,
+    /// Who is known and has no rights.
+    WithoutRights,
 }
 
 impl Side {
@@ -80,6 +89,50 @@ impl Side {
                     &pem("/users/0/user/client-certificate-data")?,
                     &pem("/users/0/user/client-key-data")?,
                 )
+            }
+        }
+    }
+
+    /// A question of somebody else, and where it is to go.
+    pub(super) async fn asked_by(&self, who: Who, ask: Ask) -> Result<(Address, Ask)> {
+        match self {
+            // There everybody is whom the User-Agent says, and may everything until a fault takes that away.
+            Self::Simulated(demo) => {
+                let name = match who {
+                    Who::Stranger => "stranger",
+                    Who::WithoutRights => TOKEN_USER,
+                };
+                let target = Target::UserAgent(name.to_owned());
+                let fault = match who {
+                    Who::Stranger => Fault::ExpireTokens { target },
+                    Who::WithoutRights => Fault::RevokeAccess {
+                        target,
+                        resource: "configmaps".to_owned(),
+                    },
+                };
+                let act = demo.act(move |world| world.inject(fault)).await;
+                act.context("the world lives")?;
+                let address = Address::plain(demo.address);
+                Ok((address, ask.header("user-agent", name)))
+            }
+            Self::Real(cluster) => {
+                let text = std::fs::read(cluster.token_kubeconfig()?)?;
+                let kubeconfig: Value = serde_json::from_slice(&text)?;
+                let found = |pointer: &str| {
+                    let text = kubeconfig.pointer(pointer).and_then(Value::as_str);
+                    text.with_context(|| format!("no {pointer}"))
+                };
+                let authority = found("/clusters/0/cluster/certificate-authority-data")?;
+                let token = match who {
+                    Who::Stranger => "nobody-knows",
+                    Who::WithoutRights => found("/users/0/user/token")?,
+                };
+                let socket = cluster.server().trim_start_matches("https://").parse()?;
+                let address = Address::tls_of_anybody(socket, &STANDARD.decode(authority)?)?;
+                Ok((
+                    address,
+                    ask.header("authorization", &format!("Bearer {token}")),
+                ))
             }
         }
     }

@@ -98,6 +98,17 @@ impl Address {
         })
     }
 
+    /// With TLS, for somebody who is not known by a certificate; the authority's is PEM.
+    pub(crate) fn tls_of_anybody(socket: SocketAddr, authority: &[u8]) -> Result<Self> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(authority)?)?;
+        let config = ClientConfig::builder().with_root_certificates(roots);
+        Ok(Self {
+            socket,
+            tls: Some(Arc::new(config.with_no_client_auth())),
+        })
+    }
+
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Stream> {
         let what = format!("{} {}", ask.method, ask.target);

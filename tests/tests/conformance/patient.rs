@@ -1,0 +1,37 @@
+//! What a server does only after minutes; asked by `cargo xtask test --long`.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::dialogue::Dialogue;
+use super::exchanges;
+
+exchanges![a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired];
+
+/// A ring grows while its oldest event is younger than this, instead of losing it (1.7).
+const WINDOW: Duration = Duration::from_secs(75);
+/// Events that a ring holds at the least.
+const RING: usize = 100;
+
+async fn a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired(
+    d: &mut Dialogue<'_>,
+) -> Result<()> {
+    let version = d.config_map("a").await?.version()?;
+    tokio::time::sleep(WINDOW + Duration::from_secs(2)).await;
+    for n in 0..=RING {
+        d.touch("a", &n.to_string()).await?;
+    }
+    let lost = format!("configmaps?watch=1&resourceVersion={version}");
+    let mut watch = d.watch(d.core(&lost)).await?;
+    d.read_to_end(&mut watch).await?;
+    let listed = d
+        .get(d.core(&format!("configmaps?resourceVersion={version}")))
+        .await?;
+    let newest = listed.version()?;
+    let kept = format!("configmaps?watch=1&resourceVersion={newest}");
+    let mut watch = d.watch(d.core(&kept)).await?;
+    d.touch("a", "last").await?;
+    d.frames(&mut watch, 1).await?;
+    Ok(())
+}
