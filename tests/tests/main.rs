@@ -14,6 +14,7 @@ mod first_paint;
 mod harness;
 mod http;
 mod kubeconfig;
+mod lessons;
 mod page;
 mod proxied;
 mod real_clients;

@@ -1,0 +1,306 @@
+//! Lessons in Chromium: from any folder of a static file server, with nothing behind it; and from the demo.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use watchscope_scenarios::lessons::{Run, Stage, digest, lessons};
+use watchscope_tests::{Browser, BrowserTools, Missing, eventually, or_skip};
+
+use crate::browser::{LONG, Tab, Visit};
+
+/// The worker's module and its script, as gzip sends them (issue 4, "Figures").
+const MOST_BYTES: u64 = 300_000;
+/// What a request may have of headers.
+const REQUEST_BYTES: usize = 64 << 10;
+
+/// The page as `cargo xtask build` made it.
+fn page_folder() -> Result<PathBuf, Missing> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+    if folder.join("index.html").is_file() {
+        return Ok(folder);
+    }
+    Err(Missing {
+        what: "the page in dist/".to_owned(),
+        install: "it with `cargo xtask build`".to_owned(),
+    })
+}
+
+/// A server of files that knows nothing of watchscope: the page lies below `/any/folder/`, and a module has no type.
+struct Files {
+    page: String,
+    /// The first lines and all headers of what was asked.
+    asked: Arc<Mutex<String>>,
+    accepting: JoinHandle<()>,
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Files {
+    async fn serve(folder: PathBuf) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let page = format!("http://{}/any/folder/", listener.local_addr()?);
+        let asked = Arc::new(Mutex::new(String::new()));
+        let heard = asked.clone();
+        let accepting = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (folder, heard) = (folder.clone(), heard.clone());
+                // A browser that goes away is no failure of the server.
+                tokio::spawn(async move { drop(answer(stream, &folder, &heard).await) });
+            }
+        });
+        Ok(Self {
+            page,
+            asked,
+            accepting,
+        })
+    }
+
+    fn asked(&self) -> String {
+        self.asked
+            .lock()
+            .map(|asked| asked.clone())
+            .unwrap_or_default()
+    }
+}
+
+async fn answer(mut stream: TcpStream, folder: &Path, heard: &Mutex<String>) -> Result<()> {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") && request.len() < REQUEST_BYTES {
+        request.push(stream.read_u8().await?);
+    }
+    let request = String::from_utf8(request)?;
+    if let Ok(mut heard) = heard.lock() {
+        heard.push_str(&request);
+    }
+    let path = request.split(' ').nth(1).context("a path")?;
+    let name = path.strip_prefix("/any/folder/").unwrap_or("..");
+    let name = if name.is_empty() { "index.html" } else { name };
+    let is_plain = !name.contains("..") && !name.contains('/');
+    let file = is_plain.then(|| std::fs::read(folder.join(name)).ok());
+    let (status, body) = match file.flatten() {
+        Some(body) => ("200 OK", body),
+        None => ("404 Not Found", b"nothing here".to_vec()),
+    };
+    let kind = match name.rsplit('.').next() {
+        Some("html") => "text/html",
+        Some("js") => "text/javascript",
+        Some("css") => "text/css",
+        Some("svg") => "image/svg+xml",
+        // Modules too.
+        _ => "text/plain",
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(&body).await?;
+    Ok(stream.shutdown().await?)
+}
+
+/// The lesson's own state, once its picture has lanes.
+async fn is_open(tab: &Tab<'_>) -> Result<Value> {
+    eventually("the lesson is drawn", LONG, async || {
+        let summary = tab.summary().await?;
+        ensure!(summary["rows"].as_u64() > Some(0), "{summary}");
+        state(tab).await
+    })
+    .await
+}
+
+async fn state(tab: &Tab<'_>) -> Result<Value> {
+    let state = tab.script("return watchscopeLesson.state()").await?;
+    ensure!(state["lesson"].is_string(), "{state}");
+    Ok(state)
+}
+
+/// The console has nothing but that nobody answers for a session here.
+async fn console_is_quiet(browser: &Browser) -> Result<()> {
+    let mut lines = browser.console().await?;
+    lines.retain(|line| !(line.contains("/any/folder/session ") && line.contains("404")));
+    ensure!(lines.is_empty(), "{lines:#?}");
+    Ok(())
+}
+
+async fn open_files() -> Result<Result<(Files, Browser), Missing>> {
+    let (folder, tools) = match (page_folder(), BrowserTools::find()) {
+        (Ok(folder), Ok(tools)) => (folder, tools),
+        (Err(missing), _) | (_, Err(missing)) => return Ok(Err(missing)),
+    };
+    Ok(Ok((
+        Files::serve(folder).await?,
+        Browser::start(&tools).await?,
+    )))
+}
+
+#[tokio::test]
+async fn a_lesson_plays_and_goes_back_from_any_folder_of_a_file_server() -> Result<()> {
+    let (files, browser) = or_skip!(open_files().await?);
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    driver
+        .goto(format!("{}#lesson=ghost&at=5", files.page))
+        .await?;
+    let opened = is_open(&tab).await?;
+    assert_eq!(
+        (&opened["lesson"], &opened["at"]),
+        (&"ghost".into(), &5.into())
+    );
+
+    tab.script(
+        "document.querySelector('.lesson-controls select').value = '10';
+        document.querySelector('.lesson-controls select').dispatchEvent(new Event('change'));
+        document.querySelector('.play').click()",
+    )
+    .await?;
+    let told = eventually("it plays to the next passage", LONG, async || {
+        let state = state(&tab).await?;
+        ensure!(state["at"] == 8 && state["playing"] == false, "{state}");
+        Ok(state)
+    })
+    .await?;
+    assert_eq!((&told["passage"], &told["run"]), (&1.into(), &1.into()));
+    eventually("its moments are ringed", LONG, async || {
+        let rings = state(&tab).await?["rings"].clone();
+        ensure!(
+            rings == serde_json::json!([true, true, true, true]),
+            "{rings}"
+        );
+        Ok(())
+    })
+    .await?;
+
+    tab.script("document.querySelector('.steps button').click()")
+        .await?;
+    eventually(
+        "it has gone back, and shows what was then",
+        LONG,
+        async || {
+            let state = state(&tab).await?;
+            ensure!(state["at"] == 4 && state["run"] == 2, "{state}");
+            ensure!(state["rewindMs"].is_number(), "{state}");
+            let sides = tab.text(".lesson-sides").await?;
+            ensure!(
+                sides.contains("etcd is at revision") && !sides.contains("ghost"),
+                "{sides}"
+            );
+            Ok(())
+        },
+    )
+    .await?;
+    assert!(
+        !files.asked().contains("/any/folder/ws"),
+        "{}",
+        files.asked()
+    );
+    console_is_quiet(&browser).await
+}
+
+#[tokio::test]
+async fn without_a_server_no_secret_is_read_and_the_lessons_are_offered() -> Result<()> {
+    let (files, browser) = or_skip!(open_files().await?);
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    driver.goto(format!("{}#t=a-secret", files.page)).await?;
+    is_open(&tab).await?;
+    eventually("the menu is open", LONG, async || {
+        let menu = tab.text(".lesson-menu[open]").await?;
+        let is_whole = lessons().iter().all(|lesson| menu.contains(lesson.title));
+        ensure!(is_whole, "{menu}");
+        Ok(())
+    })
+    .await?;
+    assert_eq!(tab.script("return location.hash").await?, "#t=a-secret");
+    let asked = files.asked();
+    assert!(
+        !asked.contains("POST") && !asked.contains("a-secret"),
+        "{asked}"
+    );
+
+    driver.goto("about:blank").await?;
+    driver.goto(format!("{}#lesson=gost", files.page)).await?;
+    is_open(&tab).await?;
+    eventually("the nearest name is told", LONG, async || {
+        let menu = tab.text(".lesson-menu[open]").await?;
+        ensure!(
+            menu.contains("There is no lesson “gost”. The nearest: ghost."),
+            "{menu}"
+        );
+        Ok(())
+    })
+    .await?;
+    console_is_quiet(&browser).await
+}
+
+#[tokio::test]
+async fn a_lesson_has_the_same_records_in_the_browser_as_on_the_host() -> Result<()> {
+    let (files, browser) = or_skip!(open_files().await?);
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    driver.goto(format!("{}#lesson=away", files.page)).await?;
+    is_open(&tab).await?;
+    for lesson in lessons() {
+        for seed in [1_u32, 7] {
+            let script = format!(
+                "watchscopeLesson.digest('{}', {seed}).then(arguments[arguments.length - 1])",
+                lesson.name
+            );
+            let answer = driver.execute_async(script.as_str(), vec![]).await?;
+            let run = Run {
+                seed: seed.into(),
+                server: lesson.server,
+                client: lesson.client,
+            };
+            let lasts = lesson.lasts;
+            let entries = Stage::new(lesson.clone(), run).advance(lasts);
+            let here = format!("{:016x}", digest(&entries));
+            assert_eq!(answer.json(), &Value::from(here), "{} {seed}", lesson.name);
+        }
+    }
+    console_is_quiet(&browser).await
+}
+
+#[tokio::test]
+async fn the_demo_offers_the_lessons_and_a_lesson_leads_back() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (_, tab) = visit.open().await?;
+    tab.script("document.querySelector('.tools a').click()")
+        .await?;
+    eventually("the menu is open", LONG, async || {
+        let menu = tab.text(".lesson-menu[open]").await?;
+        ensure!(menu.contains("Watches ghost you"), "{menu}");
+        Ok(())
+    })
+    .await?;
+    is_open(&tab).await?;
+    tab.script("[...document.querySelectorAll('.lesson-head button')].find(b => b.textContent === 'Open as live view').click()")
+        .await?;
+    eventually("the demo is live again", LONG, async || {
+        let lanes = tab.lanes().await?;
+        ensure!(lanes.iter().any(|lane| lane == "shop/pods"), "{lanes:?}");
+        Ok(())
+    })
+    .await?;
+    visit.browser.console_is_quiet().await
+}
+
+#[test]
+fn the_lessons_module_weighs_300_kb_at_most() -> Result<()> {
+    let folder = or_skip!(page_folder());
+    let mut all = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("lesson-") && name.ends_with(".gz") && !name.contains("worker") {
+            all += entry.metadata()?.len();
+        }
+    }
+    assert!((1_000..=MOST_BYTES).contains(&all), "{all} bytes of gzip");
+    Ok(())
+}
