@@ -82,7 +82,7 @@ fn described(schema: &Value) -> Fields {
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let mut fields: Fields = properties
         .iter()
-        .map(|(name, field)| (name.clone(), shape(field) + &marks(field)))
+        .map(|(name, field)| (name.clone(), format!("{}{}", shape(field), marks(field))))
         .collect();
     if schema["x-kubernetes-map-type"] == "atomic" {
         fields.insert(ITSELF.to_owned(), "^".to_owned());

@@ -9,7 +9,8 @@ use tokio::net::TcpListener;
 use watchscope::demo::Demo;
 use watchscope_scenarios::Story;
 use watchscope_simulator::{Config, Fault, Target, WorkloadConfig};
-use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools, TOKEN_USER};
+use watchscope_tests::kube::TOKEN_USER;
+use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
 
 use super::wire::{Address, Ask};
 
