@@ -581,19 +581,16 @@ impl Scene {
             Primitive::Path {
                 ref steps, stroke, ..
             } => {
-                let ys = self.steps[steps.start as usize..steps.end as usize]
-                    .iter()
-                    .flat_map(|step| match *step {
+                let (mut from, mut to) = (Px(i32::MAX), Px(i32::MIN));
+                for step in &self.steps[steps.start as usize..steps.end as usize] {
+                    let ys = match *step {
                         Step::Move(_, y) | Step::Line(_, y) => [y; 3],
                         Step::Curve(_, a, _, b, _, y) => [a, b, y],
-                        Step::Close => [Px(i32::MIN); 3],
-                    })
-                    .filter(|y| *y != Px(i32::MIN));
-                let (from, to) = ys.fold((Px(i32::MAX), Px(i32::MIN)), |(from, to), y| {
-                    (from.min(y), to.max(y))
-                });
-                if from > to {
-                    return None;
+                        Step::Close => continue,
+                    };
+                    for y in ys {
+                        (from, to) = (from.min(y), to.max(y));
+                    }
                 }
                 (from - pen(stroke), to + pen(stroke))
             }
@@ -602,10 +599,12 @@ impl Scene {
                 ref columns,
                 ..
             } => {
-                let heights = self.columns[columns.start as usize..columns.end as usize]
-                    .iter()
-                    .map(|column| column.heights.iter().map(|&height| i32::from(height)).sum());
-                (bottom - Px::whole(heights.max().unwrap_or(0)), bottom)
+                let mut most = 0;
+                for column in &self.columns[columns.start as usize..columns.end as usize] {
+                    let [a, b, c] = column.heights.map(i32::from);
+                    most = most.max(a + b + c);
+                }
+                (bottom - Px::whole(most), bottom)
             }
             Primitive::Clip(_) | Primitive::Unclip => return None,
         })

@@ -131,21 +131,19 @@ impl Painter {
         let (width, height) = (canvas.width() as i32, canvas.height() as i32);
         let band = (BAND_PIXELS / width.max(1)).max(LEAST_BAND_PX);
         let colour = self.colours[ground as usize];
-        let corners: Vec<(i32, i32)> = scenes
+        let placed: Vec<_> = scenes
             .iter()
-            .map(|&(_, x, y)| (self.length(Px::from_f64(x)), self.length(Px::from_f64(y))))
-            .collect();
-        let spans: Vec<Vec<(i32, i32)>> = scenes
-            .iter()
-            .zip(&corners)
-            .map(|((scene, ..), corner)| self.spans(scene, corner.1))
+            .map(|&(scene, x, y)| {
+                let corner = [x, y].map(|px| self.length(Px::from_f64(px)));
+                (scene, corner, self.spans(scene, corner[1]))
+            })
             .collect();
         let mut top = 0;
         while top < height {
             let bottom = (top + band).min(height);
             self.bitmap.reset(width, bottom - top, colour);
-            for ((&(scene, ..), &(x, y)), spans) in scenes.iter().zip(&corners).zip(&spans) {
-                self.origin = (x, y - top);
+            for (scene, [x, y], spans) in &placed {
+                self.origin = (*x, y - top);
                 for (primitive, &(from, to)) in scene.primitives.iter().zip(spans) {
                     if from < bottom && to > top {
                         self.primitive(scene, primitive);
