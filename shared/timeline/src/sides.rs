@@ -268,6 +268,11 @@ fn client_side(
     } else {
         format!(", its {},", belief.part)
     };
+    // A program that gave up is nothing any more.
+    let does = match &*client.phase {
+        "failed" => "has failed".to_owned(),
+        phase => format!("is {phase}"),
+    };
     let request = client.request.as_deref().unwrap_or_default();
     let is_part = request.contains("labelSelector=") || request.contains("fieldSelector=");
     Side {
@@ -276,7 +281,7 @@ fn client_side(
         } else {
             format!("{name} {}", belief.part)
         },
-        says: format!("{name} ({program}){part} is {}", client.phase),
+        says: format!("{name} ({program}){part} {does}"),
         held: belief
             .held
             .iter()
