@@ -50,7 +50,7 @@ pub async fn weigh(origin: &str, paths: &[String]) -> Result<Vec<Weighed>> {
 /// The document, and each path that it names: what a browser fetches before the first paint.
 #[must_use]
 pub fn needed_first(document: &str) -> Vec<String> {
-    let attributes = ["href=\"", "src=\""];
+    let attributes = [" href=\"", " src=\""];
     let named = attributes.iter().flat_map(|attribute| {
         let values = document.split(attribute).skip(1);
         values.filter_map(|rest| Some(rest.split_once('"')?.0))
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_a_document_names_is_needed_first() {
-        let document = "<link rel=\"icon\" href=\"i.svg\"><a href=\"#x\"><script src=\"b.js\">";
+        let document = "<link rel=\"icon\" href=\"i.svg\" data-href=\"later.svg\"><a href=\"#x\"><script src=\"b.js\">";
         assert_eq!(needed_first(document), ["/", "/i.svg", "/b.js"]);
     }
 }

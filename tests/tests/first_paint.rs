@@ -74,7 +74,11 @@ async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with
         .filter(|path| !needed.contains(path))
         .collect();
     assert!(unnamed.is_empty(), "{unnamed:?} are not in {needed:?}");
-    assert_eq!(files(&after).len(), 2, "the second part: {after:?}");
+    assert_eq!(
+        files(&after).len(),
+        3,
+        "the second part, its styles, the icon: {after:?}"
+    );
 
     let sheets = tab.script("return window.sheetsOfPanels ?? null").await?;
     let sheets: Vec<String> = serde_json::from_value(sheets).context("panels were put in")?;

@@ -34,7 +34,7 @@ const START: Duration = Duration::from_secs(60);
 const PORT_ATTEMPTS: usize = 3;
 
 /// The user of [`KubeCluster::token_kubeconfig`].
-pub const TOKEN_USER: &str = "token-user";
+pub const TOKEN_USER: &str = "system:serviceaccount:default:token-user";
 
 /// What a test wants to be different from a plain cluster.
 #[derive(Clone, Debug, Default)]

@@ -101,7 +101,8 @@ impl Side {
             Self::Simulated(demo) => {
                 let name = match who {
                     Who::Stranger => "stranger",
-                    Who::WithoutRights => TOKEN_USER,
+                    // A service account of the default namespace.
+                    Who::WithoutRights => TOKEN_USER.rsplit(':').next().unwrap_or(TOKEN_USER),
                 };
                 let target = Target::UserAgent(name.to_owned());
                 let fault = match who {

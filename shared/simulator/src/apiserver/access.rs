@@ -4,7 +4,7 @@
 
 use super::route::{Route, Target};
 use super::status::{ApiError, forbidden_request, unauthorized};
-use super::{Apiserver, Context, Reply, routed};
+use super::{Answer, Apiserver, Context, Reply, routed, unsniffed};
 use crate::message::{Request, RequestId};
 
 /// Why a client may not do what it asks for.
@@ -47,12 +47,26 @@ impl Apiserver {
             (true, true) => "watch",
             (true, false) => "list",
         };
+        // A list or watch of one name is asked about under that name.
+        let selector = query.get("fieldSelector").unwrap_or_default();
+        let chosen = selector.split(',').find_map(|term| {
+            let value = term.strip_prefix("metadata.name=")?;
+            Some(value.trim_start_matches('='))
+        });
+        let name = match chosen {
+            Some(chosen) if name.is_empty() => chosen,
+            _ => name,
+        };
         Some(forbidden_request(user, verb, kind, namespace, name))
     }
 
     /// Refuses a request before anything is done about it.
     pub(crate) fn deny(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         self.replies.insert(id, Reply::default());
-        self.refuse(id, error, ctx);
+        let mut answer = Answer::refusal(error, ctx.version);
+        if error.code == 403 {
+            answer = unsniffed(answer);
+        }
+        self.answer(id, answer, ctx);
     }
 }

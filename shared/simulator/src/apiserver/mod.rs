@@ -707,11 +707,15 @@ fn nothing_here() -> Answer {
 
 /// Text that is not to be taken for anything else.
 fn plain_text(status: u16, text: &'static [u8]) -> Answer {
-    let mut answer = Answer::bytes(
+    unsniffed(Answer::bytes(
         status,
         "text/plain; charset=utf-8",
         Bytes::from_static(text),
-    );
+    ))
+}
+
+/// An answer whose type a browser is not to guess at.
+fn unsniffed(mut answer: Answer) -> Answer {
     answer
         .headers
         .push(("x-content-type-options".to_owned(), "nosniff".to_owned()));
