@@ -1,4 +1,4 @@
-//! What the page weighs: its files as `gzip -9` sends them, each fetched from a running watchscope.
+//! What the page weighs: its files as the server sends them to who takes gzip, each fetched from a running watchscope.
 
 use std::fmt;
 

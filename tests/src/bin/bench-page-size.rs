@@ -1,4 +1,4 @@
-//! What a browser fetches before the first lane of the demo is painted, each file as gzip -9 sends it; a kB is 1,000 bytes.
+//! What a browser fetches before the first lane of the demo is painted, each file as the server sends it to who takes gzip; a kB is 1,000 bytes.
 //!
 //! Chromium opens a link, and its own list of requests says what was asked for before the page noted its first painted
 //! lane; the files are then fetched again with `Accept-Encoding: gzip` and their bytes counted. Answers that are no
