@@ -6,6 +6,8 @@ use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, Text, Time, WatchName, catalogue};
 
+use crate::rows;
+
 /// Most findings that stand. Past that the one that was quiet for longest is cleared to make room for the next.
 pub const MAX_FINDINGS: usize = 1_024;
 /// Most records of evidence a finding names: the first, and the latest.
@@ -50,6 +52,43 @@ pub(crate) struct Found {
     pub(crate) since: Time,
     pub(crate) summary: String,
     pub(crate) lasts: Lasts,
+}
+
+impl Found {
+    /// Something that happened, as severe as its row, and like no other row.
+    pub(crate) fn of(
+        code: &'static str,
+        certainty: Certainty,
+        subject: Subject,
+        evidence: Vec<Seq>,
+        since: Time,
+        summary: String,
+    ) -> Self {
+        Self {
+            code,
+            alike: &[],
+            severity: rows::severity(code),
+            certainty,
+            subject,
+            evidence,
+            since,
+            summary,
+            lasts: Lasts::Happened,
+        }
+    }
+
+    /// These rows look the same from here.
+    pub(crate) fn alike(self, alike: &'static [&'static str]) -> Self {
+        Self { alike, ..self }
+    }
+
+    /// It lasts until its detector says otherwise.
+    pub(crate) fn until_cleared(self) -> Self {
+        Self {
+            lasts: Lasts::UntilCleared,
+            ..self
+        }
+    }
 }
 
 /// A finding that stands.

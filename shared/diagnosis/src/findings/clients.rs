@@ -7,13 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::Value;
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
 use watchscope_model::vocabulary::Certainty;
-use watchscope_model::{Record, ResourceVersion, Seq, State, Text, Time, WatchName};
+use watchscope_model::{Record, ResourceVersion, Seq, State, Text, Time};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
 use super::words::{seconds, server_version};
 use super::{Timer, Timers};
-use crate::rows;
 
 /// Most clients that are followed; the records of others are passed over.
 pub const MAX_CLIENTS: usize = 1_024;
@@ -514,17 +513,7 @@ fn found(
 ) -> Found {
     evidence.sort_unstable();
     evidence.dedup();
-    Found {
-        code,
-        alike,
-        severity: rows::severity(code),
-        certainty,
-        subject: subject.clone(),
-        evidence,
-        since,
-        summary,
-        lasts: Lasts::Happened,
-    }
+    Found::of(code, certainty, subject.clone(), evidence, since, summary).alike(alike)
 }
 
 /// F01 and F02: turns of a loop that asks for nothing and is given nothing.
@@ -586,14 +575,12 @@ fn stale(
                 belief.resource == format!("{}.{}", watch.resource, watch.group)
             }
         };
-        let watches = before.watches.iter().filter(|(_, watch)| is_of(watch));
-        let beyond: Option<(&WatchName, (u64, Time))> = watches
-            .filter_map(|(watch, _)| {
-                let beyond = streams.was_beyond(watch, revision, at.plus_micros(-OLDER_US))?;
-                Some((watch, beyond))
-            })
-            .next();
-        if let Some((watch, (version, _))) = beyond {
+        let mut watches = before.watches.iter().filter(|(_, watch)| is_of(watch));
+        let beyond = watches.find_map(|(watch, _)| {
+            let version = streams.was_beyond(watch, revision, at.plus_micros(-OLDER_US))?;
+            Some((watch, version))
+        });
+        if let Some((watch, version)) = beyond {
             let (code, alike, certainty): (_, &'static [&'static str], _) = if asked_for_newest {
                 ("F33", &["F22", "F32"], Certainty::Suspected)
             } else {

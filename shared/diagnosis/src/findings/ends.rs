@@ -6,7 +6,7 @@ use watchscope_model::event::{Attribution, Gap, StreamEnded};
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Record, Seq, State, StreamId, Text, Time, WatchName};
 
-use super::book::{Book, Found, Lasts, Subject};
+use super::book::{Book, Found, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
 use crate::ends::{BARREN_MS, MAX_ENDS, REVISED_US, TOGETHER_US};
@@ -104,21 +104,18 @@ impl Ended {
         if run.len() > BARREN_STREAMS {
             run.remove(0);
         }
-        let found = Found {
-            code: "F10",
-            alike: &[],
-            severity: rows::severity("F10"),
-            certainty: Certainty::Likely,
-            subject: Subject::Watch(event.watch.clone()),
-            evidence: run.clone(),
-            since: record.at,
-            summary: format!(
+        let found = Found::of(
+            "F10",
+            Certainty::Likely,
+            Subject::Watch(event.watch.clone()),
+            run.clone(),
+            record.at,
+            format!(
                 "{BARREN_STREAMS} streams of {} in a row from {from} were accepted and ended at once, with nothing in them \
                  and no ERROR.",
                 event.watch
             ),
-            lasts: Lasts::Happened,
-        };
+        );
         book.raise(found, record.at);
     }
 
@@ -191,15 +188,16 @@ impl Ended {
             }
         }
         let found = Found {
-            code,
-            alike,
             severity,
-            certainty: answer.certainty,
-            subject: Subject::Watch(end.watch),
-            evidence: answer.evidence.clone(),
-            since: end.at,
-            summary,
-            lasts: Lasts::Happened,
+            ..Found::of(
+                code,
+                answer.certainty,
+                Subject::Watch(end.watch),
+                answer.evidence.clone(),
+                end.at,
+                summary,
+            )
+            .alike(alike)
         };
         book.raise(found, now);
     }

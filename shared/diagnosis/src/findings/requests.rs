@@ -13,7 +13,6 @@ use watchscope_model::{
 use super::book::{Book, Found, Lasts, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::rows;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -65,6 +64,14 @@ struct Open {
     is_told: bool,
 }
 
+impl Open {
+    /// Nobody waits for its answer any more.
+    fn stop_waiting(&self, watch: &WatchName, timers: &mut Timers) {
+        let due = self.at.plus_micros(NO_ANSWER_US);
+        timers.unset(due, Timer::Answer(watch.clone()));
+    }
+}
+
 /// Requests by watch, and the last 429s of each server, at most [`STORM`]. Side and witness watches are not followed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
@@ -101,10 +108,7 @@ impl Requests {
     pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let open = self.lanes.remove(watch).and_then(|lane| lane.open);
         if let Some(open) = open {
-            timers.unset(
-                open.at.plus_micros(NO_ANSWER_US),
-                Timer::Answer(watch.clone()),
-            );
+            open.stop_waiting(watch, timers);
         }
     }
 
@@ -115,10 +119,7 @@ impl Requests {
         let lane = self.lanes.entry(event.watch.clone()).or_default();
         let is_watch = &*event.verb == "watch";
         if let Some(old) = &lane.open {
-            timers.unset(
-                old.at.plus_micros(NO_ANSWER_US),
-                Timer::Answer(event.watch.clone()),
-            );
+            old.stop_waiting(&event.watch, timers);
         }
         if is_watch {
             lane.asks_bookmarks = event
@@ -146,10 +147,7 @@ impl Requests {
             return;
         };
         if let Some(open) = lane.open.take_if(|open| open.request == event.request) {
-            timers.unset(
-                open.at.plus_micros(NO_ANSWER_US),
-                Timer::Answer(event.watch.clone()),
-            );
+            open.stop_waiting(&event.watch, timers);
         }
     }
 
@@ -163,23 +161,20 @@ impl Requests {
             return;
         };
         open.is_told = true;
-        book.raise(
-            Found {
-                code: "F44",
-                alike: &["F50", "F04", "F15"],
-                severity: rows::severity("F44"),
-                certainty: Certainty::Suspected,
-                subject: Subject::Watch(watch.clone()),
-                evidence: vec![open.seq],
-                since: open.at,
-                summary: format!(
-                    "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
-                    NO_ANSWER_US / 1_000_000
-                ),
-                lasts: Lasts::Happened,
-            },
-            now,
+        let summary = format!(
+            "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
+            NO_ANSWER_US / 1_000_000
         );
+        let found = Found::of(
+            "F44",
+            Certainty::Suspected,
+            Subject::Watch(watch.clone()),
+            vec![open.seq],
+            open.at,
+            summary,
+        )
+        .alike(&["F50", "F04", "F15"]);
+        book.raise(found, now);
     }
 
     pub(super) fn answered(
@@ -195,10 +190,7 @@ impl Requests {
         };
         let open = lane.open.take_if(|open| open.request == event.request);
         if let Some(open) = &open {
-            timers.unset(
-                open.at.plus_micros(NO_ANSWER_US),
-                Timer::Answer(event.watch.clone()),
-            );
+            open.stop_waiting(&event.watch, timers);
         }
         let subject = Subject::Watch(event.watch.clone());
         let server = open
@@ -292,15 +284,15 @@ impl Requests {
         };
         book.raise(
             Found {
-                code,
-                alike: &[],
-                severity: rows::severity(code),
-                certainty,
-                subject,
-                evidence: vec![record.seq],
-                since: record.at,
-                summary,
                 lasts,
+                ..Found::of(
+                    code,
+                    certainty,
+                    subject,
+                    vec![record.seq],
+                    record.at,
+                    summary,
+                )
             },
             record.at,
         );
@@ -355,17 +347,15 @@ impl Requests {
             (in_a_row, what)
         };
         book.raise(
-            Found {
-                code: "F15",
-                alike: &[],
-                severity: rows::severity("F15"),
-                certainty: Certainty::Definite,
-                since: record.at,
-                summary: format!("{server} refused {what} with 429: it has too much to do."),
-                subject: Subject::Server(server),
+            Found::of(
+                "F15",
+                Certainty::Definite,
+                Subject::Server(server.clone()),
                 evidence,
-                lasts: Lasts::UntilCleared,
-            },
+                record.at,
+                format!("{server} refused {what} with 429: it has too much to do."),
+            )
+            .until_cleared(),
             record.at,
         );
     }
@@ -413,24 +403,21 @@ impl Requests {
         if lane.poison.len() < POISON {
             return;
         }
-        book.raise(
-            Found {
-                code: "F38",
-                alike: &[],
-                severity: rows::severity("F38"),
-                certainty: Certainty::Likely,
-                subject: Subject::Watch(watch.clone()),
-                evidence: lane.poison.clone(),
-                since: record.at,
-                summary: format!(
-                    "An object of {watch} cannot be read or converted, and the server gives nothing of its type: it said \
-                     so {}.",
-                    count(lane.poison.len() as u64, "time")
-                ),
-                lasts: Lasts::UntilCleared,
-            },
-            record.at,
+        let summary = format!(
+            "An object of {watch} cannot be read or converted, and the server gives nothing of its type: it said \
+             so {}.",
+            count(lane.poison.len() as u64, "time")
         );
+        let found = Found::of(
+            "F38",
+            Certainty::Likely,
+            Subject::Watch(watch.clone()),
+            lane.poison.clone(),
+            record.at,
+            summary,
+        )
+        .until_cleared();
+        book.raise(found, record.at);
     }
 
     pub(super) fn changed(&mut self, event: &Change, record: &Record) {
@@ -466,17 +453,15 @@ impl Requests {
         );
         let mut raise = |code, alike, certainty, evidence, summary| {
             book.raise(
-                Found {
+                Found::of(
                     code,
-                    alike,
-                    severity: rows::severity(code),
                     certainty,
-                    subject: subject.clone(),
+                    subject.clone(),
                     evidence,
-                    since: record.at,
+                    record.at,
                     summary,
-                    lasts: Lasts::Happened,
-                },
+                )
+                .alike(alike),
                 record.at,
             );
         };

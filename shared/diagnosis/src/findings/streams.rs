@@ -9,10 +9,9 @@ use watchscope_model::fold::{Held, Watch};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{Record, ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
-use super::book::{Book, Found, Lasts, Subject};
+use super::book::{Book, Found, Subject};
 use super::words::{name, server_version};
 use super::{Timer, Timers};
-use crate::rows;
 
 /// Versions of a watch that are remembered, to tell what comes twice (F29) from what comes late (F30).
 const REMEMBERED: usize = 256;
@@ -153,17 +152,13 @@ impl Streams {
         });
     }
 
-    /// Whether a watch had brought a later version of its resource before a moment: which, and when.
-    pub(super) fn was_beyond(
-        &self,
-        watch: &WatchName,
-        version: u64,
-        before: Time,
-    ) -> Option<(u64, Time)> {
-        let memory = self.memories.get(watch)?;
-        let mut seen = memory.recent.iter().rev();
-        seen.find(|(seen, _, at)| *seen > version && *at < before)
-            .map(|(seen, _, at)| (*seen, *at))
+    /// A later version of its resource that a watch had brought before a moment, if it had.
+    pub(super) fn was_beyond(&self, watch: &WatchName, version: u64, before: Time) -> Option<u64> {
+        let recent = self.memories.get(watch)?.recent.iter().rev();
+        let mut versions = recent.map(|(seen, _, at)| (*seen, *at));
+        versions
+            .find(|(seen, at)| *seen > version && *at < before)
+            .map(|(seen, _)| seen)
     }
 
     pub(super) fn changed(
@@ -242,20 +237,17 @@ impl Streams {
             let mut evidence = vec![record.seq];
             evidence.extend(undercut.map(|(_, seq, _)| seq));
             book.raise(
-                Found {
-                    code: "F35",
-                    alike: &[],
-                    severity: rows::severity("F35"),
-                    certainty: Certainty::Definite,
+                Found::of(
+                    "F35",
+                    Certainty::Definite,
                     subject,
                     evidence,
-                    since: record.at,
-                    summary: format!(
+                    record.at,
+                    format!(
                         "A bookmark said {version} to {}, whose stream had come to {last} already.",
                         event.watch
                     ),
-                    lasts: Lasts::Happened,
-                },
+                ),
                 record.at,
             );
             return;
@@ -290,23 +282,20 @@ impl Streams {
         lane.bookmark_due = None;
         let watch = &lane.watch;
         let age = now.millis_since(lane.since) / 1_000;
-        book.raise(
-            Found {
-                code: "F34",
-                alike: &["F04"],
-                severity: rows::severity("F34"),
-                certainty: Certainty::Definite,
-                subject: Subject::Watch(watch.clone()),
-                evidence: vec![lane.opened],
-                since: lane.since,
-                summary: format!(
-                    "The stream of {watch} is {age} s old, stands at {progress}, and had no bookmark, though the cluster came \
-                     to {reached} long ago. Bookmarks are not promised."
-                ),
-                lasts: Lasts::Happened,
-            },
-            now,
+        let summary = format!(
+            "The stream of {watch} is {age} s old, stands at {progress}, and had no bookmark, though the cluster came \
+             to {reached} long ago. Bookmarks are not promised."
         );
+        let found = Found::of(
+            "F34",
+            Certainty::Definite,
+            Subject::Watch(watch.clone()),
+            vec![lane.opened],
+            lane.since,
+            summary,
+        )
+        .alike(&["F04"]);
+        book.raise(found, now);
     }
 
     /// A version beyond this one that some watch had brought before a moment.
@@ -423,17 +412,15 @@ fn disorder(
         }
     };
     book.raise(
-        Found {
+        Found::of(
             code,
-            alike,
-            severity: rows::severity(code),
-            certainty: Certainty::Definite,
-            subject: Subject::Watch(watch.clone()),
+            Certainty::Definite,
+            Subject::Watch(watch.clone()),
             evidence,
-            since: record.at,
+            record.at,
             summary,
-            lasts: Lasts::Happened,
-        },
+        )
+        .alike(alike),
         record.at,
     );
 }
@@ -472,24 +459,20 @@ fn check_life(
         }
         (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
             memory.left.retain(|gone| gone != uid);
-            book.raise(
-                Found {
-                    code: "F43",
-                    alike: &[],
-                    severity: rows::severity("F43"),
-                    certainty: Certainty::Definite,
-                    subject: Subject::Watch(event.watch.clone()),
-                    evidence: vec![record.seq],
-                    since: record.at,
-                    summary: format!(
-                        "{} came back to {} with the same uid: its DELETED was only that it left the selector.",
-                        name(&event.object),
-                        event.watch
-                    ),
-                    lasts: Lasts::Happened,
-                },
-                record.at,
+            let summary = format!(
+                "{} came back to {} with the same uid: its DELETED was only that it left the selector.",
+                name(&event.object),
+                event.watch
             );
+            let found = Found::of(
+                "F43",
+                Certainty::Definite,
+                Subject::Watch(event.watch.clone()),
+                vec![record.seq],
+                record.at,
+                summary,
+            );
+            book.raise(found, record.at);
         }
         _ => {}
     }
@@ -533,15 +516,16 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: &Record, book: &mu
     };
     book.raise(
         Found {
-            code: "F24",
-            alike: SILENT_LOSS,
             severity,
-            certainty,
-            subject: Subject::Watch(watch.clone()),
-            evidence: vec![record.seq, lane.opened],
-            since: record.at,
-            summary,
-            lasts: Lasts::Happened,
+            ..Found::of(
+                "F24",
+                certainty,
+                Subject::Watch(watch.clone()),
+                vec![record.seq, lane.opened],
+                record.at,
+                summary,
+            )
+            .alike(SILENT_LOSS)
         },
         record.at,
     );
@@ -550,21 +534,18 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: &Record, book: &mu
 /// C6: an object of another namespace than was asked for.
 fn out_of_scope(event: &Change, lane: &Lane, record: &Record, book: &mut Book) {
     book.raise(
-        Found {
-            code: "F42",
-            alike: &[],
-            severity: rows::severity("F42"),
-            certainty: Certainty::Definite,
-            subject: Subject::Watch(event.watch.clone()),
-            evidence: vec![record.seq, lane.opened],
-            since: record.at,
-            summary: format!(
+        Found::of(
+            "F42",
+            Certainty::Definite,
+            Subject::Watch(event.watch.clone()),
+            vec![record.seq, lane.opened],
+            record.at,
+            format!(
                 "{} came to {}, which did not ask for its namespace.",
                 name(&event.object),
                 event.watch
             ),
-            lasts: Lasts::Happened,
-        },
+        ),
         record.at,
     );
 }
