@@ -25,7 +25,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             frames: 0,
             bytes: 0,
@@ -33,7 +33,7 @@ impl Digest {
         }
     }
 
-    fn take(&mut self, frame: &[u8]) {
+    pub(crate) fn take(&mut self, frame: &[u8]) {
         self.frames += 1;
         self.bytes += frame.len() as u64;
         self.hash = frame.iter().fold(self.hash, |hash, byte| {

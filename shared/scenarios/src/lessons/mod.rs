@@ -116,39 +116,19 @@ pub fn lesson(name: &str) -> Option<Lesson> {
     lessons().into_iter().find(|lesson| lesson.name == name)
 }
 
-/// The lessons whose names are nearest to one that is no lesson's: those that begin or contain what was written, else
-/// all. There are few.
+/// The lessons whose names take the fewest letters changed, added or left out to reach from one that is no lesson's; all,
+/// if that is over half of it. There are few.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
-    let all: Vec<&'static str> = lessons().iter().map(|lesson| lesson.name).collect();
-    let (mut best, mut least) = (Vec::new(), usize::MAX);
-    for &known in &all {
-        let distance = distance(&name, known);
-        if distance < least {
-            (best, least) = (Vec::new(), distance);
-        }
-        if distance == least {
-            best.push(known);
-        }
+    let mut names: Vec<&'static str> = lessons().iter().map(|lesson| lesson.name).collect();
+    let distance = |known: &&str| strsim::levenshtein(&name, known);
+    let least = names.iter().map(distance).min().unwrap_or(usize::MAX);
+    // Else a guess would be none.
+    if least.saturating_mul(2) <= name.len() {
+        names.retain(|known| distance(known) == least);
     }
-    // Half of it is wrong: a guess would be none.
-    if least * 2 <= name.len() { best } else { all }
-}
-
-/// How many letters have to be changed, added or left out (Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, letter) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (place, other) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *other);
-            diagonal = row[place + 1];
-            row[place + 1] = changed.min(diagonal + 1).min(row[place] + 1);
-        }
-    }
-    row[to.len()]
+    names
 }
 
 impl Lesson {

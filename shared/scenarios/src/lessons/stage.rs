@@ -12,6 +12,7 @@ use watchscope_simulator::{ClientGo, Version};
 
 use super::moment::{self, Finder};
 use super::{Lesson, SETTLING};
+use crate::digest::Digest;
 use crate::run::Run as Driver;
 
 /// The world is driven in steps of this length, wherever the person stops: what happens never depends on where.
@@ -314,7 +315,7 @@ fn spec(resource: &str, kind: &str) -> WatchSpec {
 #[must_use]
 pub fn digest(entries: &[Entry]) -> u64 {
     let (mut sealer, first) = Sealer::new("digest".into(), "digest".into(), Time(0));
-    let mut digest = Fnv::default();
+    let mut digest = Digest::new();
     digest.take(&first.opening);
     let mut take = |sealed: Option<Sealed>| {
         if let Some(sealed) = sealed {
@@ -328,22 +329,5 @@ pub fn digest(entries: &[Entry]) -> u64 {
         });
     }
     take(sealer.seal(Time(i64::MAX)));
-    digest.0
-}
-
-/// FNV-1a, 64 bits: what it has to tell apart are runs, not forgeries.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn take(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+    digest.hash
 }
