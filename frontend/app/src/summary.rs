@@ -43,9 +43,11 @@ pub fn summarise(state: &State) -> Summary {
     }
 }
 
-/// Side watches (`#s`) and witness watches (`#w`) prove others; they are no interest of their own.
+/// Side watches (`#s`), witness watches (`#w`) and the audit's reads (`#a`) prove others; they are no interest of their own.
 fn is_side(name: &WatchName) -> bool {
-    name.as_str().ends_with("#s") || name.as_str().ends_with("#w")
+    ["#s", "#w", "#a"]
+        .iter()
+        .any(|end| name.as_str().ends_with(end))
 }
 
 fn words(watches: usize, streaming: usize) -> String {

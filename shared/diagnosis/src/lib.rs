@@ -14,6 +14,7 @@
 //! (section 3) the records show.
 
 mod attribution;
+pub mod audit;
 mod ends;
 mod findings;
 pub mod rows;

@@ -153,7 +153,7 @@ events! {
     }
     /// A request about a resource went out.
     8 "request.sent" RequestSent {
-        /// The watch; side watches are named `…#s`, witness watches `…#w`.
+        /// The watch; side watches are named `…#s`, witness watches `…#w`, the audit's reads `…#a`.
         watch "watch": WatchName,
         /// The request.
         request "request": RequestId,
@@ -327,6 +327,8 @@ events! {
         compared "compared": u64,
         /// `agrees`, `differs` or `cannot-tell`.
         outcome "outcome": Text,
+        /// What this read cannot reveal, or why nothing can be told, in a sentence.
+        reason "reason": Option<Text>,
     }
     /// What a watch holds and what a read returned differ, or no longer do.
     20 "verdict" Verdict {

@@ -129,7 +129,7 @@ impl Held {
     }
 }
 
-fn new_object(namespace: Option<&str>, name: &str, uid: &str) -> Arc<Object> {
+pub(crate) fn new_object(namespace: Option<&str>, name: &str, uid: &str) -> Arc<Object> {
     Arc::new(Object {
         namespace: namespace.map(Into::into),
         name: name.into(),

@@ -26,6 +26,7 @@ mod list;
 mod pace;
 mod port;
 mod probe;
+mod read;
 mod redact;
 mod refusal;
 mod side;
@@ -36,5 +37,9 @@ pub use port::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Served,
 };
 pub use probe::Probe;
+pub use read::{
+    ACCEPT_LIST, ACCEPT_OBJECT, ReadObject, ReadPage, asked_to_wait_ms, headers_worth_keeping,
+    read_object, read_page,
+};
 pub use redact::REDACTION_VERSION;
 pub use spec::{ProbeConfig, WatchSpec};

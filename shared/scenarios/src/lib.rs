@@ -3,6 +3,7 @@
 //! A [`Story`] says what happens in a simulated cluster; whoever owns the [`World`](watchscope_simulator::World)
 //! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
 
+mod audit;
 pub mod catalogue;
 mod clients;
 pub mod demo;

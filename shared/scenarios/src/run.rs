@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use watchscope_diagnosis::Diagnosis;
-use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note};
+use watchscope_diagnosis::audit::{Auditor, Level};
+use watchscope_model::event::{
+    ClusterConnected, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note,
+};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Author, Cause};
 use watchscope_model::{
@@ -19,6 +22,7 @@ use watchscope_probe::{
 };
 use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
 
+use crate::audit::{Asked, Wire as AuditWire};
 use crate::inside::{Told, take_told};
 use crate::story::{Deed, Story, Telling};
 
@@ -32,6 +36,7 @@ pub struct Run {
     telling: Option<Telling>,
     clients: Vec<Client>,
     recorder: Recorder,
+    audit: Option<AuditWire>,
 }
 
 /// Stamps, judges and folds what happens, as the log's writer does.
@@ -40,6 +45,7 @@ struct Recorder {
     ids: Counters,
     state: State,
     diagnosis: Diagnosis,
+    auditor: Option<Auditor>,
     records: Vec<Record>,
     inside: Vec<(Time, Inside)>,
     /// Both as one log, where that is asked for; then the two above stay empty.
@@ -100,6 +106,7 @@ impl Run {
             telling,
             clients: Vec::new(),
             recorder: Recorder::default(),
+            audit: None,
         }
     }
 
@@ -111,6 +118,7 @@ impl Run {
             telling: None,
             clients: Vec::new(),
             recorder: Recorder::default(),
+            audit: None,
         }
     }
 
@@ -136,6 +144,27 @@ impl Run {
             }
         }
         self.hear_clients();
+    }
+
+    /// Audits what is watched from now on.
+    pub fn audit(&mut self, level: Level) {
+        // The newest server's: what one of them may do, none can be trusted not to.
+        let newest = self.world.servers().map(|(_, version)| version).max();
+        if let Some(version) = newest {
+            let event = ClusterConnected {
+                cluster: "simulated".into(),
+                server: "https://simulated:6443".into(),
+                version: version.to_string().as_str().into(),
+            };
+            self.recorder.record(event.into(), self.now());
+        }
+        self.recorder.auditor = Some(Auditor::new(level));
+    }
+
+    /// The audit, if there is one.
+    #[must_use]
+    pub fn auditor(&self) -> Option<&Auditor> {
+        self.recorder.auditor.as_ref()
     }
 
     /// Adds a probe and starts it.
@@ -167,6 +196,7 @@ impl Run {
                 while let Some(delivery) = self.world.next_delivery() {
                     self.take(delivery);
                 }
+                self.ask_audit();
                 continue;
             }
             let now = self.now();
@@ -190,6 +220,8 @@ impl Run {
             }
             self.hear_clients();
             self.recorder.judge(now);
+            self.give_up_audit(now);
+            self.ask_audit();
             if self.world.now() >= until {
                 return;
             }
@@ -261,7 +293,13 @@ impl Run {
     /// When the next timer of a probe, or diagnosis, is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
-        let at = timers.chain(self.recorder.diagnosis.wake_at()).min()?;
+        let audit = self.recorder.auditor.as_ref().and_then(Auditor::wake_at);
+        let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
+        let at = timers
+            .chain(self.recorder.diagnosis.wake_at())
+            .chain(audit)
+            .chain(asked.map(|asked| asked.until))
+            .min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
         Some(self.world.now() + Duration::from_micros(wait))
     }
@@ -385,7 +423,135 @@ impl Run {
         None
     }
 
+    /// Asks what the audit wants to know next.
+    fn ask_audit(&mut self) {
+        let now = self.now();
+        self.recorder.append_audits(now);
+        let Recorder { auditor, state, .. } = &mut self.recorder;
+        let read = auditor
+            .as_mut()
+            .and_then(|auditor| auditor.next(now, state));
+        self.recorder.append_audits(now);
+        let Some(read) = read else {
+            return;
+        };
+        let asked = Asked::new(read, now);
+        match &mut self.audit {
+            Some(wire) => wire.asked = Some(asked),
+            None => {
+                let world = self.world.connect(Flow::Immediate);
+                self.audit = Some(AuditWire {
+                    world,
+                    log: None,
+                    asked: Some(asked),
+                });
+            }
+        }
+        self.send_audit();
+    }
+
+    fn send_audit(&mut self) {
+        let now = self.now();
+        let Some(wire) = &mut self.audit else {
+            return;
+        };
+        if let (Some(asked), Some(connection)) = (&mut wire.asked, wire.log) {
+            let request = self.recorder.ids.request();
+            asked.ids = Some((self.world.send(wire.world, asked.request()), request));
+            let sent = asked.sent(request, connection);
+            self.recorder.record(sent.into(), now);
+        }
+    }
+
+    /// Something came over the audit's connection.
+    fn take_audit(&mut self, arrival: Arrival) {
+        let Some(wire) = &mut self.audit else {
+            return;
+        };
+        let under_way = wire
+            .asked
+            .as_ref()
+            .and_then(|asked| asked.ids)
+            .map(|(id, _)| id);
+        if arrival.request().is_some() && arrival.request() != under_way {
+            return;
+        }
+        match arrival {
+            Arrival::Connected => {
+                self.recorder.ids.connection += 1;
+                let connection = ConnectionId(self.recorder.ids.connection);
+                wire.log = Some(connection);
+                self.recorder.record(opened(connection).into(), self.now());
+                self.send_audit();
+            }
+            Arrival::Head { head, .. } => {
+                if let Some(asked) = &mut wire.asked {
+                    asked.head(&head);
+                }
+            }
+            Arrival::Chunk { bytes, .. } => {
+                if let Some(asked) = &mut wire.asked {
+                    asked.body(&bytes);
+                }
+            }
+            Arrival::End { .. } => self.answer_audit(None),
+            Arrival::Reset { .. } => self.answer_audit(Some("the stream was reset")),
+            Arrival::GoAway => {}
+            Arrival::Refused => self.lose_audit(None, "the connection was refused"),
+            Arrival::Closed(Cut::Reset) => {
+                self.lose_audit(Some(Cause::TcpReset), "the connection was reset");
+            }
+            Arrival::Closed(Cut::Eof) => {
+                self.lose_audit(Some(Cause::Eof), "the connection was closed");
+            }
+        }
+    }
+
+    fn answer_audit(&mut self, error: Option<&str>) {
+        let asked = self.audit.as_mut().and_then(|wire| wire.asked.take());
+        let Some(asked) = asked else {
+            return;
+        };
+        let now = self.now();
+        let (event, reply) = asked.answered(error);
+        if asked.ids.is_some() {
+            self.recorder.record(event.into(), now);
+        }
+        let Recorder { auditor, state, .. } = &mut self.recorder;
+        if let Some(auditor) = auditor {
+            auditor.answer(reply, now, state);
+        }
+        self.recorder.append_audits(now);
+    }
+
+    /// The audit's connection is gone.
+    fn lose_audit(&mut self, cause: Option<Cause>, why: &str) {
+        self.answer_audit(Some(why));
+        let log = self.audit.take().and_then(|wire| wire.log);
+        if let (Some(connection), Some(cause)) = (log, cause) {
+            let event = ConnectionClosed { connection, cause };
+            self.recorder.record(event.into(), self.now());
+        }
+    }
+
+    fn give_up_audit(&mut self, now: Time) {
+        let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
+        if asked.is_some_and(|asked| asked.until <= now) {
+            if let Some(wire) = &self.audit {
+                self.world.close(wire.world);
+            }
+            self.lose_audit(Some(Cause::Cancelled), "given up");
+        }
+    }
+
     fn take(&mut self, delivery: Delivery) {
+        if self
+            .audit
+            .as_ref()
+            .is_some_and(|wire| wire.world == delivery.connection)
+        {
+            return self.take_audit(delivery.arrival);
+        }
         let found = (0..self.clients.len()).find_map(|index| {
             [Channel::Main, Channel::Side]
                 .into_iter()
@@ -404,14 +570,7 @@ impl Run {
                 if let Some(wire) = self.wire(index, channel) {
                     wire.log = Some(connection);
                 }
-                let event = ConnectionOpened {
-                    connection,
-                    server: "simulated:6443".into(),
-                    remote: "10.0.0.1:6443".into(),
-                    alpn: None,
-                    tls: None,
-                };
-                self.recorder.record(event.into(), self.now());
+                self.recorder.record(opened(connection).into(), self.now());
                 self.step(
                     index,
                     Input::Connected {
@@ -511,6 +670,13 @@ impl Run {
             self.recorder
                 .record(ConnectionClosed { connection, cause }.into(), self.now());
             self.step(index, Input::Closed { connection, cause });
+        } else {
+            let sentence = "simulated:6443 was cut off while it was dialled".to_owned();
+            let failure = Failure {
+                kind: FailureKind::Broken,
+                sentence,
+            };
+            self.step(index, Input::ConnectFailed { channel, failure });
         }
     }
 
@@ -529,6 +695,16 @@ impl Run {
     }
 }
 
+fn opened(connection: ConnectionId) -> ConnectionOpened {
+    ConnectionOpened {
+        connection,
+        server: "simulated:6443".into(),
+        remote: "10.0.0.1:6443".into(),
+        alpn: None,
+        tls: None,
+    }
+}
+
 impl Recorder {
     fn record(&mut self, mut event: Event, at: Time) {
         self.state.complete(&mut event);
@@ -538,6 +714,9 @@ impl Recorder {
             event,
         };
         self.diagnosis.observe(&self.state, &record);
+        if let Some(auditor) = &mut self.auditor {
+            auditor.observe(&self.state, &record);
+        }
         self.state.apply(&record);
         match &mut self.log {
             Some(log) => log.push(Entry::Record(record)),
@@ -563,6 +742,17 @@ impl Recorder {
     fn judge_until(&mut self, until: Time) {
         while let Some(due) = self.diagnosis.wake_at().filter(|due| *due < until) {
             self.judge(due.max(self.state.at));
+        }
+    }
+
+    /// Records what the audit has to say, and what diagnosis says of that.
+    fn append_audits(&mut self, now: Time) {
+        let told = self.auditor.as_mut().map(Auditor::take).unwrap_or_default();
+        if !told.is_empty() {
+            for event in told {
+                self.record(event, now);
+            }
+            self.judge(now);
         }
     }
 

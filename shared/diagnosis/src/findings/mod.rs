@@ -4,12 +4,15 @@
 //!   record, and the fold before it ─┬─► ends      why streams ended, once it is settled
 //!                                   ├─► streams   order, bookmarks, lives of objects (C1 to C8)
 //!                                   ├─► requests  refusals, silence before an answer, lists
-//!                                   └─► clients   what client programs do and believe
+//!                                   ├─► clients   what client programs do and believe
+//!                                   └─► audits    what the audit's reads show
 //!                                          └─► book: raised, counted, cleared
 //! ```
 //!
-//! What needs a read of ours (ghosts, missing and stale objects, servers apart) is the audit's.
+//! What needs a read of ours (ghosts, missing and stale objects) is the [audit](crate::audit)'s, whose records are read
+//! like any other.
 
+mod audits;
 mod book;
 mod clients;
 mod ends;
@@ -22,6 +25,7 @@ use std::collections::BTreeSet;
 use watchscope_model::event::WatchStopped;
 use watchscope_model::{Event, Record, State, StreamId, Text, Time, WatchName};
 
+use self::audits::Audits;
 use self::book::Book;
 pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
 use self::clients::Clients;
@@ -29,6 +33,7 @@ pub use self::clients::MAX_CLIENTS;
 use self::ends::Ended;
 use self::requests::Requests;
 use self::streams::Streams;
+pub(crate) use self::words::server_version;
 
 /// What a moment is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +76,7 @@ pub(crate) struct Findings {
     streams: Streams,
     requests: Requests,
     clients: Clients,
+    audits: Audits,
 }
 
 impl Findings {
@@ -91,6 +97,7 @@ impl Findings {
             streams,
             requests,
             clients,
+            audits,
         } = self;
         match &record.event {
             Event::Change(event) => {
@@ -120,7 +127,10 @@ impl Findings {
             Event::ClientReport(event) => {
                 clients.reported(event, before, streams, record, book, timers);
             }
+            Event::Verdict(event) => audits.judged(event, before, record, book),
+            Event::Audit(event) => Audits::audited(event, before, record, book),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
+                audits.forget(watch);
                 streams.forget(watch, timers);
                 requests.forget(watch, timers);
                 ends.forget(watch);

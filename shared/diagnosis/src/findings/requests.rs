@@ -72,7 +72,8 @@ impl Open {
     }
 }
 
-/// Requests by watch, and the last 429s of each server, at most [`STORM`]. Side and witness watches are not followed.
+/// Requests by watch, and the last 429s of each server, at most [`STORM`]. Side watches, witness watches and the audit's reads are
+/// not followed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     lanes: BTreeMap<WatchName, Lane>,
@@ -80,7 +81,9 @@ pub(super) struct Requests {
 }
 
 fn is_ours(watch: &WatchName) -> bool {
-    watch.as_str().ends_with("#s") || watch.as_str().ends_with("#w")
+    ["#s", "#w", "#a"]
+        .iter()
+        .any(|end| watch.as_str().ends_with(end))
 }
 
 impl Requests {

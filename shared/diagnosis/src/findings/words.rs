@@ -21,7 +21,7 @@ pub(super) fn name(object: &Object) -> String {
 }
 
 /// Minor and patch of the servers' version, 1.x; `None` if it is not known or is none.
-pub(super) fn server_version(state: &State) -> Option<(u64, u64)> {
+pub(crate) fn server_version(state: &State) -> Option<(u64, u64)> {
     let version = &state.cluster.as_ref()?.version;
     let mut numbers = version
         .trim_start_matches('v')

@@ -10,7 +10,7 @@ pub(crate) mod status;
 mod value;
 
 pub(crate) use self::document::{Document, decode_line};
-pub(crate) use self::object::{Decoder, Object, ObjectHead};
+pub(crate) use self::object::{Decoder, Object, ObjectHead, decode_object};
 pub(crate) use self::page::decode_page;
 pub(crate) use self::status::Status;
 

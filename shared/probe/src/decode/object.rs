@@ -107,6 +107,19 @@ impl<'a> Agreed<'a> {
     }
 }
 
+/// Decodes a single object, of whatever kind.
+pub(crate) fn decode_object<'a>(
+    body: &'a [u8],
+    decoder: &mut Decoder,
+) -> Result<Object<'a>, DecodeError> {
+    let text = std::str::from_utf8(body).map_err(|error| DecodeError::Utf8(error.valid_up_to()))?;
+    let mut reader = Reader::new(text);
+    decoder.begin();
+    let object = decoder.object(&mut reader)?;
+    reader.end()?;
+    Ok(object)
+}
+
 /// Reads objects of one watch. Keeps the list of cuts between texts, so that reading an object allocates nothing.
 #[derive(Debug)]
 pub(crate) struct Decoder {

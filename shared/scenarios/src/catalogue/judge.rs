@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::RangeBounds;
 use std::time::Duration;
 
+use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Event, Record, Time, WatchName};
 use watchscope_probe::{ProbeConfig, Served, WatchSpec};
@@ -40,9 +41,24 @@ impl Row {
     /// Tells the row's story to our probes: that of its scope, and others beside it.
     #[must_use]
     pub fn run_beside(&self, seed: u64, others: &[WatchSpec], tells_inside: bool) -> Run {
+        self.run_audited(seed, others, tells_inside, Level::Off)
+    }
+
+    /// The same, audited.
+    #[must_use]
+    pub fn run_audited(
+        &self,
+        seed: u64,
+        others: &[WatchSpec],
+        tells_inside: bool,
+        audit: Level,
+    ) -> Run {
         let mut run = Run::of_story(self.story.clone(), seed);
         if tells_inside {
             run.world.tell_inside();
+        }
+        if audit != Level::Off {
+            run.audit(audit);
         }
         // What is there at the beginning is there before the probe lists.
         run.run_for(Duration::from_millis(500));

@@ -77,13 +77,15 @@ fn f45() -> Row {
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))
         .at(3, [inject(Fault::StartRace { resource: maps() })])
+        // So that it is resumed from just before what it misses, whatever else was written since it listed.
+        .at(4, [write("b", 1)])
         .at(5, [close()])
         .at(6, [delete("a")])
-        .at(7, [write("b", 1)])
+        .at(7, [write("b", 2)])
         .wire([
             Wire::Ended(Cause::End, 1..=1),
             Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
-            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+            Wire::Changes(ChangeType::Modified, Origin::Live, 2..=2),
         ])
         .lasts(30)
 }

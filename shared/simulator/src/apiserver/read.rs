@@ -209,7 +209,8 @@ impl Apiserver {
         let revision_is_zero = revision == Some(0);
         // One name is one key, read alone: there is nothing to page.
         let one_scope = !read.target.namespace.is_empty() || !kind.namespaced;
-        if one_scope && read.selector.one_name().is_some() {
+        let is_one = one_scope && read.selector.one_name().is_some();
+        if is_one {
             read.limit = 0;
         }
         let wanted = if continued {
@@ -247,6 +248,10 @@ impl Apiserver {
             return self.list_from_etcd(&read, at, continued, direct, ctx);
         }
         match wanted {
+            // Snapshots serve whole scopes; one name is read from etcd.
+            Wanted::Exactly(r) if is_one => {
+                return self.list_from_etcd(&read, r, continued, direct, ctx);
+            }
             // Snapshots of the cache serve it where there is one.
             Wanted::Exactly(r) if r > current && ctx.version.has_snapshots() => {
                 return Err(too_large(r, current));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchscope_simulator::{Config, Request};
+use watchscope_simulator::{Config, Defect, Fault, Request};
 
 use crate::rig::{Rig, version};
 
@@ -139,6 +139,43 @@ fn a_version_from_the_future_is_504_after_three_seconds() {
         rig.world.now().since(before).as_millis() < 10,
         "an exact revision is not waited for"
     );
+}
+
+/// Snapshots serve recursive reads only (cacher/delegator.go, ShouldDelegateExactRV): a list of one name is etcd's, also
+/// where the cache believes something else.
+#[test]
+fn a_list_of_one_name_at_an_exact_version_is_no_snapshots() {
+    let (mut rig, _) = five();
+    // The deletion of `a` is lost on its way to the cache (F27).
+    let slow = Fault::SlowEtcdStreams {
+        server: None,
+        resource: None,
+        per_response: Duration::from_secs(2),
+    };
+    let lost = Fault::EtcdDefect(Defect::DeleteLostByCompactionAtIt);
+    rig.world.inject(lost);
+    rig.world.inject(slow.clone());
+    rig.write("b", 1);
+    rig.run_secs(1);
+    rig.delete(&format!("{MAPS}/a"));
+    rig.world.inject(Fault::CompactEtcd);
+    rig.world.inject(Fault::RestartEtcd {
+        during_compaction: false,
+    });
+    rig.world.lift(&slow);
+    rig.run_secs(5);
+    rig.write("b", 2);
+    rig.run_secs(5);
+    let now = rig.world.truth().revision();
+    let mut at = |more: &str| {
+        let (status, list) = rig.get(&format!(
+            "{MAPS}?resourceVersion={now}&resourceVersionMatch=Exact{more}"
+        ));
+        assert_eq!(status, 200, "{list}");
+        told(&list, now)
+    };
+    assert_eq!(at(""), "abcde at +0");
+    assert_eq!(at("&fieldSelector=metadata.name%3Da"), " at +0");
 }
 
 #[test]

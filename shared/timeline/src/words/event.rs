@@ -153,11 +153,13 @@ pub fn event_words(event: &Event) -> String {
             }
         },
         Event::Audit(event) => {
+            let why = event.reason.as_ref().map(|why| format!(": {why}"));
             format!(
-                "An audit read of {} ({}): {}.",
+                "An audit read of {} ({}): {}{}.",
                 count(event.compared, "object"),
                 event.method,
-                event.outcome
+                event.outcome,
+                why.unwrap_or_default()
             )
         }
         Event::Verdict(event) => {

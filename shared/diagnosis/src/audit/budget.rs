@@ -1,0 +1,136 @@
+//! How many requests the audit may make, and when (semantics 4.2): the observer must not become the load.
+
+use std::collections::VecDeque;
+
+use watchscope_model::Time;
+
+/// Most requests to a server in a minute, unless it is said otherwise.
+pub const PER_MINUTE: usize = 120;
+/// Most requests in a minute for one watch.
+pub const PER_WATCH: usize = 20;
+/// The minute, in microseconds.
+const MINUTE_US: i64 = 60_000_000;
+/// How long a server is left alone that said no and not for how long, in milliseconds; doubled each time.
+const REST_MS: u64 = 1_000;
+/// The longest such rest, in milliseconds.
+const LONGEST_REST_MS: u64 = 60_000;
+
+/// The requests of the last minute; at most as many as are allowed.
+#[derive(Clone, Debug)]
+pub(super) struct Minute {
+    most: usize,
+    sent: VecDeque<Time>,
+}
+
+impl Minute {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            sent: VecDeque::new(),
+        }
+    }
+
+    /// When the next request may be sent; the past means now.
+    pub(super) fn free_at(&self) -> Time {
+        if self.sent.len() < self.most {
+            return Time(i64::MIN);
+        }
+        let after = self.sent.front().map(|first| first.plus_micros(MINUTE_US));
+        after.unwrap_or(Time(i64::MAX))
+    }
+
+    pub(super) fn spend(&mut self, now: Time) {
+        while self
+            .sent
+            .front()
+            .is_some_and(|first| now.micros_since(*first) >= MINUTE_US)
+        {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(now);
+    }
+
+    /// How many were sent in the minute before `now`.
+    pub(super) fn spent(&self, now: Time) -> usize {
+        self.sent
+            .iter()
+            .filter(|at| now.micros_since(**at) < MINUTE_US)
+            .count()
+    }
+}
+
+/// The requests to a server.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    minute: Minute,
+    rests_until: Time,
+    refusals: u32,
+}
+
+impl Budget {
+    pub(super) fn new(per_minute: usize) -> Self {
+        Self {
+            minute: Minute::new(per_minute),
+            rests_until: Time(i64::MIN),
+            refusals: 0,
+        }
+    }
+
+    pub(super) fn free_at(&self) -> Time {
+        self.minute.free_at().max(self.rests_until)
+    }
+
+    pub(super) fn spend(&mut self, now: Time) {
+        self.minute.spend(now);
+    }
+
+    /// The server is busy (429, 503): nothing is asked of it for as long as it says, or ever longer.
+    pub(super) fn refused(&mut self, retry_after_ms: Option<u64>, now: Time) {
+        let ever_longer = (REST_MS << self.refusals.min(6)).min(LONGEST_REST_MS);
+        self.refusals += 1;
+        let rest_ms = retry_after_ms.unwrap_or(0).max(ever_longer);
+        self.rests_until = self.rests_until.max(now.plus_millis(rest_ms));
+    }
+
+    pub(super) fn answered(&mut self) {
+        self.refusals = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_so_many_are_sent_in_any_minute() {
+        let mut minute = Minute::new(3);
+        let mut sent = Vec::new();
+        let mut now = Time(0);
+        for _ in 0..7 {
+            now = now.max(minute.free_at()).plus_millis(1_000);
+            minute.spend(now);
+            sent.push(now.0 / 1_000_000);
+        }
+        assert_eq!(sent, [1, 2, 3, 62, 63, 64, 123]);
+        assert_eq!(minute.spent(now), 2);
+    }
+
+    #[test]
+    fn a_busy_server_is_left_alone_as_long_as_it_says_and_ever_longer() {
+        let mut budget = Budget::new(10);
+        let rest_s = |budget: &Budget| budget.free_at().0 / 1_000_000;
+        budget.refused(Some(30_000), Time(0));
+        assert_eq!(rest_s(&budget), 30);
+        let mut now = Time(30_000_000);
+        let mut rests = Vec::new();
+        for _ in 0..8 {
+            budget.refused(None, now);
+            rests.push(budget.free_at().micros_since(now) / 1_000_000);
+            now = budget.free_at();
+        }
+        assert_eq!(rests, [2, 4, 8, 16, 32, 60, 60, 60]);
+        budget.answered();
+        budget.refused(Some(0), now);
+        assert_eq!(budget.free_at().micros_since(now), 1_000_000);
+    }
+}

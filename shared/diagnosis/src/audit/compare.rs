@@ -1,0 +1,156 @@
+//! Comparing what a watch held with what was read, at one version and key by key.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use watchscope_model::vocabulary::Divergence;
+use watchscope_model::{Object, ResourceVersion};
+
+use super::history::Past;
+
+/// Most differences of one comparison that are followed; a watch that differs in more is not told in more detail.
+pub const MAX_DIFFERENCES: usize = 100;
+
+/// An object as a read returned it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Which.
+    pub object: Arc<Object>,
+    /// Its version.
+    pub version: ResourceVersion,
+}
+
+/// How what is held and what was read differ in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// Who is in the place: the one held, or else the one read.
+    pub(super) object: Arc<Object>,
+    pub(super) kind: Divergence,
+    pub(super) held: Option<ResourceVersion>,
+    pub(super) listed: Option<ResourceVersion>,
+}
+
+/// What came of comparing one place.
+pub(super) enum Compared {
+    Equal,
+    Differs(Difference),
+    /// The versions differ and cannot be compared.
+    Unclear,
+}
+
+/// Compares one place. Another object of the same name is another version of who is there.
+pub(super) fn compare(
+    held: Option<(&Arc<Object>, &ResourceVersion)>,
+    read: Option<&Seen>,
+) -> Compared {
+    let differs = |object: &Arc<Object>, kind| {
+        Compared::Differs(Difference {
+            object: object.clone(),
+            kind,
+            held: held.map(|(_, version)| version.clone()),
+            listed: read.map(|seen| seen.version.clone()),
+        })
+    };
+    match (held, read) {
+        (None, None) => Compared::Equal,
+        (Some((object, _)), None) => differs(object, Divergence::Ghost),
+        (None, Some(seen)) => differs(&seen.object, Divergence::Missing),
+        (Some((object, version)), Some(seen)) => match version.compare(&seen.version) {
+            _ if *version == seen.version && object.uid == seen.object.uid => Compared::Equal,
+            Some(Ordering::Less) => differs(object, Divergence::Stale),
+            Some(Ordering::Greater) => differs(object, Divergence::ListOlder),
+            Some(Ordering::Equal) | None => Compared::Unclear,
+        },
+    }
+}
+
+/// A list under way, over its pages, compared as it comes: of what was equal only 8 bytes a key are kept.
+#[derive(Clone, Debug)]
+pub(super) struct Comparison {
+    pub(super) at: ResourceVersion,
+    /// Where the next page begins.
+    pub(super) token: Option<String>,
+    /// What the same comparison found before, when it is made a second time.
+    pub(super) first: Option<Vec<Difference>>,
+    pub(super) compared: u64,
+    pub(super) unclear: u64,
+    differences: Vec<Difference>,
+    /// Hashes of the keys seen. Two keys of one hash can hide a ghost, never make one.
+    seen: Vec<u64>,
+}
+
+impl Comparison {
+    pub(super) fn new(at: ResourceVersion, first: Option<Vec<Difference>>) -> Self {
+        Self {
+            at,
+            token: None,
+            first,
+            compared: 0,
+            unclear: 0,
+            differences: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Takes a page.
+    pub(super) fn take(&mut self, items: &[Seen], past: &Past<'_>) {
+        for item in items {
+            self.seen.push(hash(&item.object));
+            self.compared += 1;
+            match compare(past.get(&item.object), Some(item)) {
+                Compared::Equal => {}
+                Compared::Unclear => self.unclear += 1,
+                Compared::Differs(difference) => self.note(difference),
+            }
+        }
+    }
+
+    /// The last page has been taken. What differs, and is held now as it was then.
+    pub(super) fn finish(mut self, past: &Past<'_>) -> (u64, Vec<Difference>) {
+        self.seen.sort_unstable();
+        for (object, version) in past.all() {
+            if self.seen.binary_search(&hash(object)).is_err() {
+                self.compared += 1;
+                self.note(Difference {
+                    object: object.clone(),
+                    kind: Divergence::Ghost,
+                    held: Some(version.clone()),
+                    listed: None,
+                });
+            }
+        }
+        self.differences
+            .retain(|difference| past.still_holds(&difference.object));
+        self.differences
+            .sort_by(|a, b| place(&a.object).cmp(&place(&b.object)));
+        (self.compared, self.differences)
+    }
+
+    /// Whether any item differed so far.
+    pub(super) fn has_found(&self) -> bool {
+        !self.differences.is_empty()
+    }
+
+    fn note(&mut self, difference: Difference) {
+        if self.differences.len() < MAX_DIFFERENCES {
+            self.differences.push(difference);
+        }
+    }
+}
+
+fn place(object: &Object) -> (Option<&str>, &str) {
+    (object.namespace.as_deref(), &object.name)
+}
+
+/// FNV-1a of a place.
+fn hash(object: &Object) -> u64 {
+    let (namespace, name) = place(object);
+    let bytes = namespace
+        .unwrap_or("")
+        .bytes()
+        .chain([0])
+        .chain(name.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

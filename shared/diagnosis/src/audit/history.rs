@@ -1,0 +1,463 @@
+//! The per-key log: what a watch held at a version it has passed, W(r), from what it holds now.
+//!
+//! What a watch holds now is in the log's fold already, so only what its stream has undone is kept: for each live event
+//! what was in its place before. That costs nothing for objects that do not change.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use watchscope_model::event::Change;
+use watchscope_model::fold::Watch;
+use watchscope_model::id::Place;
+use watchscope_model::vocabulary::{Origin, Phase};
+use watchscope_model::{Object, ResourceVersion, Time};
+
+/// How long what was undone is kept, in microseconds: twice what a paged read of 150,000 objects takes, and as long as
+/// etcd keeps revisions.
+pub const KEPT_US: i64 = 600_000_000;
+/// Most steps kept of one watch; of more the oldest are forgotten. 20 changes a second over ten minutes are 12,000.
+pub const MAX_STEPS: usize = 32_768;
+
+/// Which object, and at which version.
+pub(super) type Version = (Arc<Object>, ResourceVersion);
+
+/// A live event, and what it replaced. About 300 bytes with the names it keeps alive.
+#[derive(Clone, Debug)]
+struct Step {
+    at: Time,
+    version: ResourceVersion,
+    place: Place,
+    before: Option<Version>,
+}
+
+/// The lowest version whose state is known.
+#[derive(Clone, Debug, Default)]
+enum Floor {
+    /// None: there was no complete list, or another is being read.
+    #[default]
+    Unknown,
+    /// This one.
+    At(ResourceVersion),
+    /// None up to this one: the stream brought something out of order, so what is held is no state of the past.
+    Above(ResourceVersion),
+}
+
+/// The per-key log of one watch: at most [`MAX_STEPS`] steps no older than [`KEPT_US`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    steps: VecDeque<Step>,
+    floor: Floor,
+    /// What an inferred DELETED took away, until the ADDED it was inferred from: both are of that one's version.
+    replaced: Option<Version>,
+}
+
+/// What a watch held at a version, as far as it differs from what it holds now.
+#[derive(Debug)]
+pub(super) struct Past<'a> {
+    watch: &'a Watch,
+    then: BTreeMap<&'a Place, Option<&'a Version>>,
+}
+
+impl History {
+    /// Goes on from a fold: what is held now is known, and nothing before.
+    pub(super) fn since(watch: &Watch) -> Self {
+        let floor = match &watch.progress {
+            Some(progress)
+                if watch
+                    .list
+                    .as_ref()
+                    .is_some_and(|list| list.complete.is_some()) =>
+            {
+                Floor::At(progress.clone())
+            }
+            _ => Floor::Unknown,
+        };
+        Self {
+            floor,
+            ..Self::default()
+        }
+    }
+
+    /// A list, or initial events, are complete: the watch holds the state at its version, or, if the list is older than
+    /// what it has, still that.
+    pub(super) fn listed(&mut self, before: &Watch, version: &ResourceVersion) {
+        let newest = match &before.progress {
+            Some(progress) if progress.is_after(version) => progress,
+            _ => version,
+        };
+        self.begin(Floor::At(newest.clone()));
+    }
+
+    /// Takes a change. `before` is the watch before it.
+    pub(super) fn changed(&mut self, before: &Watch, change: &Change, now: Time) {
+        if is_reading(before) {
+            return self.begin(Floor::Unknown);
+        }
+        let held = before.held(&change.object);
+        if held.is_some_and(|held| held.resource_version.is_after(&change.resource_version)) {
+            // A replay; the fold passes over it.
+            return;
+        }
+        let held = held.map(|held| (held.object.clone(), held.resource_version.clone()));
+        if change.origin == Origin::Inferred {
+            self.replaced = held;
+            return;
+        }
+        let was_replaced = self.replaced.take();
+        let is_in_order = match &before.progress {
+            Some(progress) => change.resource_version.is_after(progress),
+            None => false,
+        };
+        if !is_in_order {
+            // Whichever state this belongs to, it is none that has been passed.
+            let highest = match &before.progress {
+                Some(progress) if progress.compare(&change.resource_version).is_some() => {
+                    Floor::Above(progress.clone())
+                }
+                _ => Floor::At(change.resource_version.clone()),
+            };
+            return self.begin(highest);
+        }
+        let place = Place(change.object.clone());
+        self.steps.push_back(Step {
+            at: now,
+            version: change.resource_version.clone(),
+            before: held.or_else(|| was_replaced.filter(|old| Place(old.0.clone()) == place)),
+            place,
+        });
+        while self.steps.len() > MAX_STEPS
+            || self
+                .steps
+                .front()
+                .is_some_and(|step| now.micros_since(step.at) > KEPT_US)
+        {
+            if let Some(step) = self.steps.pop_front() {
+                self.floor = Floor::At(step.version);
+            }
+        }
+    }
+
+    fn begin(&mut self, floor: Floor) {
+        self.steps.clear();
+        self.replaced = None;
+        self.floor = floor;
+    }
+
+    /// What the watch held at a version. `None` if it has not come so far, if that is too long ago, or if what it held
+    /// then is not known.
+    pub(super) fn at<'a>(
+        &'a self,
+        watch: &'a Watch,
+        version: &ResourceVersion,
+    ) -> Option<Past<'a>> {
+        let progress = watch.progress.as_ref()?;
+        if is_reading(watch) || self.replaced.is_some() || version.is_after(progress) {
+            return None;
+        }
+        let is_known = match &self.floor {
+            Floor::Unknown => false,
+            // Versions that cannot be compared can still be equal.
+            Floor::At(floor) => version == progress || floor == version || version.is_after(floor),
+            Floor::Above(floor) => version.is_after(floor),
+        };
+        if !is_known || (version != progress && version.compare(progress).is_none()) {
+            return None;
+        }
+        let mut then = BTreeMap::new();
+        for step in self.steps.iter().rev() {
+            if !step.version.is_after(version) {
+                break;
+            }
+            then.insert(&step.place, step.before.as_ref());
+        }
+        Some(Past { watch, then })
+    }
+
+    /// Steps kept.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Memory of the steps, with the objects they keep alive, in bytes.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        let object = |object: &Arc<Object>| {
+            let texts = object.name.len() + object.namespace.as_deref().map_or(0, str::len);
+            size_of::<Object>() + texts + 48
+        };
+        let step = |step: &Step| {
+            let before = step.before.as_ref().map_or(0, |(old, _)| object(old));
+            object(&step.place.0) + before
+        };
+        self.steps.capacity() * size_of::<Step>() + self.steps.iter().map(step).sum::<usize>()
+    }
+}
+
+/// Whether the watch is reading a state, so that what it holds is none.
+fn is_reading(watch: &Watch) -> bool {
+    watch
+        .phase
+        .as_ref()
+        .is_some_and(|phase| phase.phase == Phase::Listing)
+}
+
+impl<'a> Past<'a> {
+    /// What it held in a place.
+    pub(super) fn get(
+        &self,
+        object: &Arc<Object>,
+    ) -> Option<(&'a Arc<Object>, &'a ResourceVersion)> {
+        match self.then.get(&Place(object.clone())) {
+            Some(before) => before.map(|(object, version)| (object, version)),
+            None => self
+                .watch
+                .held(object)
+                .map(|held| (&held.object, &held.resource_version)),
+        }
+    }
+
+    /// Whether what it holds in a place is still what it held.
+    pub(super) fn still_holds(&self, object: &Arc<Object>) -> bool {
+        !self.then.contains_key(&Place(object.clone()))
+    }
+
+    /// All that it held, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'a Arc<Object>, &'a ResourceVersion)> {
+        let unchanged = self
+            .watch
+            .objects
+            .iter()
+            .filter(|held| !self.then.contains_key(&Place(held.object.clone())))
+            .map(|held| (&held.object, &held.resource_version));
+        let changed = self
+            .then
+            .values()
+            .flatten()
+            .map(|(object, version)| (object, version));
+        unchanged.chain(changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use watchscope_model::event::{ListComplete, WatchPhase, WatchStarted};
+    use watchscope_model::vocabulary::{ChangeType, PhaseReason};
+    use watchscope_model::{Event, Record, State, Uid, WatchName};
+
+    struct Stage {
+        state: State,
+        history: History,
+        name: WatchName,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let name: WatchName = "*/pods".into();
+            let mut stage = Self {
+                state: State::default(),
+                history: History::default(),
+                name,
+            };
+            let started = WatchStarted {
+                watch: stage.name.clone(),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+            };
+            stage.take(started.into(), 0);
+            stage
+        }
+
+        fn take(&mut self, event: Event, at: i64) {
+            let record = Record {
+                seq: self.state.seq.next(),
+                at: Time(at),
+                event,
+            };
+            if let Some(before) = self.state.watches.get(&self.name) {
+                match &record.event {
+                    Event::Change(change) => self.history.changed(before, change, record.at),
+                    Event::ListComplete(list) => {
+                        self.history.listed(before, &list.resource_version)
+                    }
+                    _ => {}
+                }
+            }
+            self.state.apply(&record);
+        }
+
+        fn phase(&mut self, to: Phase) {
+            let phase = WatchPhase {
+                watch: self.name.clone(),
+                from: Some(Phase::Connecting),
+                to,
+                reason: PhaseReason::Started,
+                delay_ms: None,
+                error: None,
+            };
+            self.take(phase.into(), 0);
+        }
+
+        fn change(&mut self, what: ChangeType, origin: Origin, name: &str, version: u64, at: i64) {
+            let change = Change {
+                watch: self.name.clone(),
+                stream: None,
+                change: what,
+                origin,
+                object: Arc::new(Object {
+                    namespace: Some("shop".into()),
+                    name: name.into(),
+                    uid: Uid::parse("0a0a0a0a-0000-0000-0000-000000000000"),
+                }),
+                resource_version: version.into(),
+                generation: None,
+                manager: None,
+                subresource: None,
+                bytes: None,
+            };
+            self.take(change.into(), at);
+        }
+
+        fn list(&mut self, names: &[&str], version: u64) {
+            self.phase(Phase::Listing);
+            for name in names {
+                self.change(ChangeType::Added, Origin::List, name, 1, 0);
+            }
+            let list = ListComplete {
+                watch: self.name.clone(),
+                resource_version: version.into(),
+                items: names.len() as u64,
+                added: names.len() as u64,
+                changed: 0,
+                removed: 0,
+            };
+            self.take(list.into(), 0);
+            self.phase(Phase::Streaming);
+        }
+
+        fn live(&mut self, what: ChangeType, name: &str, version: u64) {
+            self.change(what, Origin::Live, name, version, 0);
+        }
+
+        /// `a@1 b@5`, or `unknown`.
+        fn at(&self, version: u64) -> String {
+            let watch = &self.state.watches[&self.name];
+            let Some(past) = self.history.at(watch, &version.into()) else {
+                return "unknown".into();
+            };
+            let mut all: Vec<String> = past
+                .all()
+                .map(|(object, version)| format!("{}@{version}", object.name))
+                .collect();
+            all.sort();
+            all.join(" ")
+        }
+    }
+
+    #[test]
+    fn every_state_since_the_list_is_rebuilt() {
+        let mut stage = Stage::new();
+        stage.list(&["a", "b"], 10);
+        stage.live(ChangeType::Modified, "a", 12);
+        stage.live(ChangeType::Deleted, "b", 13);
+        stage.live(ChangeType::Added, "c", 15);
+        stage.live(ChangeType::Added, "b", 16);
+        let told: Vec<String> = (9..=17).map(|version| stage.at(version)).collect();
+        let expected = [
+            "unknown",
+            "a@1 b@1",
+            "a@1 b@1",
+            "a@12 b@1",
+            "a@12",
+            "a@12",
+            "a@12 c@15",
+            "a@12 b@16 c@15",
+            "unknown",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn nothing_is_known_while_a_state_is_read() {
+        let mut stage = Stage::new();
+        assert_eq!(stage.at(0), "unknown");
+        stage.list(&["a"], 10);
+        stage.phase(Phase::Listing);
+        assert_eq!(stage.at(10), "unknown");
+        stage.change(ChangeType::Added, Origin::List, "b", 3, 0);
+        stage.phase(Phase::Streaming);
+        assert_eq!(stage.at(10), "unknown");
+        stage.list(&["a", "b"], 20);
+        assert_eq!([stage.at(10), stage.at(20)], ["unknown", "a@1 b@3"]);
+    }
+
+    #[test]
+    fn an_event_out_of_order_leaves_no_state_of_the_past() {
+        let mut stage = Stage::new();
+        stage.list(&["a", "b"], 10);
+        stage.live(ChangeType::Modified, "a", 15);
+        // 1.9.2's DELETED with the old version of its object (F23).
+        stage.live(ChangeType::Deleted, "b", 1);
+        assert_eq!([stage.at(12), stage.at(15)], ["unknown", "unknown"]);
+        stage.live(ChangeType::Modified, "a", 18);
+        assert_eq!([stage.at(16), stage.at(18)], ["a@15", "a@18"]);
+    }
+
+    #[test]
+    fn a_replay_changes_nothing() {
+        let mut stage = Stage::new();
+        stage.list(&["a"], 10);
+        stage.live(ChangeType::Modified, "a", 15);
+        stage.live(ChangeType::Modified, "a", 12);
+        assert_eq!([stage.at(12), stage.at(15)], ["a@1", "a@15"]);
+    }
+
+    #[test]
+    fn what_is_older_than_ten_minutes_is_forgotten() {
+        let mut stage = Stage::new();
+        stage.list(&["a"], 10);
+        for n in 0..30 {
+            stage.change(
+                ChangeType::Modified,
+                Origin::Live,
+                "a",
+                11 + n,
+                60_000_000 * n as i64,
+            );
+        }
+        assert_eq!(stage.history.len(), 11);
+        assert_eq!([stage.at(28), stage.at(29)], ["unknown", "a@29"]);
+    }
+
+    #[test]
+    fn a_hundred_and_fifty_thousand_objects_with_twenty_changes_a_second_take_less_than_64_mib() {
+        let mut stage = Stage::new();
+        stage.phase(Phase::Listing);
+        let name = |n: u64| format!("a-deployment-{:05}-{n:010}", n % 1_000);
+        for n in 0..150_000 {
+            stage.change(ChangeType::Added, Origin::List, &name(n), 1, 0);
+        }
+        stage.list(&[], 10);
+        for n in 0..12_000_u64 {
+            let at = 50_000 * n as i64;
+            stage.change(
+                ChangeType::Modified,
+                Origin::Live,
+                &name(n * 12),
+                11 + n,
+                at,
+            );
+        }
+        assert_eq!(stage.history.len(), 12_000);
+        let watch = &stage.state.watches[&stage.name];
+        let past = stage.history.at(watch, &10.into()).unwrap();
+        assert!(past.all().all(|(_, version)| *version == 1.into()));
+        assert_eq!(past.all().count(), 150_000);
+        let (bytes, most) = (stage.history.bytes(), 64 << 20);
+        assert!(bytes < most / 8, "{bytes} bytes");
+    }
+}

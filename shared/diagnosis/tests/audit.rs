@@ -1,0 +1,1004 @@
+//! The audit against a scripted server: what it finds, what it costs, and each trap of semantics 4.6 by name.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use watchscope_diagnosis::audit::{Auditor, Level, Read, Reply, Seen};
+use watchscope_model::event::{
+    Bookmark, Change, Clock, ClusterConnected, ListComplete, RequestSent, StreamEnded,
+    StreamOpened, WatchPhase, WatchStarted,
+};
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
+use watchscope_model::{
+    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
+    WatchName,
+};
+
+const WATCH: &str = "shop/pods";
+
+/// Name to uid and version.
+type Objects = BTreeMap<String, (u8, ResourceVersion)>;
+
+/// Audited watches, and the server that the audit reads from.
+struct Stage {
+    state: State,
+    auditor: Auditor,
+    now: Time,
+    ids: u64,
+    minor: u64,
+    /// etcd's states by revision; the last is now.
+    etcd: BTreeMap<u64, Objects>,
+    /// Below this nothing can be read.
+    compacted: u64,
+    /// What lists served by a cache return instead, whatever they ask for.
+    cache: Option<(u64, Objects)>,
+    /// Answers given instead of the server's, by the number of the read.
+    answers: BTreeMap<usize, Reply>,
+    /// The version a list says it is of, where it is not the one asked for.
+    says: Option<ResourceVersion>,
+    page: usize,
+    reads: Vec<(Time, Read)>,
+    told: String,
+}
+
+impl Stage {
+    fn new(minor: u64, level: Level) -> Self {
+        let mut stage = Self {
+            state: State::default(),
+            auditor: Auditor::new(level),
+            now: Time(0),
+            ids: 0,
+            minor,
+            etcd: BTreeMap::from([(10, Objects::new())]),
+            compacted: 0,
+            cache: None,
+            answers: BTreeMap::new(),
+            says: None,
+            page: usize::MAX,
+            reads: Vec::new(),
+            told: String::new(),
+        };
+        stage.record(ClusterConnected {
+            cluster: "test".into(),
+            server: "https://test".into(),
+            version: format!("v1.{minor}.3").as_str().into(),
+        });
+        stage
+    }
+
+    fn record(&mut self, event: impl Into<Event>) {
+        let record = Record {
+            seq: self.state.seq.next(),
+            at: self.now,
+            event: event.into(),
+        };
+        self.auditor.observe(&self.state, &record);
+        self.state.apply(&record);
+    }
+
+    fn id(&mut self) -> u64 {
+        self.ids += 1;
+        self.ids
+    }
+
+    fn current(&self) -> (u64, Objects) {
+        let (revision, objects) = self.etcd.last_key_value().expect("there is a first state");
+        (*revision, objects.clone())
+    }
+
+    /// Something is written in etcd; the version it gets.
+    fn write(&mut self, name: &str, uid: u8) -> u64 {
+        let (revision, mut objects) = self.current();
+        objects.insert(name.to_owned(), (uid, (revision + 1).into()));
+        self.etcd.insert(revision + 1, objects);
+        revision + 1
+    }
+
+    /// Something is deleted in etcd; the revision of that.
+    fn delete(&mut self, name: &str) -> u64 {
+        let (revision, mut objects) = self.current();
+        objects.remove(name);
+        self.etcd.insert(revision + 1, objects);
+        revision + 1
+    }
+
+    /// Something else is written.
+    fn write_elsewhere(&mut self) -> u64 {
+        let (revision, objects) = self.current();
+        self.etcd.insert(revision + 1, objects);
+        revision + 1
+    }
+
+    fn phase(&mut self, watch: &str, to: Phase) {
+        self.record(WatchPhase {
+            watch: watch.into(),
+            from: None,
+            to,
+            reason: PhaseReason::Started,
+            delay_ms: None,
+            error: None,
+        });
+    }
+
+    fn asked(&mut self, watch: &str, verb: &str) -> RequestId {
+        let request = RequestId(self.id());
+        let resource = watch.split_once('/').expect("a name").1;
+        self.record(RequestSent {
+            watch: watch.into(),
+            request,
+            connection: ConnectionId(1),
+            verb: verb.into(),
+            path: format!("/api/v1/namespaces/shop/{resource}")
+                .as_str()
+                .into(),
+            query: Some("labelSelector=app%3Dweb&timeoutSeconds=300".into()),
+        });
+        request
+    }
+
+    /// A watch begins, lists what is there, and streams from there.
+    fn watch(&mut self, watch: &str) {
+        self.record(WatchStarted {
+            watch: watch.into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: watch.split_once('/').expect("a name").1.into(),
+            namespace: Some("shop".into()),
+            label_selector: Some("app=web".into()),
+            field_selector: None,
+        });
+        self.list(watch);
+        self.open(watch);
+    }
+
+    fn list(&mut self, watch: &str) {
+        self.phase(watch, Phase::Listing);
+        self.asked(watch, "list");
+        let (revision, objects) = self.current();
+        for (name, (uid, version)) in &objects {
+            self.tell(
+                watch,
+                ChangeType::Added,
+                Origin::List,
+                name,
+                *uid,
+                version.clone(),
+            );
+        }
+        self.record(ListComplete {
+            watch: watch.into(),
+            resource_version: revision.into(),
+            items: objects.len() as u64,
+            added: objects.len() as u64,
+            changed: 0,
+            removed: 0,
+        });
+    }
+
+    fn open(&mut self, watch: &str) {
+        let request = self.asked(watch, "watch");
+        let stream = StreamId(self.id());
+        let from = self.state.watches[&WatchName::from(watch)].progress.clone();
+        self.record(StreamOpened {
+            watch: watch.into(),
+            stream,
+            request,
+            resource_version: from,
+            http2_stream: None,
+        });
+        self.phase(watch, Phase::Streaming);
+    }
+
+    fn tell(
+        &mut self,
+        watch: &str,
+        change: ChangeType,
+        origin: Origin,
+        name: &str,
+        uid: u8,
+        version: ResourceVersion,
+    ) {
+        self.record(Change {
+            watch: watch.into(),
+            stream: Some(StreamId(1)),
+            change,
+            origin,
+            object: object(name, uid),
+            resource_version: version,
+            generation: None,
+            manager: None,
+            subresource: None,
+            bytes: None,
+        });
+    }
+
+    /// The watch's stream brings an event.
+    fn event(&mut self, change: ChangeType, name: &str, uid: u8, version: u64) {
+        self.tell(WATCH, change, Origin::Live, name, uid, version.into());
+    }
+
+    fn bookmark(&mut self, version: u64) {
+        self.record(Bookmark {
+            watch: WATCH.into(),
+            stream: StreamId(1),
+            resource_version: version.into(),
+            initial_events_end: None,
+        });
+    }
+
+    /// What the server answers.
+    fn answer(&self, read: &Read) -> Reply {
+        let query = read.query.as_deref().unwrap_or("");
+        let parameter = |name: &str| {
+            let pair = query
+                .split('&')
+                .find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name));
+            pair.map(|(_, value)| value.to_owned())
+        };
+        let (now, objects) = self.current();
+        if read.verb == "get" {
+            let name = read.path.rsplit('/').next().expect("a name");
+            return match objects.get(name) {
+                Some((uid, version)) => Reply::One(Seen {
+                    object: object(name, *uid),
+                    version: version.clone(),
+                }),
+                None => refused(404),
+            };
+        }
+        assert!(query.contains("labelSelector=app%3Dweb") || query.contains("resourceVersion=0"));
+        let one = parameter("fieldSelector").map(|field| field.replace("metadata.name%3D", ""));
+        let wanted = parameter("resourceVersion").map(|text| text.parse::<u64>().unwrap_or(0));
+        // The continue tokens of this server are `REVISION.PLACE`.
+        let token = parameter("continue");
+        let (wanted, from) = match token.as_deref().and_then(|token| token.split_once('.')) {
+            Some((revision, place)) => (revision.parse().ok(), place.parse().unwrap_or(0)),
+            None => (wanted, 0),
+        };
+        let cached = match wanted {
+            _ if one.is_some() => wanted == Some(0),
+            None => self.minor >= 31,
+            Some(0) => true,
+            Some(_) => self.minor >= 34,
+        };
+        let (at, found) = match (&self.cache, wanted) {
+            (Some((at, objects)), None | Some(0)) if cached => (*at, objects.clone()),
+            (Some((_, objects)), Some(at)) if cached => (at, objects.clone()),
+            (_, None | Some(0)) => (now, objects),
+            (_, Some(at)) if at > now => return refused(504),
+            (_, Some(at)) if at < self.compacted => return refused(410),
+            (_, Some(at)) => {
+                let state = self.etcd.range(..=at).next_back();
+                (
+                    at,
+                    state
+                        .map(|(_, objects)| objects.clone())
+                        .unwrap_or_default(),
+                )
+            }
+        };
+        let all: Vec<Seen> = found
+            .iter()
+            .filter(|(name, _)| one.as_ref().is_none_or(|one| one == *name))
+            .map(|(name, (uid, version))| Seen {
+                object: object(name, *uid),
+                version: version.clone(),
+            })
+            .collect();
+        let items: Vec<Seen> = all.iter().skip(from).take(self.page).cloned().collect();
+        let next = from + items.len();
+        Reply::Page {
+            version: self.says.clone().unwrap_or_else(|| at.into()),
+            token: (next < all.len()).then(|| format!("{at}.{next}")),
+            items,
+            unreadable: 0,
+        }
+    }
+
+    /// Lets time pass; each read takes 10 ms.
+    fn after_s(&mut self, seconds: u64) {
+        let until = self.now.plus_millis(seconds * 1_000);
+        loop {
+            self.append();
+            let Some(at) = self.auditor.wake_at().filter(|at| *at <= until) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            let Some(read) = self.auditor.next(self.now, &self.state) else {
+                continue;
+            };
+            let reply = self
+                .answers
+                .remove(&self.reads.len())
+                .unwrap_or_else(|| self.answer(&read));
+            self.reads.push((self.now, read));
+            self.append();
+            self.now = self.now.plus_millis(10);
+            self.auditor.answer(reply, self.now, &self.state);
+        }
+        self.now = until;
+    }
+
+    fn append(&mut self) {
+        for event in self.auditor.take() {
+            let seconds = self.now.0 as f64 / 1e6;
+            match &event {
+                Event::Audit(audit) => {
+                    let at = audit
+                        .resource_version
+                        .as_ref()
+                        .map(|at| format!(" at {at}"));
+                    let why = audit.reason.as_ref().map(|why| format!(": {why}"));
+                    let (watch, method, outcome) = (&audit.watch, &audit.method, &audit.outcome);
+                    let (at, why) = (at.unwrap_or_default(), why.unwrap_or_default());
+                    let compared = audit.compared;
+                    writeln!(
+                        self.told,
+                        "{seconds:.2} {watch} {method}{at} {compared} {outcome}{why}"
+                    )
+                }
+                Event::Verdict(verdict) => {
+                    let version = |version: &Option<ResourceVersion>| {
+                        version.as_ref().map_or("-".to_owned(), ToString::to_string)
+                    };
+                    let (held, listed) = (version(&verdict.held), version(&verdict.listed));
+                    let (name, kind, state) = (&verdict.object.name, verdict.kind, verdict.state);
+                    let certainty = verdict.certainty;
+                    writeln!(
+                        self.told,
+                        "{seconds:.2} {name} {kind} held {held} listed {listed} {state} {certainty}"
+                    )
+                }
+                other => panic!("{other:?}"),
+            }
+            .expect("a string");
+            self.record(event);
+        }
+    }
+
+    fn told(&mut self) -> String {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Verdicts that were told since it was asked last.
+    fn verdicts(&mut self) -> Vec<String> {
+        let told = self.told();
+        let lines = told.lines().filter(|line| line.contains(" held "));
+        lines.map(str::to_owned).collect()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let line = |(at, read): &(Time, Read)| {
+            let query = read.query.as_ref().map(|query| format!("?{query}"));
+            format!(
+                "{} {}{}",
+                at.0 / 1_000_000,
+                read.path,
+                query.unwrap_or_default()
+            )
+        };
+        self.reads.iter().map(line).collect()
+    }
+}
+
+fn refused(status: u16) -> Reply {
+    Reply::Refused {
+        status,
+        retry_after_ms: None,
+    }
+}
+
+fn object(name: &str, uid: u8) -> Arc<Object> {
+    Arc::new(Object {
+        namespace: Some("shop".into()),
+        name: name.into(),
+        uid: Uid::parse(&format!("0000000{uid}-0000-0000-0000-000000000000")),
+    })
+}
+
+/// A watch that holds `a` and `b`.
+fn watching(minor: u64, level: Level) -> Stage {
+    let mut stage = Stage::new(minor, level);
+    stage.write("a", 1);
+    stage.write("b", 1);
+    stage.watch(WATCH);
+    stage
+}
+
+/// The watch believes in `a`, whose end it was never told, and is past it.
+fn with_ghost(minor: u64, level: Level) -> Stage {
+    let mut stage = watching(minor, level);
+    stage.delete("a");
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage
+}
+
+#[test]
+fn a_ghost_is_raised_and_confirmed_by_two_lists_at_one_version() {
+    let mut stage = with_ghost(30, Level::Light);
+    stage.after_s(40);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 14 2 differs
+    0.01 a ghost held 11 listed - raised likely
+    0.02 shop/pods list exact again at 14 2 differs
+    0.02 a ghost held 11 listed - confirmed definite
+    30.01 shop/pods list exact at 14 2 differs
+    ");
+    assert_snapshot!(stage.lines().join("\n"), @r"
+    0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
+    0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
+    30 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
+    ");
+}
+
+#[test]
+fn a_missing_and_a_stale_object_are_found() {
+    let mut stage = watching(30, Level::Light);
+    stage.write("c", 1);
+    stage.write("a", 1);
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage.after_s(10);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 15 3 differs
+    0.01 a stale held 11 listed 14 raised likely
+    0.01 c missing held - listed 13 raised likely
+    0.02 shop/pods list exact again at 15 3 differs
+    0.02 a stale held 11 listed 14 confirmed definite
+    0.02 c missing held - listed 13 confirmed definite
+    ");
+}
+
+#[test]
+fn a_ghost_of_the_cache_is_found_by_looking_objects_up_in_etcd() {
+    let mut stage = with_ghost(35, Level::Light);
+    let held = Objects::from([("a".into(), (1, 11.into())), ("b".into(), (1, 14.into()))]);
+    stage.cache = Some((14, held));
+    stage.after_s(40);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.03 shop/pods get at 14 1 agrees
+    0.04 shop/pods list one exact at 14 1 differs
+    0.04 a ghost held 11 listed - raised likely
+    0.05 shop/pods list one exact at 14 1 differs
+    0.05 a ghost held 11 listed - confirmed definite
+    30.01 shop/pods list newest at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    30.04 shop/pods get at 14 1 agrees
+    ");
+    assert_snapshot!(stage.lines().join("\n"), @r"
+    0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
+    0 /api/v1/namespaces/shop/pods/b
+    0 /api/v1/namespaces/shop/pods/a
+    0 /api/v1/namespaces/shop/pods?resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb&fieldSelector=metadata.name%3Da
+    0 /api/v1/namespaces/shop/pods?resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb&fieldSelector=metadata.name%3Da
+    30 /api/v1/namespaces/shop/pods?limit=500&labelSelector=app%3Dweb
+    30 /api/v1/namespaces/shop/pods/a
+    30 /api/v1/namespaces/shop/pods/b
+    30 /api/v1/namespaces/shop/pods/a
+    ");
+}
+
+#[test]
+fn what_another_servers_cache_has_lost_is_no_ghost() {
+    let mut stage = watching(35, Level::Light);
+    stage.cache = Some((12, Objects::new()));
+    stage.after_s(60);
+    assert_eq!(stage.verdicts(), [""; 0]);
+    assert!(
+        stage
+            .lines()
+            .iter()
+            .any(|line| line.contains("metadata.name%3Da"))
+    );
+}
+
+#[test]
+fn a_verdict_is_over_once_the_watch_hears_of_the_object() {
+    let mut stage = with_ghost(30, Level::Light);
+    stage.after_s(5);
+    assert_eq!(stage.verdicts().len(), 2);
+    let version = stage.write_elsewhere();
+    stage.event(ChangeType::Deleted, "a", 1, version);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    5.00 a ghost held 11 listed - cleared definite
+    30.01 shop/pods list exact at 15 1 agrees
+    60.01 shop/pods list newest at 15 1 agrees
+    ");
+}
+
+#[test]
+fn a_verdict_is_over_once_etcd_has_what_is_held() {
+    let mut stage = watching(30, Level::Light);
+    stage.write("c", 1);
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage.after_s(5);
+    assert_eq!(stage.verdicts().len(), 2);
+    stage.delete("c");
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage.after_s(60);
+    let verdicts = stage.verdicts();
+    assert!(
+        verdicts.len() == 1 && verdicts[0].contains("c missing") && verdicts[0].contains("cleared"),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn a_list_of_several_pages_is_compared_as_one() {
+    let mut stage = Stage::new(30, Level::Light);
+    for name in ["a", "b", "c", "d", "e"] {
+        stage.write(name, 1);
+    }
+    stage.watch(WATCH);
+    stage.page = 2;
+    stage.delete("c");
+    stage.delete("e");
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    // The watch goes on while the pages are read.
+    stage.after_s(1);
+    let verdicts = stage.verdicts();
+    let of = |name: &str| {
+        verdicts
+            .iter()
+            .filter(|line| line.contains(&format!(" {name} ghost")))
+            .count()
+    };
+    assert_eq!(
+        [of("a"), of("b"), of("c"), of("d"), of("e")],
+        [0, 0, 2, 0, 2],
+        "{verdicts:?}"
+    );
+}
+
+// The traps of semantics 4.6.
+
+#[test]
+fn trap_comparing_before_the_watch_has_come_so_far() {
+    let mut stage = watching(30, Level::Light);
+    stage.after_s(31);
+    stage.told();
+    // The watch is told 20 s late.
+    let (gone, version) = (stage.delete("a"), stage.write("c", 1));
+    stage.after_s(50);
+    assert_eq!(stage.verdicts(), [""; 0]);
+    stage.event(ChangeType::Deleted, "a", 1, gone);
+    stage.event(ChangeType::Added, "c", 1, version);
+    stage.after_s(60);
+    let told = stage.told();
+    assert!(
+        !told.contains(" held ") && told.contains("list exact at 14 2 agrees"),
+        "{told}"
+    );
+}
+
+#[test]
+fn trap_synthetic_phase() {
+    let mut stage = watching(30, Level::Full);
+    stage.after_s(1);
+    stage.phase(WATCH, Phase::Listing);
+    let version = stage.write("c", 1);
+    stage.tell(
+        WATCH,
+        ChangeType::Added,
+        Origin::Initial,
+        "c",
+        1,
+        version.into(),
+    );
+    stage.after_s(60);
+    assert_eq!(
+        stage.reads.len(),
+        1,
+        "nothing is asked while a state is read"
+    );
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
+fn trap_synthetic_phase_begun_between_the_pages_of_a_read() {
+    let mut stage = watching(30, Level::Full);
+    let read = stage.auditor.next(stage.now, &stage.state).expect("a read");
+    stage.phase(WATCH, Phase::Listing);
+    stage
+        .auditor
+        .answer(stage.answer(&read), stage.now, &stage.state);
+    stage.append();
+    assert_eq!(stage.told(), "");
+}
+
+#[test]
+fn trap_different_scope_selector_or_version_of_the_api() {
+    let mut stage = watching(30, Level::Light);
+    stage.after_s(70);
+    assert!(stage.reads.len() > 2);
+    for (_, read) in &stage.reads {
+        assert!(
+            read.path.starts_with("/api/v1/namespaces/shop/pods"),
+            "{read:?}"
+        );
+        assert!(
+            read.query
+                .as_ref()
+                .is_some_and(|query| query.contains("labelSelector=app%3Dweb"))
+        );
+    }
+}
+
+#[test]
+fn trap_chunked_list_continued_with_an_inconsistent_token() {
+    let mut stage = watching(30, Level::Light);
+    let items = vec![Seen {
+        object: object("a", 1),
+        version: 11.into(),
+    }];
+    let first = Reply::Page {
+        version: 12.into(),
+        token: Some("12.1".into()),
+        items,
+        unreadable: 0,
+    };
+    let second = Reply::Page {
+        version: 99.into(),
+        token: None,
+        items: vec![],
+        unreadable: 0,
+    };
+    stage.answers = BTreeMap::from([(0, first), (1, second)]);
+    stage.after_s(5);
+    assert_snapshot!(stage.told(), @"0.02 shop/pods list exact at 12 0 cannot-tell: asked for 12, the server listed 99");
+}
+
+#[test]
+fn trap_a_different_etcd_per_resource() {
+    let mut stage = watching(30, Level::Light);
+    stage.watch("shop/events");
+    // Another resource is far further on: its versions say nothing of this one's.
+    stage.tell(
+        "shop/events",
+        ChangeType::Added,
+        Origin::Live,
+        "e",
+        1,
+        900_000.into(),
+    );
+    stage.after_s(100);
+    let read_at = |resource: &str| {
+        let of = |line: &&String| line.contains(resource) && line.contains("resourceVersion=");
+        let lines = stage.lines();
+        let versions = lines
+            .iter()
+            .filter(of)
+            .map(|line| line.contains("resourceVersion=900000"));
+        versions.collect::<Vec<bool>>()
+    };
+    assert!(read_at("/pods?").iter().all(|is_other| !is_other));
+    assert!(read_at("/events?").iter().any(|is_own| *is_own));
+}
+
+#[test]
+fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
+    let mut stage = Stage::new(30, Level::Light);
+    stage.etcd.clear();
+    stage.etcd.insert(
+        10,
+        Objects::from([("a".into(), (1, ResourceVersion::parse("x1")))]),
+    );
+    stage.watch(WATCH);
+    stage.tell(
+        WATCH,
+        ChangeType::Added,
+        Origin::Live,
+        "b",
+        1,
+        ResourceVersion::parse("x7"),
+    );
+    // A list at another version cannot be compared, and one at this version only for equality.
+    let page = |version: &str, items: Vec<Seen>| Reply::Page {
+        version: ResourceVersion::parse(version),
+        token: None,
+        items,
+        unreadable: 0,
+    };
+    let seen = |name: &str, version: &str| Seen {
+        object: object(name, 1),
+        version: ResourceVersion::parse(version),
+    };
+    let at_another = page("x9", vec![]);
+    let other_versions = page("x7", vec![seen("a", "x2"), seen("b", "x7")]);
+    let equal = page("x7", vec![seen("a", "x1"), seen("b", "x7")]);
+    stage.answers = BTreeMap::from([(0, at_another), (1, other_versions), (2, equal)]);
+    stage.after_s(70);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at x7 0 cannot-tell: asked for x7, the server listed x9
+    30.01 shop/pods list exact at x7 0 cannot-tell: 1 objects have versions that cannot be compared
+    60.01 shop/pods list exact at x7 2 agrees
+    ");
+}
+
+#[test]
+fn trap_deleted_and_created_again_between_reads() {
+    let mut stage = watching(35, Level::Light);
+    let (gone, born) = (stage.delete("a"), stage.write("a", 2));
+    // Looked up in etcd it is another one already; the watch is told a little later.
+    stage.after_s(5);
+    stage.event(ChangeType::Deleted, "a", 1, gone);
+    stage.event(ChangeType::Added, "a", 2, born);
+    stage.after_s(60);
+    assert_eq!(stage.verdicts(), [""; 0]);
+    // Its twin: the watch is never told, and is past it.
+    let mut stage = watching(35, Level::Light);
+    stage.delete("a");
+    stage.write("a", 2);
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage.after_s(5);
+    assert_snapshot!(stage.verdicts().join("\n"), @r"
+    0.02 a stale held 11 listed 14 raised likely
+    0.03 a stale held 11 listed 14 confirmed definite
+    ");
+}
+
+#[test]
+fn trap_finalizers() {
+    let mut stage = watching(35, Level::Light);
+    // The deletion is only wanted: a MODIFIED, told in time.
+    let version = stage.write("a", 1);
+    stage.event(ChangeType::Modified, "a", 1, version);
+    stage.after_s(60);
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
+fn trap_a_list_from_any_time_is_older_than_the_log() {
+    let mut stage = watching(30, Level::Light);
+    stage.cache = Some((3, Objects::from([("z".into(), (1, 2.into()))])));
+    let version = stage.write("b", 1);
+    stage.after_s(31);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage.after_s(60);
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
+fn trap_etcd_restored_from_a_backup() {
+    let mut stage = with_ghost(30, Level::Light);
+    stage.after_s(5);
+    assert_eq!(stage.verdicts().len(), 2);
+    // As it was before anything was deleted; what was compared is of another time.
+    stage.etcd.retain(|revision, _| *revision <= 12);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    34.03 shop/pods list newest twice at 12 0 cannot-tell: the newest list is of 12, though the watch has seen 14
+    34.03 a ghost held 11 listed - cleared definite
+    ");
+}
+
+#[test]
+fn trap_events_that_end_with_their_lease() {
+    let mut stage = watching(30, Level::Light);
+    for n in 0..40 {
+        stage.write(&format!("e{n}"), 1);
+    }
+    stage.list(WATCH);
+    stage.open(WATCH);
+    stage.after_s(5);
+    let gone: Vec<u64> = (0..40).map(|n| stage.delete(&format!("e{n}"))).collect();
+    stage.after_s(40);
+    for (n, version) in gone.into_iter().enumerate() {
+        stage.event(ChangeType::Deleted, &format!("e{n}"), 1, version);
+    }
+    stage.after_s(60);
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
+fn trap_a_server_without_a_leader() {
+    let mut stage = watching(30, Level::Light);
+    stage.answers = (0..4).map(|read| (read, refused(500))).collect();
+    stage.after_s(100);
+    assert_snapshot!(stage.told(), @r"
+    0.02 shop/pods list newest 0 cannot-tell: the server answered 500
+    60.01 shop/pods list exact at 12 2 agrees
+    90.01 shop/pods list newest at 12 2 agrees
+    ");
+}
+
+#[test]
+fn trap_our_own_slow_reader() {
+    let mut stage = watching(30, Level::Full);
+    // Everything is in our socket and unread for minutes.
+    let versions: Vec<u64> = (0..50).map(|n| stage.write(&format!("p{n}"), 1)).collect();
+    stage.after_s(100);
+    assert_eq!(stage.verdicts(), [""; 0]);
+    for (n, version) in versions.into_iter().enumerate() {
+        stage.event(ChangeType::Added, &format!("p{n}"), 1, version);
+    }
+    stage.after_s(100);
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
+fn trap_clock_skew() {
+    let mut stage = watching(30, Level::Light);
+    stage.record(Clock { off_ms: 86_400_000 });
+    stage.after_s(70);
+    let told = stage.told();
+    assert!(
+        !told.contains(" held ") && told.contains("agrees"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_watch_that_never_comes_so_far_is_not_told_of() {
+    let mut stage = watching(30, Level::Light);
+    stage.after_s(31);
+    stage.told();
+    stage.delete("a");
+    stage.bookmark(12);
+    stage.after_s(200);
+    assert_snapshot!(stage.told(), @r"
+    184.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not come to 13, at which a list differed, in 120 s
+    184.02 shop/pods list exact at 12 2 agrees
+    ");
+}
+
+#[test]
+fn a_watch_from_the_future_is_told_by_the_servers_own_cache() {
+    let mut stage = watching(30, Level::Light);
+    stage.cache = Some((7, Objects::new()));
+    stage.delete("a");
+    stage.after_s(70);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 12 2 agrees
+    38.02 shop/pods list any twice at 7 0 cannot-tell: the server knows nothing beyond 7; the stream was opened at 12, and a list at 13 differs from what is held
+    ");
+}
+
+#[test]
+fn an_event_that_comes_after_a_later_one_makes_no_verdict() {
+    let mut stage = watching(30, Level::Light);
+    let (first, second) = (stage.write("c", 1), stage.write("b", 1));
+    stage.event(ChangeType::Modified, "b", 1, second);
+    stage.event(ChangeType::Added, "c", 1, first);
+    stage.after_s(60);
+    // 1.9.2's DELETED carries the version of its object (F23).
+    stage.delete("a");
+    stage.event(ChangeType::Deleted, "a", 1, 11);
+    stage.after_s(60);
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
+fn a_compacted_version_is_tried_again_where_the_watch_is_now() {
+    let mut stage = watching(30, Level::Light);
+    stage.compacted = 100;
+    stage.write_elsewhere();
+    stage.after_s(35);
+    assert_snapshot!(stage.told(), @r"
+    0.02 shop/pods list newest at 13 2 agrees
+    30.02 shop/pods list newest at 13 2 agrees
+    ");
+}
+
+#[test]
+fn a_server_that_refuses_exact_lists_is_compared_where_versions_happen_to_be_equal() {
+    let mut stage = with_ghost(30, Level::Light);
+    stage.answers = BTreeMap::from([(0, refused(422))]);
+    stage.after_s(40);
+    assert_snapshot!(stage.told(), @r"
+    0.02 shop/pods list newest at 14 2 differs
+    0.02 a ghost held 11 listed - raised likely
+    30.01 shop/pods list newest at 14 2 differs
+    ");
+}
+
+#[test]
+fn a_server_that_is_busy_is_left_alone_as_long_as_it_asks() {
+    let mut stage = watching(30, Level::Full);
+    let busy = Reply::Refused {
+        status: 429,
+        retry_after_ms: Some(25_000),
+    };
+    stage.answers = BTreeMap::from([(0, busy)]);
+    stage.after_s(40);
+    let at: Vec<i64> = stage.reads.iter().map(|(at, _)| at.0 / 1_000_000).collect();
+    assert_eq!(at, [0, 25, 25]);
+    assert_eq!(stage.reads[0].1, stage.reads[1].1);
+}
+
+#[test]
+fn requests_stay_within_the_budget_and_are_fairly_shared() {
+    let mut stage = Stage::new(35, Level::Full);
+    for n in 0..40 {
+        stage.write(&format!("p{n}"), 1);
+    }
+    let names: Vec<String> = (0..30).map(|n| format!("shop/w{n:02}")).collect();
+    for name in &names {
+        stage.watch(name);
+    }
+    stage.after_s(300);
+    for window in 0..240 {
+        let (from, to) = (window * 1_000_000, (window + 60) * 1_000_000);
+        let within = |(at, _): &&(Time, Read)| (from..to).contains(&at.0);
+        let all: Vec<&(Time, Read)> = stage.reads.iter().filter(within).collect();
+        assert!(
+            all.len() <= 120,
+            "{} in the minute from {window} s",
+            all.len()
+        );
+        for name in &names {
+            let own = all
+                .iter()
+                .filter(|(_, read)| read.watch.as_str() == name)
+                .count();
+            assert!(
+                (2..=20).contains(&own),
+                "{own} of {name} in the minute from {window} s"
+            );
+        }
+    }
+    assert!(stage.reads.len() > 550, "{}", stage.reads.len());
+}
+
+#[test]
+fn full_reads_each_of_thirty_objects_within_two_minutes() {
+    let mut stage = Stage::new(35, Level::Full);
+    for n in 0..30 {
+        stage.write(&format!("p{n}"), 1);
+    }
+    stage.watch(WATCH);
+    stage.after_s(120);
+    let lines = stage.lines();
+    for n in 0..30 {
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.ends_with(&format!("/pods/p{n}"))),
+            "p{n}"
+        );
+    }
+}
+
+#[test]
+fn off_asks_nothing_but_what_a_person_asks() {
+    let mut stage = with_ghost(30, Level::Off);
+    stage.after_s(600);
+    assert_eq!(stage.lines(), [""; 0]);
+    stage.auditor.ask(Some(&WATCH.into()), None, stage.now);
+    stage.after_s(60);
+    assert_eq!(stage.verdicts().len(), 2);
+    assert_eq!(stage.reads.len(), 2);
+    stage
+        .auditor
+        .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @"660.01 shop/pods get at 14 1 agrees");
+}
+
+#[test]
+fn a_watch_that_does_not_stream_is_left_alone() {
+    let mut stage = watching(30, Level::Full);
+    stage.after_s(1);
+    let (asked, stream) = (stage.reads.len(), StreamId(1));
+    stage.record(StreamEnded {
+        watch: WATCH.into(),
+        stream,
+        cause: Cause::TcpReset,
+        age_ms: 1,
+        events: 0,
+        bytes: 0,
+    });
+    stage.after_s(600);
+    assert_eq!(stage.reads.len(), asked);
+    stage.open(WATCH);
+    stage.after_s(20);
+    assert!(stage.reads.len() > asked);
+}

@@ -1,0 +1,109 @@
+//! Reading answers to single requests that no probe makes: the audit's. Of an object only who it is and its version.
+
+use std::sync::Arc;
+
+use watchscope_model::field::Headers;
+use watchscope_model::{Object, ResourceVersion};
+
+use crate::decode::{DecodeError, Decoder, ObjectHead, Status, decode_object, decode_page};
+use crate::held::new_object;
+use crate::list::identity;
+use crate::refusal;
+
+/// What to accept for a list: metadata only, or whatever the server has.
+pub const ACCEPT_LIST: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+/// What to accept for an object: metadata only, or whatever the server has.
+pub const ACCEPT_OBJECT: &str =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+/// An object and its version.
+pub type ReadObject = (Arc<Object>, ResourceVersion);
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadPage {
+    /// The list's version.
+    pub version: ResourceVersion,
+    /// Where the next page begins.
+    pub token: Option<String>,
+    /// Its items.
+    pub items: Vec<ReadObject>,
+    /// Items of which not even name and version can be read.
+    pub unreadable: u64,
+}
+
+/// Reads a page of a list, of whatever kind. `None` if it is none.
+#[must_use]
+pub fn read_page(body: &[u8]) -> Option<ReadPage> {
+    let mut decoder = Decoder::new("", "", false);
+    let page = decode_page(body, &mut decoder, true).ok()?;
+    let found = page.items.len();
+    let items: Vec<ReadObject> = page
+        .items
+        .into_iter()
+        .filter_map(|item| read(&item.ok()?.head).ok())
+        .collect();
+    Some(ReadPage {
+        version: ResourceVersion::parse(&page.resource_version),
+        token: page.token.map(|token| token.into_owned()),
+        unreadable: (found - items.len()) as u64,
+        items,
+    })
+}
+
+/// Reads an object, of whatever kind. `None` if it is none.
+#[must_use]
+pub fn read_object(body: &[u8]) -> Option<ReadObject> {
+    let mut decoder = Decoder::new("", "", false);
+    let object = decode_object(body, &mut decoder).ok()?;
+    read(&object.head).ok()
+}
+
+/// What a server that refuses asks us to wait, in milliseconds: in its header, else in the Status of its body.
+#[must_use]
+pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
+    let of_status = || Status::parse(std::str::from_utf8(body).ok()?)?.retry_after_ms();
+    refusal::retry_after_ms(headers).or_else(of_status)
+}
+
+/// The headers of an answer that its record keeps.
+#[must_use]
+pub fn headers_worth_keeping(headers: Headers) -> Headers {
+    crate::journal::worth_keeping(headers)
+}
+
+fn read(head: &ObjectHead<'_>) -> Result<ReadObject, DecodeError> {
+    let (name, version) = identity(head)?;
+    let uid = head.uid.as_deref().unwrap_or("");
+    Ok((new_object(head.namespace.as_deref(), name, uid), version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_metadata_is_read() {
+        let body = br#"{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"14","continue":"abc"},
+            "items":[{"metadata":{"namespace":"shop","name":"a","uid":"u1","resourceVersion":"11"}},{"metadata":{}}]}"#;
+        let page = read_page(body).unwrap();
+        assert_eq!(
+            (page.version, page.token.as_deref(), page.unreadable),
+            (14.into(), Some("abc"), 1)
+        );
+        let (object, version) = &page.items[0];
+        assert_eq!((&*object.name, version), ("a", &11.into()));
+        assert!(object.uid.is("u1"));
+    }
+
+    #[test]
+    fn an_object_is_read_and_a_refusal_is_none() {
+        let body = br#"{"kind":"ConfigMap","data":{"a":"b"},"metadata":{"name":"a","resourceVersion":"11"}}"#;
+        assert_eq!(read_object(body).unwrap().1, 11.into());
+        let status = br#"{"kind":"Status","status":"Failure","metadata":{},"details":{"retryAfterSeconds":3},"code":429}"#;
+        assert_eq!((read_object(status), read_page(status)), (None, None));
+        assert_eq!(asked_to_wait_ms(&Headers::default(), status), Some(3_000));
+        assert_eq!((read_object(b"\xff"), read_page(b"")), (None, None));
+    }
+}
