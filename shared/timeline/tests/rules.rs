@@ -3,6 +3,8 @@
 mod common;
 
 use common::{Log, at, picture, with_unknown_kinds};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
 use watchscope_model::codec::split_frame;
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
@@ -1086,4 +1088,48 @@ fn hidden_lanes_are_counted_and_a_filter_takes_kinds_words_and_their_denial() {
     );
     let (shown, hidden) = names("no-such-thing");
     assert!(shown.is_empty() && hidden > 0);
+}
+
+#[test]
+fn no_glyph_lies_under_a_plate_or_another_glyph_of_its_lane_wherever_cells_of_time_end() {
+    for seed in 0..1_000 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut up_to = |most: u64| u64::from(rng.next_u32()) % most;
+        let mut log = streaming();
+        let mut seconds = 1.0;
+        for step in 0..40 {
+            let scale_us = [3_000, 60_000, 400_000, 1_500_000][up_to(4) as usize];
+            seconds += up_to(scale_us) as f64 / 1e6;
+            let change = ChangeType::Modified;
+            log.change(seconds, PODS, change, Origin::Live, "cart-0", 1_001 + step);
+        }
+        let from = up_to(1_000_000) as f64 / 1e6;
+        let width = 30.0 + up_to(20_000_000) as f64 / 1e6;
+        let view = View::between(at(from), at(from + width), 1_100.0);
+        let scene = picture(&log.store(), &mut Lanes::default(), &view, at(60.0)).1;
+        let plates = scene
+            .primitives
+            .iter()
+            .filter_map(|primitive| match primitive {
+                Primitive::Plate { area, .. } => Some(*area),
+                _ => None,
+            });
+        let glyphs: Vec<_> = scene
+            .hits
+            .iter()
+            .filter_map(|hit| hit.drawn)
+            .filter(|drawn| drawn.sign == Sign::Glyph(Glyph::Modified))
+            .collect();
+        for plate in plates {
+            for glyph in &glyphs {
+                let covered =
+                    plate.x - Px::whole(3) < glyph.x && glyph.x < plate.right() + Px::whole(3);
+                assert!(!covered, "seed {seed}: {glyph:?} under {plate:?}");
+            }
+        }
+        for pair in glyphs.windows(2) {
+            let apart = pair[1].x - pair[0].x;
+            assert!(apart > Px(5 * 64), "seed {seed}: {pair:?}");
+        }
+    }
 }

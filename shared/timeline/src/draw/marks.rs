@@ -1,7 +1,8 @@
 //! An object's marks: a glyph each, or a plate with their count where they are too near to be told apart.
 //!
 //! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So what is merged
-//! depends on neither the edge of the view nor on what is not loaded, and does not shimmer when the view moves.
+//! depends on neither the edge of the view nor on what is not loaded, and does not shimmer when the view moves. Marks
+//! that follow nearly at once on a cell's last are that cell's too: nothing that is too near is told apart by a border.
 
 use watchscope_model::Time;
 
@@ -13,8 +14,8 @@ use crate::store::WatchTrace;
 
 /// Marks nearer than this, centre to centre, are merged.
 const APART: Px = Px::whole(6);
-/// A cell is at least this wide, in px.
-const CELL_PX: f64 = 24.0;
+/// A cell is at least this wide, in px: a plate of three digits has room in it beside the glyphs of its neighbours.
+const CELL_PX: f64 = 32.0;
 /// Half of a glyph, about.
 const GLYPH_HALF: Px = Px::whole(4);
 /// Height of a plate.
@@ -24,6 +25,7 @@ const PLATE_HEIGHT: Px = Px::whole(13);
 #[derive(Clone, Copy)]
 struct Placed {
     place: usize,
+    at: Time,
     x: Px,
 }
 
@@ -37,36 +39,46 @@ impl Drawer<'_> {
         places: &[u32],
     ) {
         let marks = &trace.marks;
-        let cell_us = self.picture.view.aligned_us(CELL_PX);
-        let cell_of = |at: i64| at.div_euclid(cell_us);
         let view = *self.picture.view;
+        let cell_us = view.aligned_us(CELL_PX);
+        let apart_us = (APART.to_f64() * view.us_per_px) as i64;
+        let cell_of = |at: Time| at.0.div_euclid(cell_us);
+        let begin_of = |cell: i64| Time(cell.saturating_mul(cell_us));
         let cell_xs = |cell: i64| {
-            let from = cell.saturating_mul(cell_us);
             (
-                view.x(Time(from)),
-                view.x(Time(from.saturating_add(cell_us))),
+                view.x(begin_of(cell)),
+                view.x(begin_of(cell.saturating_add(1))),
             )
         };
-        let from = cell_of(self.left.0).saturating_mul(cell_us);
-        let start = places.partition_point(|&place| marks.at(place as usize).0 < from);
+        // From the cell before on, as the first marks of a cell may be of the one before.
+        let from = begin_of(cell_of(self.left).saturating_sub(1));
         let mut group: Vec<Placed> = Vec::new();
         let mut cell = i64::MIN;
+        let start = places.partition_point(|&place| marks.at(place as usize) < from);
         for &place in &places[start..] {
-            let at = marks.at(place as usize).0;
-            if at > self.right.0 {
+            let at = marks.at(place as usize);
+            if at > self.right {
                 break;
             }
-            if cell_of(at) != cell {
-                self.cell(row, epoch, trace, &group, cell_xs(cell));
+            let own = cell_of(at);
+            let follows = || {
+                let near = |before: Time| at.micros_since(before) < apart_us;
+                own == cell.saturating_add(1)
+                    && near(begin_of(own))
+                    && group.last().is_some_and(|last| near(last.at))
+            };
+            if own != cell && !follows() {
+                self.cell(row, epoch, trace, &group, (cell_xs(cell), apart_us));
                 group.clear();
-                cell = cell_of(at);
+                cell = own;
             }
             group.push(Placed {
                 place: place as usize,
-                x: self.x(Time(at)),
+                at,
+                x: self.x(at),
             });
         }
-        self.cell(row, epoch, trace, &group, cell_xs(cell));
+        self.cell(row, epoch, trace, &group, (cell_xs(cell), apart_us));
     }
 
     /// Draws the marks of one cell: those too near to be told apart as one, and what a plate would cover with it.
@@ -76,13 +88,13 @@ impl Drawer<'_> {
         epoch: EpochView<'_>,
         trace: &WatchTrace,
         group: &[Placed],
-        cell: (Px, Px),
+        (cell, apart_us): ((Px, Px), i64),
     ) {
         let mut runs: Vec<Run> = Vec::new();
         let mut start = 0;
         while start < group.len() {
             let mut end = start + 1;
-            while end < group.len() && group[end].x < group[end - 1].x + APART {
+            while end < group.len() && group[end].at.micros_since(group[end - 1].at) < apart_us {
                 end += 1;
             }
             let mut run = Run::new(group, start, end, cell);
@@ -183,9 +195,15 @@ impl Run {
             };
         }
         let width = plate_width(end - start);
-        // Inside its cell, so that it covers nothing of the next.
-        let middle = first + (last - first).half() - width.half();
-        let left = middle.min(cell.1 - width).max(cell.0).floor();
+        // Inside its cell, so that it covers no glyph of the next, be it at the very border.
+        let (least, most) = (cell.0 + GLYPH_HALF, cell.1 - GLYPH_HALF - width);
+        let left = if least <= most {
+            let middle = first + (last - first).half() - width.half();
+            middle.min(most).max(least)
+        } else {
+            cell.0 + (cell.1 - cell.0 - width).half()
+        };
+        let left = left.floor();
         Self {
             start,
             end,
