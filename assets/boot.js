@@ -1,6 +1,6 @@
-// Starts the page, and is its way to the server; a file of its own because the content security policy allows no inline
-// script. What the page will ask for first is under way while its module compiles: session, link, socket. It runs as
-// soon as it is here, without waiting for the rest of the page.
+// Starts the page, and is its way to the server. What the page will ask for first is under way while its module compiles:
+// session, link, socket. The document holds it, so that it runs without being fetched; the content security policy allows
+// just this script by its hash.
 
 // What happens is told to the page by these numbers, as in way.rs.
 const SESSION = 0, EXCHANGED = 1, OPENED = 2, MESSAGE = 3, CLOSED = 4, TIMER = 5, LINK = 6;

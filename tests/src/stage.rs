@@ -99,7 +99,12 @@ impl Stage {
     /// A link that nobody has used yet.
     pub async fn fresh_link(&self) -> Result<String> {
         let home = self.served.watchscope.home();
-        let launch = self.binary.with(&["token"]).env("XDG_RUNTIME_DIR", home);
+        // Another watchscope of this user may be running.
+        let address = self.served.link.origin().trim_start_matches("http://");
+        let launch = self
+            .binary
+            .with(&["token", "--listen", address])
+            .env("XDG_RUNTIME_DIR", home);
         let link = launch.run(LONG).await?.success()?;
         Ok(link.trim().to_owned())
     }

@@ -7,15 +7,12 @@ use http::header::{
 };
 
 /// Scripts, styles and connections from here only; WebAssembly may be compiled, JavaScript not evaluated; no framing.
+/// The page's document has its own, which allows no more than the script and the style in it besides.
 const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
     frame-ancestors 'none'";
 
-const SECURITY: [(HeaderName, HeaderValue); 6] = [
-    (
-        CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(CONTENT_SECURITY),
-    ),
+const SECURITY: [(HeaderName, HeaderValue); 5] = [
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -29,12 +26,23 @@ const SECURITY: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
+/// What a document may do, by its own `<meta http-equiv>`: a browser that has the header too follows both. What a
+/// document cannot forbid, to be framed, is added.
+pub(super) fn policy_of(document: &str) -> Option<HeaderValue> {
+    let (_, rest) = document.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
+    let (policy, _) = rest.split_once('"')?;
+    HeaderValue::try_from(format!("{policy}; frame-ancestors 'none'")).ok()
+}
+
 /// Adds the security headers, and `no-store` where the route said nothing of caching.
 pub(super) async fn secure(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in SECURITY {
         headers.insert(name, value);
     }
+    headers
+        .entry(CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static(CONTENT_SECURITY));
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));

@@ -4,16 +4,23 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, get_service};
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
-    IF_NONE_MATCH, VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderMap, HeaderValue, IF_NONE_MATCH, VARY,
 };
 use http::{StatusCode, Uri};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use tower::ServiceBuilder;
 use tower_http::services::ServeDir;
+
+use super::headers::policy_of;
+
+/// Where a browser starts.
+const INDEX: &str = "index.html";
 
 /// Hex digits that xtask puts into the name of a file whose content will never change under that name.
 const HASH_DIGITS: usize = 16;
@@ -34,30 +41,68 @@ where
 {
     match ui_dir {
         Some(folder) => {
-            let files = ServeDir::new(folder)
+            let files = ServeDir::new(&folder)
                 .precompressed_br()
                 .precompressed_gzip();
             let service = ServiceBuilder::new().map_response(|mut response: http::Response<_>| {
                 response.headers_mut().insert(CACHE_CONTROL, ASK_EACH_TIME);
                 response
             });
-            Router::new().fallback_service(get_service(service.service(files)))
+            let policy = move |request: Request, next: Next| {
+                let document = is_document(&request).then(|| folder.join(INDEX));
+                async move {
+                    let mut response = next.run(request).await;
+                    if let Some(document) = document
+                        && let Ok(document) = tokio::fs::read_to_string(document).await
+                    {
+                        allow(&mut response, policy_of(&document));
+                    }
+                    response
+                }
+            };
+            Router::new()
+                .fallback_service(get_service(service.service(files)))
+                .layer(from_fn(policy))
         }
         None => Router::new().fallback_service(get(embedded)),
     }
 }
 
-async fn embedded(uri: Uri, headers: HeaderMap) -> Response {
-    let name = match uri.path() {
-        "/" => "index.html",
+/// Whether the page's document is asked for.
+pub(super) fn is_document(request: &Request) -> bool {
+    name_of(request.uri()) == INDEX
+}
+
+fn name_of(uri: &Uri) -> &str {
+    match uri.path() {
+        "/" => INDEX,
         path => path.trim_start_matches('/'),
-    };
+    }
+}
+
+fn allow(response: &mut Response, policy: Option<HeaderValue>) {
+    if let Some(policy) = policy {
+        response
+            .headers_mut()
+            .insert(CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
+async fn embedded(uri: Uri, headers: HeaderMap) -> Response {
+    let name = name_of(&uri);
     // The compressed twins are answers to Accept-Encoding, not files of their own.
     let plain = (!name.ends_with(".br") && !name.ends_with(".gz"))
         .then(|| Embedded::get(name))
         .flatten();
     match plain {
-        Some(plain) => file(name, plain, &headers, Embedded::get),
+        Some(plain) => {
+            let policy = (name == INDEX)
+                .then(|| policy_of(&String::from_utf8_lossy(&plain.data)))
+                .flatten();
+            let mut response = file(name, plain, &headers, Embedded::get);
+            allow(&mut response, policy);
+            response
+        }
         None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
     }
 }
@@ -337,6 +382,34 @@ mod tests {
             assert_eq!(
                 (status, body.contains("secret")),
                 (StatusCode::NOT_FOUND, false),
+                "{path}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_document_from_a_folder_has_the_policy_it_carries_and_nothing_else_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let carries =
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'sha256-x'\">";
+        std::fs::write(folder.path().join(INDEX), carries).unwrap();
+        std::fs::write(folder.path().join("other.html"), carries).unwrap();
+        let router: Router = router(Some(folder.path().to_owned()));
+        for (path, policy) in [
+            ("/", Some("script-src 'sha256-x'; frame-ancestors 'none'")),
+            (
+                "/index.html",
+                Some("script-src 'sha256-x'; frame-ancestors 'none'"),
+            ),
+            ("/other.html", None),
+            ("/none", None),
+        ] {
+            let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            let header = response.headers().get(CONTENT_SECURITY_POLICY);
+            assert_eq!(
+                header.map(|value| value.to_str().unwrap()),
+                policy,
                 "{path}"
             );
         }

@@ -169,8 +169,7 @@ async fn bring_session<H: Hub>(
     request: Request,
     next: Next,
 ) -> Response {
-    let is_document = matches!(request.uri().path(), "/" | "/index.html");
-    let status = is_document.then(|| web.session_status(request.headers()));
+    let status = page::is_document(&request).then(|| web.session_status(request.headers()));
     let mut response = next.run(request).await;
     if let Some(status) = status {
         let quoted = status.replace('"', "\\\"");

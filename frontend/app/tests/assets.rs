@@ -4,6 +4,7 @@ use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
 use watchscope_timeline::{Theme, Token};
 
 const STYLES: &str = include_str!("../../../assets/styles.css");
+const BOOT: &str = include_str!("../../../assets/boot.js");
 const PANELS: &str = include_str!("../../../assets/panels.css");
 const LESSONS: &str = include_str!("../../../assets/lessons.css");
 const INDEX: &str = include_str!("../../../assets/index.html");
@@ -33,12 +34,30 @@ fn styles_name_colours_by_token_only() {
 }
 
 #[test]
-fn the_document_needs_nothing_inline_so_that_the_security_policy_can_forbid_it() {
-    for inline in ["style=", "<style", "onload", "onerror", "javascript:"] {
+fn the_document_holds_one_script_and_one_style_that_its_policy_names_by_their_hashes() {
+    for inline in ["style=", "onload", "onerror", "javascript:"] {
         assert!(!INDEX.contains(inline), "{inline}");
     }
-    let scripts: Vec<&str> = INDEX.split("<script").skip(1).collect();
-    assert!(scripts.iter().all(|script| script.contains("src=")));
+    // One of each stands in the document, and the policy names its hash.
+    for (element, file) in [("script", "boot.js"), ("style", "styles.css")] {
+        assert_eq!(
+            INDEX.matches(&format!("<{element}")).count(),
+            1,
+            "{element}"
+        );
+        assert!(
+            INDEX.contains(&format!(">{{{{={file}}}}}</{element}>")),
+            "{file}"
+        );
+        assert!(
+            INDEX.contains(&format!("{element}-src 'self'")),
+            "{element}"
+        );
+        assert!(INDEX.contains(&format!(" {{{{#{file}}}}};")), "{file}");
+    }
+    // Neither ends before its end.
+    assert!(!BOOT.contains("</script") && !BOOT.contains("<!--"));
+    assert!(!STYLES.contains("</style"));
 }
 
 #[test]
@@ -48,7 +67,9 @@ fn the_document_forbids_what_the_server_forbids() {
         .split_once("Content-Security-Policy\" content=\"")
         .and_then(|(_, rest)| rest.split_once('"'))
         .map(|(policy, _)| policy)
-        .expect("the document has a policy");
+        .expect("the document has a policy")
+        .replace(" {{#boot.js}}", "")
+        .replace(" {{#styles.css}}", "");
     // A document cannot forbid to be framed; the server does.
     let theirs = SERVERS.replace("\\\n    ", "");
     assert!(
@@ -59,7 +80,6 @@ fn the_document_forbids_what_the_server_forbids() {
 
 #[test]
 fn the_socket_opened_ahead_says_what_the_page_would() {
-    const BOOT: &str = include_str!("../../../assets/boot.js");
     let hello = Hello {
         protocol: PROTOCOL_VERSION,
         log: None,

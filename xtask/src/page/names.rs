@@ -1,12 +1,15 @@
 //! Names that carry their content's hash, so that a browser may keep a file for ever.
 //!
-//! A template refers to another file as `{{plain-name}}`; the reference becomes that file's
-//! hashed name. index.html alone keeps its name: it is where a browser starts, and is never kept.
+//! A template refers to another file as `{{plain-name}}`; the reference becomes that file's hashed name. `{{=name}}`
+//! becomes its content, and `{{#name}}` what a content security policy calls that content: a file of which nothing else
+//! is wanted is none of the page's. index.html alone keeps its name: it is where a browser starts, and is never kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 /// The one file whose name is not hashed.
@@ -24,21 +27,27 @@ pub(crate) enum Source {
     Finished(Vec<u8>),
 }
 
+/// A file that has its final name.
+struct Finished {
+    name: String,
+    bytes: Vec<u8>,
+}
+
 /// Resolves all references; the result is by final name.
 pub(crate) fn assemble(mut sources: BTreeMap<String, Source>) -> Result<BTreeMap<String, Vec<u8>>> {
     if !sources.contains_key(INDEX) {
         bail!("the page has no {INDEX}: put one into assets/");
     }
     let known: Vec<String> = sources.keys().cloned().collect();
-    let mut final_names = BTreeMap::new();
-    let mut files = BTreeMap::new();
+    let only_within = only_within(&sources);
+    let mut finished = BTreeMap::new();
     // Each round finishes the files that refer only to finished ones, so at most one round a file.
     while !sources.is_empty() {
         let mut waiting = BTreeMap::new();
         for (name, source) in std::mem::take(&mut sources) {
             let bytes = match &source {
                 Source::Finished(bytes) => bytes.clone(),
-                Source::Template(text) => match resolve(text, &final_names) {
+                Source::Template(text) => match resolve(text, &finished) {
                     Ok(text) => text.into_bytes(),
                     Err(missing) if known.contains(&missing) => {
                         waiting.insert(name, (source, missing));
@@ -50,9 +59,11 @@ pub(crate) fn assemble(mut sources: BTreeMap<String, Source>) -> Result<BTreeMap
                     ),
                 },
             };
-            let final_name = hashed(&name, &bytes);
-            files.insert(final_name.clone(), bytes);
-            final_names.insert(name, final_name);
+            let file = Finished {
+                name: hashed(&name, &bytes),
+                bytes,
+            };
+            finished.insert(name, file);
         }
         sources = waiting
             .iter()
@@ -65,27 +76,77 @@ pub(crate) fn assemble(mut sources: BTreeMap<String, Source>) -> Result<BTreeMap
             bail!("assets/{name} and {missing} refer to each other, so neither can have its name");
         }
     }
-    Ok(files)
+    let files = finished
+        .into_iter()
+        .filter(|(name, _)| !only_within.contains(name));
+    Ok(files.map(|(_, file)| (file.name, file.bytes)).collect())
 }
 
-/// The text with every `{{name}}` replaced, or the first name that is not in the table.
-fn resolve(text: &str, final_names: &BTreeMap<String, String>) -> Result<String, String> {
-    let mut resolved = String::with_capacity(text.len());
+/// What stands before the name in a reference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Name,
+    Content,
+    Hash,
+}
+
+/// The text's references with the text before each, and the text after the last.
+fn references(text: &str) -> (Vec<(&str, Wanted, &str)>, &str) {
+    let mut references = Vec::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        resolved.push_str(before);
-        match after.split_once("}}") {
+    let mut from = 0;
+    while let Some(at) = rest[from..].find("{{").map(|at| at + from) {
+        let inside = &rest[at + 2..];
+        let (wanted, inside) = match inside.as_bytes().first() {
+            Some(b'=') => (Wanted::Content, &inside[1..]),
+            Some(b'#') => (Wanted::Hash, &inside[1..]),
+            _ => (Wanted::Name, inside),
+        };
+        match inside.split_once("}}") {
             Some((name, behind)) if is_plain_name(name) => {
-                resolved.push_str(final_names.get(name).ok_or_else(|| name.to_owned())?);
-                rest = behind;
+                references.push((&rest[..at], wanted, name));
+                (rest, from) = (behind, 0);
             }
-            _ => {
-                resolved.push_str("{{");
-                rest = after;
+            _ => from = at + 2,
+        }
+    }
+    (references, rest)
+}
+
+/// The files that others hold, and of which nobody wants the name.
+fn only_within(sources: &BTreeMap<String, Source>) -> BTreeSet<String> {
+    let (mut within, mut named) = (BTreeSet::new(), BTreeSet::new());
+    for source in sources.values() {
+        if let Source::Template(text) = source {
+            for (_, wanted, name) in references(text).0 {
+                match wanted {
+                    Wanted::Name => named.insert(name.to_owned()),
+                    Wanted::Content | Wanted::Hash => within.insert(name.to_owned()),
+                };
             }
         }
     }
-    resolved.push_str(rest);
+    &within - &named
+}
+
+/// The text with every reference replaced, or the first name that is not in the table.
+fn resolve(text: &str, finished: &BTreeMap<String, Finished>) -> Result<String, String> {
+    let mut resolved = String::with_capacity(text.len());
+    let (references, tail) = references(text);
+    for (before, wanted, name) in references {
+        resolved.push_str(before);
+        let file = finished.get(name).ok_or_else(|| name.to_owned())?;
+        match wanted {
+            Wanted::Name => resolved.push_str(&file.name),
+            Wanted::Content => resolved.push_str(&String::from_utf8_lossy(&file.bytes)),
+            Wanted::Hash => {
+                resolved.push_str("'sha256-");
+                STANDARD.encode_string(Sha256::digest(&file.bytes), &mut resolved);
+                resolved.push('\'');
+            }
+        }
+    }
+    resolved.push_str(tail);
     Ok(resolved)
 }
 
@@ -158,6 +219,23 @@ mod tests {
         boot-131b3de39912fa2e.js: init('./frontend-f2a2d5e5065339bf_bg.wasm')
         frontend-f2a2d5e5065339bf_bg.wasm: wasm {{boot.js}}
         index.html: <script src=/boot-131b3de39912fa2e.js>
+        ");
+    }
+
+    #[test]
+    fn what_a_file_holds_is_its_own_under_the_hash_a_policy_asks_for_and_no_file_besides() {
+        let files = page(&[
+            (
+                "index.html",
+                template("{{#a.js}} {{#b.js}} {{=a.js}} {{=b.js}}"),
+            ),
+            ("a.js", template("import('./{{b.js}}')")),
+            ("b.js", template("alert()")),
+        ])
+        .unwrap();
+        insta::assert_snapshot!(listed(&files), @r"
+        b-4bc4bf54d997b94b.js: alert()
+        index.html: 'sha256-8nAw7r2yoM26XNxpBtkfyNLu5zJjnu2MGrTLTI3Xmi0=' 'sha256-S8S/VNmXuUuoIR6OhqBqwIiIkuCxXq31hCCHAHnicV8=' import('./b-4bc4bf54d997b94b.js') alert()
         ");
     }
 

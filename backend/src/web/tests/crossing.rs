@@ -1,5 +1,9 @@
 //! Requests from elsewhere: other origins, other names, other methods than ours.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
 use super::*;
 
 /// All routes there are, and some there are not.
@@ -486,6 +490,20 @@ async fn where_a_browser_tells_no_site_the_page_tells_that_it_is_the_page() {
     );
 }
 
+/// How a policy calls the script and the style in a document.
+fn hashes_of_what_is_inside(document: &str) -> Vec<String> {
+    let of = |element: &str| {
+        let (_, rest) = document.split_once(&format!("<{element}"))?;
+        let (content, _) = rest
+            .split_once('>')?
+            .1
+            .split_once(&format!("</{element}>"))?;
+        let hash = STANDARD.encode(Sha256::digest(content));
+        Some(format!("'sha256-{hash}'"))
+    };
+    ["script", "style"].into_iter().filter_map(of).collect()
+}
+
 /// Rows 12 and 13: every answer forbids framing, sniffing, inline script and caching of data; hostile text is data.
 #[tokio::test]
 async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {
@@ -533,10 +551,26 @@ async fn every_answer_carries_the_security_headers_and_data_is_never_a_page() {
         statuses.into_iter().collect::<Vec<_>>(),
         [101, 200, 400, 401, 403, 404, 405, 410, 426]
     );
+    let is_document = |answer: &Answer| {
+        let kind = answer.header("content-type");
+        kind.is_some_and(|kind| kind.contains("html"))
+    };
+    let document = answers
+        .iter()
+        .find(|answer| is_document(answer) && !answer.body.is_empty());
+    let hashes = document.map_or_else(Vec::new, |answer| hashes_of_what_is_inside(&answer.body));
     for answer in &answers {
         let policy = answer
             .header("content-security-policy")
             .unwrap_or_else(|| panic!("{answer:?}"));
+        // The document's own script and style are allowed by their hashes, and nothing else is.
+        let mut policy = policy.to_owned();
+        if is_document(answer) {
+            for hash in &hashes {
+                assert!(policy.contains(hash), "{hash} in {policy}");
+                policy = policy.replace(&format!(" {hash}"), "");
+            }
+        }
         assert_eq!(
             policy,
             "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
