@@ -1,5 +1,6 @@
 //! The backend library.
 
+mod audit;
 pub mod cli;
 pub mod cluster;
 pub mod control;

@@ -5,6 +5,7 @@
 )]
 
 mod attacks;
+mod audits;
 mod browser;
 mod commands;
 mod conformance;

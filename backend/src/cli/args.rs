@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use crate::probes::AuditLevel as Level;
 use crate::web::listen::address;
 
 /// Said once at the end of each help, instead of behind each option.
@@ -74,6 +75,14 @@ pub(super) enum Command {
          {PLACES}"
     ))]
     Watch(WatchArgs),
+    /// Compare what watches hold with etcd now: exit 0 clean, 3 diverged, 4 cannot tell
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope audit pods -n shop && echo all is so\n\
+         \x20 watchscope audit configmaps -A -o jsonl | jq .outcome\n\n\
+         {PLACES}"
+    ))]
+    Audit(AuditArgs),
     /// Serve only the simulated apiserver, for kubectl and any other client
     #[command(after_help = format!(
         "{}\n\nExample:\n\
@@ -201,6 +210,39 @@ pub(super) struct WhatArgs {
     pub(super) memory: MemoryArgs,
 }
 
+/// How much is audited.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct AuditLevelArgs {
+    /// Compare what watches hold with etcd: at most 120 small requests a minute, 20 a watch
+    #[arg(
+        long = "audit",
+        env = "WATCHSCOPE_AUDIT",
+        value_name = "off|light|full",
+        value_enum,
+        default_value_t = AuditLevel::Light,
+        hide_possible_values = true
+    )]
+    level: AuditLevel,
+}
+
+/// Levels of the audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AuditLevel {
+    Off,
+    Light,
+    Full,
+}
+
+impl From<AuditLevelArgs> for Level {
+    fn from(args: AuditLevelArgs) -> Self {
+        match args.level {
+            AuditLevel::Off => Self::Off,
+            AuditLevel::Light => Self::Light,
+            AuditLevel::Full => Self::Full,
+        }
+    }
+}
+
 /// What the log may take.
 #[derive(Clone, Debug, Args)]
 pub(super) struct MemoryArgs {
@@ -275,6 +317,9 @@ pub(super) struct ServeArgs {
     /// Which cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
+    /// How much is audited.
+    #[command(flatten)]
+    pub(super) audit: AuditLevelArgs,
     /// What to watch.
     #[command(flatten)]
     pub(super) what: WhatArgs,
@@ -295,6 +340,9 @@ pub(super) struct DemoArgs {
     /// Speak HTTP/2 with the simulated cluster, all watches over one connection [default: HTTP/1.1, one for each]
     #[arg(long, env = "WATCHSCOPE_HTTP2")]
     pub(super) http2: bool,
+    /// How much is audited.
+    #[command(flatten)]
+    pub(super) audit: AuditLevelArgs,
     /// Memory.
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
@@ -326,6 +374,9 @@ pub(super) struct WatchArgs {
     /// Which cluster.
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
+    /// How much is audited.
+    #[command(flatten)]
+    pub(super) audit: AuditLevelArgs,
     /// What to watch.
     #[command(flatten)]
     pub(super) what: WhatArgs,
@@ -338,6 +389,41 @@ pub(super) enum Output {
     Text,
     /// One JSON object a record.
     Jsonl,
+}
+
+/// Arguments of `audit`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct AuditArgs {
+    /// Resources to compare: pods, deploy, certificates.cert-manager.io, deployments.v1.apps
+    #[arg(value_name = "RESOURCE", required = true, value_delimiter = ',')]
+    pub(super) resources: Vec<String>,
+    /// How to write what is compared: a line of words, or a JSON object, for each read and verdict
+    #[arg(
+        short,
+        long,
+        env = "WATCHSCOPE_OUTPUT",
+        value_name = "text|jsonl",
+        value_enum,
+        default_value_t = Output::Text,
+        hide_possible_values = true
+    )]
+    pub(super) output: Output,
+    /// Give up after this long, such as 30s or 5m [default: 2m30s]
+    #[arg(
+        long = "for",
+        env = "WATCHSCOPE_FOR",
+        value_name = "DURATION",
+        value_parser = duration,
+        default_value = "150s",
+        hide_default_value = true
+    )]
+    pub(super) for_duration: Duration,
+    /// Which cluster.
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    /// What to watch.
+    #[command(flatten)]
+    pub(super) what: WhatArgs,
 }
 
 /// Arguments of `simulate`.
@@ -492,14 +578,20 @@ mod tests {
           [STORY]  Story to play, of those below [default: the first]
 
         Options:
-              --seed <SEED>    Seed of all chance in the simulated cluster [default: 1]
-              --http2          Speak HTTP/2 with the simulated cluster, all watches over
-                               one connection [default: HTTP/1.1, one for each]
-              --memory <SIZE>  Memory for the log: two sevenths for its records, five
-                               for the objects in them [default: 224MiB]
-              --config <FILE>  Configuration file [default:
-                               $XDG_CONFIG_HOME/watchscope/config.toml]
-          -h, --help           Print help
+              --seed <SEED>             Seed of all chance in the simulated cluster
+                                        [default: 1]
+              --http2                   Speak HTTP/2 with the simulated cluster, all
+                                        watches over one connection [default: HTTP/1.1,
+                                        one for each]
+              --audit <off|light|full>  Compare what watches hold with etcd: at most 120
+                                        small requests a minute, 20 a watch [default:
+                                        light]
+              --memory <SIZE>           Memory for the log: two sevenths for its
+                                        records, five for the objects in them [default:
+                                        224MiB]
+              --config <FILE>           Configuration file [default:
+                                        $XDG_CONFIG_HOME/watchscope/config.toml]
+          -h, --help                    Print help
 
         Page:
               --listen <ADDRESS:PORT>

@@ -1,4 +1,4 @@
-//! How the process ends: 0 done, 1 failed, 2 wrong usage.
+//! How the process ends: 0 done, 1 failed, 2 wrong usage; of `audit` also 3 diverged, 4 cannot tell.
 
 use std::fmt;
 use std::io::Write as _;

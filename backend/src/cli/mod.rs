@@ -1,6 +1,7 @@
 //! The commands: what each puts together, and how it ends.
 
 mod args;
+mod audit;
 mod exit;
 mod explain;
 mod file;
@@ -49,6 +50,7 @@ pub async fn run() -> ExitCode {
         Command::Serve(args) => serve::serve(args).await,
         Command::Demo(args) => serve::demo(args).await,
         Command::Watch(args) => watch::watch(args).await,
+        Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),
         Command::Token(args) => print_token(args).await,

@@ -1,5 +1,6 @@
 //! `watchscope serve` and `watchscope demo`: a cluster into the log, the log onto the page.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
@@ -8,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::wire::Contexts;
-use watchscope_model::{Event, Text};
+use watchscope_model::{Event, Object, Text, Uid, WatchName};
 use watchscope_probe::ProbeConfig;
 use watchscope_scenarios::{Line, Told};
 
@@ -21,7 +22,7 @@ use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Env
 use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{LogClosed, LogConfig, LogHandle};
-use crate::probes::{Settings, StartError, Watches, Wishes};
+use crate::probes::{AuditLevel, Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
 
@@ -32,12 +33,15 @@ const GOODBYE: Duration = Duration::from_secs(5);
 pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
     let source = lookup(&args.cluster);
-    let settings = settings(
-        &args.what,
-        &args.cluster,
-        args.resources,
-        args.all_resources,
-    );
+    let settings = Settings {
+        audit: args.audit.into(),
+        ..settings(
+            &args.what,
+            &args.cluster,
+            args.resources,
+            args.all_resources,
+        )
+    };
     let memory = args.what.memory.bytes;
     let (log, choice, is_in_cluster) = match source.load() {
         Ok(config) => {
@@ -82,6 +86,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         } else {
             Protocols::Http1
         },
+        audit: args.audit.into(),
     };
     let listener = TcpListener::bind(("127.0.0.1", 0))
         .await
@@ -201,6 +206,11 @@ impl Keeper {
                 self.hub.set_contexts(None);
                 Ok(())
             }
+            "audit" => {
+                let (watch, object) = audit_wish(argument);
+                let asked = self.log.ask_audit(watch, object).await;
+                asked.map_err(|error| error.to_string())
+            }
             "use-context" => {
                 Err("a context is in use already; start watchscope again for another".to_owned())
             }
@@ -209,6 +219,25 @@ impl Keeper {
             )),
         }
     }
+}
+
+/// What the command `audit` names: nothing for all watches, a watch, or in a second line an object of it
+/// (`NAMESPACE/NAME`, or `NAME` where there are no namespaces).
+fn audit_wish(argument: &str) -> (Option<WatchName>, Option<Arc<Object>>) {
+    let mut lines = argument.lines();
+    let watch = lines.next().filter(|name| !name.is_empty());
+    let object = lines.next().map(|place| {
+        let (namespace, name) = match place.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, place),
+        };
+        Arc::new(Object {
+            namespace: namespace.map(Into::into),
+            name: name.into(),
+            uid: Uid::parse(""),
+        })
+    });
+    (watch.map(WatchName::from), object)
 }
 
 /// What a simulated cluster says: into the log, the narrator's lines on standard error too.
@@ -264,7 +293,7 @@ pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
     })
 }
 
-/// What all watches have in common.
+/// What all watches have in common; nothing is audited.
 pub(super) fn settings(
     what: &WhatArgs,
     cluster: &ClusterArgs,
@@ -296,6 +325,7 @@ pub(super) fn settings(
         } else {
             Protocols::Negotiated
         },
+        audit: AuditLevel::Off,
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
     let log = open_log(&name_of(&config), args.what.memory.bytes)?;
-    let settings = settings(&args.what, &args.cluster, args.resources.clone(), false);
+    let mut settings = settings(&args.what, &args.cluster, args.resources.clone(), false);
+    settings.audit = args.audit.into();
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let watches = start(&source, config, settings, &log).await?;
     // Not before: standard output stays empty where the command was wrong.

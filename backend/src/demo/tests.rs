@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
+use watchscope_diagnosis::audit::Level;
 use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Entry, Record, WatchName};
@@ -155,6 +156,7 @@ async fn records_of(
     let log = crate::log::tests::open(1 << 24, 1 << 20);
     let source = ConfigSource::Url(format!("http://{}", demo.address).parse().unwrap());
     let settings = Settings {
+        audit: Level::Off,
         wishes: Wishes {
             resources: resources.iter().map(|&name| name.to_owned()).collect(),
             namespace: Some("default".to_owned()),

@@ -19,8 +19,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
+use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_log::{Ring, Sealer};
-use watchscope_model::{EpochId, Event, Inside, Layers, LogId, Seq, State, Time};
+use watchscope_model::{
+    EpochId, Event, Inside, Layers, LogId, Object, Seq, State, Time, WatchName,
+};
 
 use self::bodies::Bodies;
 pub use self::bodies::BodyLookup;
@@ -182,6 +185,50 @@ impl LogHandle {
             .send(Input::Inside(inside))
             .await
             .map_err(|_| LogClosed)
+    }
+
+    /// Has all records from now on audited. What the audit wants to read comes out of the channel, one at a time, and is
+    /// to be answered by [`LogHandle::answer_audit`].
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn audit(&self, auditor: Auditor) -> Result<mpsc::Receiver<AuditRead>, LogClosed> {
+        let (asks, reads) = mpsc::channel(1);
+        self.put(Input::Audit(Box::new(auditor), asks)).await?;
+        Ok(reads)
+    }
+
+    /// Tells the audit what came of its read.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn answer_audit(&self, reply: Reply) -> Result<(), LogClosed> {
+        self.put(Input::Reply(reply)).await
+    }
+
+    /// Has a watch, or all, compared with etcd now; of one watch, an object of it.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn ask_audit(
+        &self,
+        watch: Option<WatchName>,
+        object: Option<Arc<Object>>,
+    ) -> Result<(), LogClosed> {
+        self.put(Input::Ask(watch, object)).await
+    }
+
+    /// Returns once the audit wants to read nothing more by itself, which is so only at level `off`.
+    pub async fn audit_rests(&self) {
+        let (done, rests) = oneshot::channel();
+        if self.put(Input::WhenRested(done)).await.is_ok() {
+            // An error means the writer was closed meanwhile.
+            let _ = rests.await;
+        }
+    }
+
+    async fn put(&self, input: Input) -> Result<(), LogClosed> {
+        self.inputs.send(input).await.map_err(|_| LogClosed)
     }
 
     /// Writes what is queued, seals it and ends the writer; readers end after the last record.

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use watchscope_diagnosis::Diagnosis;
+use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_log::{Sealed, Sealer};
 use watchscope_model::event::Clock as ClockEvent;
-use watchscope_model::{Event, Inside, Time};
+use watchscope_model::{Event, Inside, Object, Time, WatchName};
 
 use super::{Batch, Shared, lock};
 
@@ -32,6 +33,14 @@ pub(super) enum Input {
     Batch(Batch),
     /// What happened inside a simulated cluster. Diagnosis is not shown it, and could not take it.
     Inside(Vec<Inside>),
+    /// Have records audited from now on, and send what is to be read there.
+    Audit(Box<Auditor>, mpsc::Sender<AuditRead>),
+    /// What came of a read.
+    Reply(Reply),
+    /// Compare a watch, or all, or an object of one, now.
+    Ask(Option<WatchName>, Option<Arc<Object>>),
+    /// Say when the audit wants to read nothing more.
+    WhenRested(oneshot::Sender<()>),
     /// Take what is queued, then end.
     Close(oneshot::Sender<()>),
 }
@@ -41,6 +50,8 @@ pub(super) struct Writer {
     shared: Arc<Shared>,
     sealer: Sealer,
     diagnosis: Diagnosis,
+    audit: Option<(Box<Auditor>, mpsc::Sender<AuditRead>)>,
+    waiting_for_rest: Vec<oneshot::Sender<()>>,
     wall_off_us: i64,
     body_loss_told_at: Time,
 }
@@ -53,6 +64,8 @@ impl Writer {
             shared,
             sealer,
             diagnosis: Diagnosis::default(),
+            audit: None,
+            waiting_for_rest: Vec::new(),
         }
     }
 
@@ -73,6 +86,14 @@ impl Writer {
                         match input {
                             Input::Batch(batch) => self.append(batch),
                             Input::Inside(inside) => self.append_inside(inside),
+                            Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
+                            Input::Reply(reply) => self.take_reply(reply),
+                            Input::Ask(watch, object) => {
+                                if let Some((auditor, _)) = &mut self.audit {
+                                    auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now());
+                                }
+                            }
+                            Input::WhenRested(done) => self.waiting_for_rest.push(done),
                             Input::Close(done) => {
                                 queue.close();
                                 closers.push(done);
@@ -83,9 +104,11 @@ impl Writer {
                 () = shared.snapshot_wanted.notified() => self.put_snapshot(),
                 () = until(self.sealer.seal_at(), shared.clock.now()) => {}
                 () = until(self.diagnosis.wake_at(), shared.clock.now()) => {}
+                () = until(self.audit_at(), shared.clock.now()) => {}
                 _ = clock_check.tick() => self.check(),
             }
             self.judge();
+            self.audit();
             let now = shared.clock.now();
             if self.sealer.seal_at().is_some_and(|due| due <= now) {
                 let sealed = self.sealer.seal(now);
@@ -121,6 +144,9 @@ impl Writer {
             let record = self.sealer.stamp(event, now);
             book.record(record.seq, &record.event, body, overhead);
             self.diagnosis.observe(self.sealer.state(), &record);
+            if let Some((auditor, _)) = &mut self.audit {
+                auditor.observe(self.sealer.state(), &record);
+            }
             let sealed = self.sealer.take(&record);
             self.publish(sealed);
         }
@@ -140,6 +166,53 @@ impl Writer {
         let judgements = self.diagnosis.conclude(now);
         if !judgements.is_empty() {
             self.append(judgements.into());
+        }
+    }
+
+    fn audit_at(&self) -> Option<Time> {
+        self.audit
+            .as_ref()
+            .and_then(|(auditor, _)| auditor.wake_at())
+    }
+
+    /// Asks what the audit wants to know next, and appends what it has to say.
+    fn audit(&mut self) {
+        let now = self.shared.clock.now();
+        self.append_audits();
+        if let Some((auditor, asks)) = &mut self.audit {
+            if let Some(read) = auditor.next(now, self.sealer.state())
+                && asks.try_send(read).is_err()
+            {
+                // Nobody reads: the watches have ended, and the process soon will.
+                self.audit = None;
+            }
+            self.append_audits();
+        }
+        let is_at_rest = self
+            .audit
+            .as_ref()
+            .is_none_or(|(auditor, _)| auditor.is_at_rest());
+        if is_at_rest {
+            for done in self.waiting_for_rest.drain(..) {
+                // Whoever waited may have gone meanwhile.
+                let _ = done.send(());
+            }
+        }
+    }
+
+    fn take_reply(&mut self, reply: Reply) {
+        let now = self.shared.clock.now();
+        if let Some((auditor, _)) = &mut self.audit {
+            auditor.answer(reply, now, self.sealer.state());
+        }
+        self.append_audits();
+    }
+
+    fn append_audits(&mut self) {
+        let told = self.audit.as_mut().map(|(auditor, _)| auditor.take());
+        if let Some(told) = told.filter(|told| !told.is_empty()) {
+            self.append(told.into());
+            self.judge();
         }
     }
 

@@ -26,7 +26,7 @@ use crate::transport::{Connection, ConnectionFacts, DialError, Happening, Listen
 const TRIES: usize = 4;
 
 /// What came of asking for a connection.
-pub(super) enum Dialled {
+pub(crate) enum Dialled {
     /// A connection, or a share of one. One that is not shared has not been told to the log.
     Connected(Arc<Session>, ConnectionId, Box<Connection>),
     /// None.
@@ -36,7 +36,7 @@ pub(super) enum Dialled {
 }
 
 /// The connections of one cluster's watches. Bounded: one for each watch at most, and one more.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     cluster: Arc<Cluster>,
     log: LogHandle,
     state: Mutex<State>,
@@ -113,7 +113,7 @@ impl Connections {
     }
 
     /// A connection of its own, which no other watch gets a share of: for a second look at what the others show.
-    pub(super) async fn apart(
+    pub(crate) async fn apart(
         self: Arc<Self>,
         used: Option<Arc<Session>>,
         reload: bool,
@@ -284,7 +284,7 @@ async fn keep(
 }
 
 /// A connection as the log has it.
-pub(super) fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened {
+pub(crate) fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened {
     ConnectionOpened {
         connection,
         server: facts.server.as_str().into(),

@@ -563,7 +563,7 @@ async fn request_of(get: &Get, session: Option<Arc<Session>>) -> Result<Request<
     Ok(request)
 }
 
-fn headers_of(headers: &HeaderMap) -> Headers {
+pub(crate) fn headers_of(headers: &HeaderMap) -> Headers {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
     Headers(
         headers
@@ -574,7 +574,7 @@ fn headers_of(headers: &HeaderMap) -> Headers {
 }
 
 /// The end of a body or a connection as the log has it.
-pub(super) fn cause_of(end: &BodyEnd) -> Cause {
+pub(crate) fn cause_of(end: &BodyEnd) -> Cause {
     match end {
         BodyEnd::EofInFrame => Cause::EofInFrame,
         BodyEnd::Reset { .. } => Cause::RstStream,

@@ -6,8 +6,8 @@
 //!      discovery, /version ── minder: what was not known at the start is looked for again
 //! ```
 
-mod connections;
-mod driver;
+pub(crate) mod connections;
+pub(crate) mod driver;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use watchscope_diagnosis::audit::Auditor;
+pub use watchscope_diagnosis::audit::Level as AuditLevel;
 use watchscope_model::event::{ClusterConnected, Event};
 use watchscope_model::{Text, WatchName};
 use watchscope_probe::{Probe, ProbeConfig, Served, WatchSpec};
@@ -26,6 +28,7 @@ use self::connections::Connections;
 use self::driver::Driver;
 use self::plan::builtin_catalog;
 pub use self::plan::{DEFAULT_RESOURCES, Plan, Planned, Wishes};
+use crate::audit::Reader;
 use crate::cluster::{
     Catalog, Client, Cluster, ClusterConfig, ConfigSource, Discovery, ResolveError,
 };
@@ -63,6 +66,8 @@ pub struct Settings {
     pub probe: ProbeConfig,
     /// Which HTTP may be spoken with the cluster.
     pub protocols: Protocols,
+    /// How much of what the watches hold is compared with etcd without being asked.
+    pub audit: AuditLevel,
 }
 
 /// The watches of one cluster. Dropping it aborts them; [`Watches::stop`] ends them in order.
@@ -99,6 +104,8 @@ impl Watches {
             DialLimits::default(),
         ));
         let connections = Connections::new(Arc::clone(&cluster), log.clone());
+        // Before the first watch, so that the audit sees all of each. A log that is closed ends the process.
+        let reads = log.audit(Auditor::new(settings.audit)).await.ok();
         let client = Arc::new(Client::new(Arc::clone(&cluster)));
         let discovery = Arc::new(Discovery::new(Arc::clone(&client)));
         let (stop, stopped) = watch::channel(false);
@@ -118,6 +125,10 @@ impl Watches {
             is_discovered: false,
             stopped,
         };
+        if let Some(reads) = reads {
+            let reader = Reader::new(reads, Arc::clone(&minder.connections), minder.log.clone());
+            minder.running.spawn(reader.run(minder.stopped.clone()));
+        }
         let first = async {
             minder.greet().await;
             minder.discover().await

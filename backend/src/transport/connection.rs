@@ -105,7 +105,7 @@ impl Connection {
     }
 
     /// Sends a request whose URI is a path with query, and waits for the response's head at most
-    /// `header_limit`. Host, User-Agent and `Accept-Encoding: identity` are set here. Only a
+    /// `header_limit`. Host, User-Agent (unless there is one) and `Accept-Encoding: identity` are set here. Only a
     /// [`SendError::Stale`] connection is sure to have carried nothing to the server. Dropping the
     /// future cancels the request.
     pub async fn send(
@@ -248,7 +248,8 @@ pub(super) fn prepare(
     parts.uri = uri;
     parts
         .headers
-        .insert(USER_AGENT, HeaderValue::from_static(OUR_USER_AGENT));
+        .entry(USER_AGENT)
+        .or_insert(HeaderValue::from_static(OUR_USER_AGENT));
     parts
         .headers
         .insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

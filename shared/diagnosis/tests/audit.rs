@@ -968,6 +968,29 @@ fn full_reads_each_of_thirty_objects_within_two_minutes() {
 }
 
 #[test]
+fn a_watch_of_very_many_objects_is_not_listed_but_looked_into() {
+    let mut stage = Stage::new(30, Level::Light);
+    let (revision, mut objects) = stage.current();
+    for n in 0..6_000 {
+        objects.insert(format!("p{n:05}"), (1, revision.into()));
+    }
+    stage.etcd.insert(revision, objects);
+    stage.watch(WATCH);
+    stage.page = 500;
+    stage.after_s(600);
+    let lines = stage.lines();
+    assert!(
+        lines
+            .iter()
+            .all(|line| !line.contains("Exact") && !line.contains("continue"))
+    );
+    let gets = lines.iter().filter(|line| line.contains("/pods/p")).count();
+    assert!((100..=130).contains(&gets), "{gets}");
+    // Its first objects of those: the rest is not read, and nothing is concluded of it.
+    assert_eq!(stage.verdicts(), [""; 0]);
+}
+
+#[test]
 fn off_asks_nothing_but_what_a_person_asks() {
     let mut stage = with_ghost(30, Level::Off);
     stage.after_s(600);

@@ -13,6 +13,7 @@ use watchscope_model::vocabulary::{Divergence, Standing};
 use watchscope_model::{Event, ResourceVersion, WatchName};
 use watchscope_probe::{ProbeConfig, Served, WatchSpec};
 use watchscope_scenarios::catalogue;
+use watchscope_scenarios::demo;
 use watchscope_scenarios::{Act, Deed, Run, Story};
 use watchscope_simulator::{ChangeKind, Config, Cut, Defect, Fault, Request, Target, Throttle};
 
@@ -119,6 +120,42 @@ fn what_is_confirmed_in_any_rows_story_is_so() {
     }
     assert!(wrong.is_empty(), "\n{wrong}");
     assert!(all >= 5, "{all}");
+}
+
+/// The demo is audited lightly by default: it must not cry wolf in front of everybody.
+#[test]
+fn what_is_confirmed_in_the_demo_is_so() {
+    let mut story = demo::story();
+    story.config.etcd.keep_journal = true;
+    let mut run = Run::of_story(story, 1);
+    run.audit(Level::Light);
+    let types = [
+        ("pods", "", "Pod"),
+        ("configmaps", "", "ConfigMap"),
+        ("deployments", "apps", "Deployment"),
+    ];
+    for (n, (resource, group, kind)) in (0..).zip(types) {
+        let mut spec = specs().remove(0);
+        spec.name = WatchName::new("shop", resource, group, None, None, 1);
+        (spec.group, spec.resource) = (group.into(), resource.into());
+        spec.namespace = Some("shop".into());
+        spec.served = Some(Served {
+            version: "v1".into(),
+            kind: kind.into(),
+        });
+        run.watch(spec, ProbeConfig::default(), n);
+    }
+    run.run_for(Duration::from_secs(3_600));
+    let (wrong, confirmed) = untrue(&run, "the demo");
+    let audits = run
+        .records()
+        .iter()
+        .filter(|record| matches!(record.event, Event::Audit(_)));
+    let audits = audits.count();
+    assert!(
+        wrong.is_empty() && audits > 300,
+        "{audits} audits, {confirmed} confirmed\n{wrong}"
+    );
 }
 
 #[test]

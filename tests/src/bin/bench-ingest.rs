@@ -24,7 +24,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope::cluster::ConfigSource;
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
-use watchscope::probes::{Settings, Watches, Wishes};
+use watchscope::probes::{AuditLevel, Settings, Watches, Wishes};
 use watchscope::transport::Protocols;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Entry, Event as LogEvent};
@@ -131,6 +131,7 @@ async fn read_as_watchscope(url: &str, metadata: bool) -> Result<()> {
     let log = LogHandle::open(LogConfig::new("bench".into()))?;
     let source = ConfigSource::Url(url.parse()?);
     let settings = Settings {
+        audit: AuditLevel::Off,
         wishes: Wishes {
             resources: vec!["pods".to_owned()],
             is_all_namespaces: true,

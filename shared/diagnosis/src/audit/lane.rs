@@ -11,7 +11,7 @@ use watchscope_model::{Object, ResourceVersion, Time, WatchName};
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, Seen, compare};
 use super::history::History;
-use super::reads::{Scope, Server, exact_lists_are_etcds, newest_lists_are_etcds};
+use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds, newest_lists_are_etcds};
 use super::{Level, Reply, restated, verdict_key};
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
@@ -19,10 +19,13 @@ pub(super) const BEHIND_US: i64 = 120_000_000;
 /// How long after a read that was ahead of the watch it is looked at again, in milliseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.
 const AGAIN_MS: u64 = 4_000;
-/// Objects looked up one by one in a round, by level.
-const SAMPLED: (usize, usize) = (6, 4);
+/// Objects looked up one by one in a round, by level: off (then a person asks for it), light, full.
+const SAMPLED: (usize, usize, usize) = (16, 6, 4);
 /// Most objects looked up because a list that may be a cache's differs in them.
 const FOLLOWED: usize = 8;
+/// Most objects of a watch that is listed. A longer list would not be over before etcd compacts its version, within a
+/// watch's share of requests; of such a watch objects are only looked up one by one.
+pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 /// Most tasks that wait; more samples are not taken.
 const MAX_TASKS: usize = 64;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
@@ -215,7 +218,15 @@ impl Lane {
         if !self.tasks.is_empty() || self.due.is_none_or(|due| due > now) {
             return;
         }
-        self.due = (self.level != Level::Off).then(|| now.plus_millis(self.period_ms()));
+        // Long lists are read more rarely, so that each watch costs about the same.
+        let is_long = watch.objects.len() > MOST_LISTED;
+        let pages = if is_long {
+            1
+        } else {
+            1 + watch.objects.len() as u64 / PAGE as u64
+        };
+        let period_ms = self.period_ms() * pages;
+        self.due = (self.level != Level::Off).then(|| now.plus_millis(period_ms));
         let progress = watch
             .progress
             .as_ref()
@@ -250,13 +261,13 @@ impl Lane {
                 return;
             }
         }
-        if self.agreed.as_ref() == Some(progress) || self.refuses_exact {
+        if self.agreed.as_ref() == Some(progress) || self.refuses_exact || is_long {
             self.tasks.push_back(Task::Newest);
         } else {
             self.tasks
                 .push_back(Task::Exact(Comparison::new(progress.clone(), None)));
         }
-        if !exact_lists_are_etcds(server) {
+        if is_long || !exact_lists_are_etcds(server) {
             self.sample(watch);
         }
     }
@@ -268,8 +279,9 @@ impl Lane {
         }
         let held = watch.objects.len();
         let most = match self.level {
-            Level::Off | Level::Light => SAMPLED.0,
-            Level::Full => SAMPLED.1,
+            Level::Off => SAMPLED.0,
+            Level::Light => SAMPLED.1,
+            Level::Full => SAMPLED.2,
         };
         for _ in 0..most.min(held) {
             self.cursor = (self.cursor + 1) % held;

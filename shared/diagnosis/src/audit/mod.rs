@@ -32,6 +32,7 @@ use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::{MAX_DIFFERENCES, Seen};
 pub use self::history::{KEPT_US, MAX_STEPS};
+pub use self::lane::MOST_LISTED;
 pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK};
 use self::lane::{Lane, Task};
 pub use self::reads::PAGE;
@@ -174,7 +175,7 @@ impl Auditor {
 
     /// The next read, if one is due and may be made. `state` is the fold of all records so far.
     pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
-        if self.flight.is_some() || self.budget.free_at() > now {
+        if self.wake_at().is_none_or(|at| at > now) {
             return None;
         }
         let server = server_version(state);

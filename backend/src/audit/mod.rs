@@ -1,0 +1,298 @@
+//! The audit's reads: what the planner in the log's writer asks for, over a connection of its own, and back.
+//!
+//! ```text
+//!   writer: records ─► Auditor ─► Read ──channel──► Reader ──GET──► apiserver
+//!             ▲                                       │
+//!             └── request.sent, request.answered, Reply ┘
+//! ```
+//!
+//! One read at a time, with its own user agent, each in the log under the watch's name with `#a`. What is asked, when,
+//! and what it means is the planner's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request};
+use tokio::sync::{mpsc, watch};
+use watchscope_diagnosis::audit::{Read, Reply, Seen};
+use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered, RequestSent};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::{ConnectionId, RequestId};
+use watchscope_probe::{
+    ACCEPT_LIST, ACCEPT_OBJECT, ReadObject, asked_to_wait_ms, headers_worth_keeping, read_object,
+    read_page,
+};
+
+use crate::cluster::Session;
+use crate::log::LogHandle;
+use crate::probes::connections::{Connections, Dialled, opened};
+use crate::probes::driver::{cause_of, headers_of};
+use crate::stop::stopped;
+use crate::transport::{BodyEnd, CollectError, Connection};
+
+/// What the apiserver's own log and metrics know the audit by.
+const OUR_USER_AGENT: &str = concat!("watchscope-audit/", env!("CARGO_PKG_VERSION"));
+/// How long an answer may take to begin, and to end; a kube-apiserver cuts its own off after 60 s.
+const PATIENCE: Duration = Duration::from_secs(75);
+/// The longest answer that is read: a page of whole objects, where metadata alone cannot be had, may be longer.
+const BODY_LIMIT: usize = 64 << 20;
+
+/// Carries out reads, one at a time. Holds one connection and one answer.
+pub(crate) struct Reader {
+    reads: mpsc::Receiver<Read>,
+    connections: Arc<Connections>,
+    log: LogHandle,
+    session: Option<Arc<Session>>,
+    idle: Option<(ConnectionId, Connection)>,
+    /// The credentials were refused.
+    reload: bool,
+}
+
+/// An answer, or why there is none.
+struct Answer {
+    status: Option<u16>,
+    headers: Headers,
+    body: Bytes,
+    error: Option<String>,
+}
+
+impl Reader {
+    pub(crate) fn new(
+        reads: mpsc::Receiver<Read>,
+        connections: Arc<Connections>,
+        log: LogHandle,
+    ) -> Self {
+        Self {
+            reads,
+            connections,
+            log,
+            session: None,
+            idle: None,
+            reload: false,
+        }
+    }
+
+    /// Reads until stopped, or until nobody asks any more.
+    pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        loop {
+            let read = tokio::select! {
+                () = stopped(&mut stop) => break,
+                read = self.reads.recv() => match read {
+                    Some(read) => read,
+                    None => break,
+                },
+                end = ended(&mut self.idle) => {
+                    self.lose(cause_of(&end)).await;
+                    continue;
+                }
+            };
+            let reply = tokio::select! {
+                () = stopped(&mut stop) => break,
+                reply = self.carry_out(&read) => reply,
+            };
+            if self.log.answer_audit(reply).await.is_err() {
+                return;
+            }
+        }
+        self.lose(Cause::Cancelled).await;
+    }
+
+    async fn carry_out(&mut self, read: &Read) -> Reply {
+        let Some((id, connection)) = self.connection().await else {
+            return Reply::Failed;
+        };
+        let is_shared = connection.is_shared();
+        let message = match request_of(read, self.session.clone().as_deref()).await {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::info!("an audit read cannot be sent: {error}");
+                self.reload = true;
+                self.idle = Some((id, connection));
+                self.lose(Cause::Cancelled).await;
+                return Reply::Failed;
+            }
+        };
+        let request = self.log.ids().request();
+        let sent = RequestSent {
+            watch: read.lane.clone(),
+            request,
+            connection: id,
+            verb: read.verb.into(),
+            path: read.path.as_str().into(),
+            query: read.query.clone(),
+        };
+        // A log that is closed ends the process.
+        let _ = self.log.append(Event::from(sent)).await;
+        let (answer, kept) = exchange(connection, message).await;
+        self.reload = answer.status == Some(401);
+        let event = answer.event(read, request);
+        let _ = self.log.append(Event::from(event)).await;
+        match kept {
+            Ok(connection) if !self.reload => self.idle = Some((id, connection)),
+            // A shared one tells of its end itself.
+            _ if is_shared => {}
+            kept => {
+                let cause = kept.err().unwrap_or(Cause::Cancelled);
+                let closed = ConnectionClosed {
+                    connection: id,
+                    cause,
+                };
+                let _ = self.log.append(Event::from(closed)).await;
+            }
+        }
+        answer.reply(read)
+    }
+
+    /// The connection kept, or another.
+    async fn connection(&mut self) -> Option<(ConnectionId, Connection)> {
+        if let Some(idle) = self.idle.take() {
+            return Some(idle);
+        }
+        let reload = std::mem::take(&mut self.reload);
+        let connections = Arc::clone(&self.connections);
+        match connections.apart(self.session.take(), reload).await {
+            Dialled::Connected(session, id, connection) => {
+                self.session = Some(session);
+                if !connection.is_shared() {
+                    let event = opened(id, connection.facts());
+                    let _ = self.log.append(Event::from(event)).await;
+                }
+                Some((id, *connection))
+            }
+            Dialled::Failed(session, error) => {
+                self.reload = error.may_be_cured_by_new_credentials();
+                self.session = Some(session);
+                tracing::debug!("no connection for the audit: {error}");
+                None
+            }
+            Dialled::NoCredentials(sentence) => {
+                tracing::debug!("no connection for the audit: {sentence}");
+                None
+            }
+        }
+    }
+
+    /// The connection kept is gone, or given up.
+    async fn lose(&mut self, cause: Cause) {
+        if let Some((connection, kept)) = self.idle.take()
+            && !kept.is_shared()
+        {
+            drop(kept);
+            let event = ConnectionClosed { connection, cause };
+            let _ = self.log.append(Event::from(event)).await;
+        }
+    }
+}
+
+/// The HTTP request, with credentials; a sentence if there are none.
+async fn request_of(read: &Read, session: Option<&Session>) -> Result<Request<Bytes>, String> {
+    let accept = if read.verb == "get" {
+        ACCEPT_OBJECT
+    } else {
+        ACCEPT_LIST
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(USER_AGENT, HeaderValue::from_static(OUR_USER_AGENT));
+    if let Some(session) = session {
+        let authorized = session.authorize(&mut headers).await;
+        authorized.map_err(|error| error.to_string())?;
+    }
+    let target = match &read.query {
+        Some(query) => format!("{}?{query}", read.path),
+        None => read.path.clone(),
+    };
+    let request = Request::get(target).body(Bytes::new());
+    let mut request = request.map_err(|error| error.to_string())?;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+/// Waits for the end of the connection kept; losing the wait loses nothing.
+async fn ended(idle: &mut Option<(ConnectionId, Connection)>) -> BodyEnd {
+    match idle {
+        Some((_, connection)) => connection.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Sends a request; the answer, and the connection if it can be used again, else how it ended.
+async fn exchange(
+    connection: Connection,
+    message: Request<Bytes>,
+) -> (Answer, Result<Connection, Cause>) {
+    let response = match connection.send(message, PATIENCE).await {
+        Ok(response) => response,
+        Err(error) => {
+            let answer = Answer {
+                status: None,
+                headers: Headers::default(),
+                body: Bytes::new(),
+                error: Some(error.to_string()),
+            };
+            return (answer, Err(Cause::Eof));
+        }
+    };
+    let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
+    let (body, error, kept) = match response.body.collect(BODY_LIMIT, PATIENCE).await {
+        Ok((body, kept)) => (body, None, kept.ok_or(Cause::Eof)),
+        Err(error) => {
+            let cause = match &error {
+                CollectError::Ended(end) => cause_of(end),
+                _ => Cause::Cancelled,
+            };
+            (Bytes::new(), Some(error.to_string()), Err(cause))
+        }
+    };
+    let answer = Answer {
+        status: Some(status),
+        headers,
+        body,
+        error,
+    };
+    (answer, kept)
+}
+
+impl Answer {
+    fn event(&self, read: &Read, request: RequestId) -> RequestAnswered {
+        RequestAnswered {
+            watch: read.lane.clone(),
+            request,
+            status: self.status,
+            headers: headers_worth_keeping(self.headers.clone()),
+            retry_after_ms: asked_to_wait_ms(&self.headers, &self.body),
+            error: self.error.clone(),
+        }
+    }
+
+    fn reply(self, read: &Read) -> Reply {
+        let retry_after_ms = asked_to_wait_ms(&self.headers, &self.body);
+        let seen = |(object, version): ReadObject| Seen { object, version };
+        match self.status {
+            _ if self.error.is_some() => Reply::Failed,
+            Some(200) if read.verb == "get" => {
+                read_object(&self.body).map_or(Reply::Failed, |object| Reply::One(seen(object)))
+            }
+            Some(200) => match read_page(&self.body) {
+                Some(page) => Reply::Page {
+                    version: page.version,
+                    token: page.token,
+                    items: page.items.into_iter().map(seen).collect(),
+                    unreadable: page.unreadable,
+                },
+                None => Reply::Failed,
+            },
+            Some(status) => Reply::Refused {
+                status,
+                retry_after_ms,
+            },
+            None => Reply::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

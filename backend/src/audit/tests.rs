@@ -1,0 +1,171 @@
+//! The audit over sockets, against a simulated apiserver with a defect switch.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::net::TcpListener;
+use watchscope_diagnosis::audit::Level;
+use watchscope_model::vocabulary::{ChangeType, Divergence, Standing};
+use watchscope_model::{Entry, Event, Record};
+use watchscope_probe::ProbeConfig;
+use watchscope_scenarios::{Act, Deed, Story};
+use watchscope_simulator::{Config, Fault, Request, Target};
+
+use crate::cluster::ConfigSource;
+use crate::demo::Demo;
+use crate::log::{LogConfig, LogHandle, LogReader, Read, Since};
+use crate::probes::{Settings, Watches, Wishes};
+use crate::transport::Protocols;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn write(name: &str, n: u64) -> Deed {
+    let path = format!("{MAPS}/{name}");
+    let mut request =
+        Request::new("PATCH", &path).header("content-type", "application/merge-patch+json");
+    request.body = json!({"data": {"n": n.to_string()}}).to_string().into();
+    Deed::Call(request)
+}
+
+/// `a` is deleted just after all watches were resumed, which miss it or not, and `b` is written behind it.
+fn story(has_defect: bool) -> Story {
+    let create = |name: &str| {
+        let body = json!({"metadata": {"name": name}});
+        Deed::Call(Request::new("POST", MAPS).json(&body))
+    };
+    let race = Deed::Inject(Fault::StartRace {
+        resource: "configmaps".to_owned(),
+    });
+    let defect = if has_defect { race } else { write("b", 0) };
+    let acts = [
+        (0, vec![create("a"), create("b")]),
+        (2_000, vec![defect]),
+        (2_100, vec![write("b", 1)]),
+        (
+            2_500,
+            vec![Deed::Inject(Fault::CloseStreams {
+                target: Target::All,
+            })],
+        ),
+        (
+            4_000,
+            vec![Deed::Call(Request::new("DELETE", &format!("{MAPS}/a")))],
+        ),
+        (4_500, vec![write("b", 2)]),
+    ];
+    Story {
+        name: "a race",
+        title: "a race",
+        config: Config::empty(),
+        namespace: "default",
+        resources: &["configmaps"],
+        acts: acts
+            .into_iter()
+            .map(|(ms, deeds)| Act {
+                at: Duration::from_millis(ms),
+                deeds,
+                says: None,
+            })
+            .collect(),
+        period: None,
+    }
+}
+
+async fn next(reader: &mut LogReader, records: &mut Vec<Record>) {
+    let limit = Duration::from_secs(120);
+    let read = tokio::time::timeout(limit, reader.next()).await;
+    if let Some(Read::Entries(entries)) = read.expect("something happens") {
+        records.extend(entries.iter().filter_map(Entry::record).cloned());
+    }
+}
+
+/// Watches a story until `b` was written for the last time, then has it audited; all that was recorded.
+async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let demo = Demo::start(story(has_defect), 1, listener).unwrap();
+    let source = ConfigSource::Url(format!("http://{}", demo.address).parse().unwrap());
+    let config = source.load().unwrap();
+    let log = LogHandle::open(LogConfig::new("test".into())).unwrap();
+    let settings = Settings {
+        wishes: Wishes {
+            resources: vec!["configmaps".to_owned()],
+            namespace: Some("default".to_owned()),
+            ..Wishes::default()
+        },
+        label_selector: None,
+        field_selector: None,
+        metadata_only: Vec::new(),
+        probe: ProbeConfig::default(),
+        protocols,
+        audit: Level::Off,
+    };
+    let watches = Watches::start(&source, config, settings, log.clone())
+        .await
+        .unwrap();
+    let (mut reader, mut records) = (log.reader(Since::First), Vec::new());
+    let is_last = |record: &Record| {
+        let Event::Change(change) = &record.event else {
+            return false;
+        };
+        &*change.object.name == "b" && change.change == ChangeType::Modified
+    };
+    // The first when the defect is there, the last behind what was missed.
+    let writes = if has_defect { 2 } else { 3 };
+    while records.iter().filter(|record| is_last(record)).count() < writes {
+        next(&mut reader, &mut records).await;
+    }
+    log.ask_audit(None, None).await.unwrap();
+    let is_over = |record: &Record| match &record.event {
+        Event::Audit(audit) => &*audit.method == "get",
+        _ => false,
+    };
+    while !records.iter().any(is_over) {
+        next(&mut reader, &mut records).await;
+    }
+    watches.stop().await;
+    log.close().await;
+    records
+}
+
+fn verdicts(records: &[Record]) -> Vec<(String, Divergence, Standing)> {
+    let verdict = |record: &Record| match &record.event {
+        Event::Verdict(verdict) => {
+            Some((verdict.object.name.to_string(), verdict.kind, verdict.state))
+        }
+        _ => None,
+    };
+    records.iter().filter_map(verdict).collect()
+}
+
+#[tokio::test]
+async fn a_ghost_left_by_a_race_is_confirmed_over_sockets() {
+    let records = audited(true, Protocols::Http1).await;
+    let ghost = |state| ("a".to_owned(), Divergence::Ghost, state);
+    assert_eq!(
+        verdicts(&records),
+        [ghost(Standing::Raised), ghost(Standing::Confirmed)]
+    );
+    let found = records.iter().any(|record| {
+        matches!(&record.event, Event::Finding(finding) if &*finding.code == "F24" && finding.candidates.iter().any(|code| &**code == "F45"))
+    });
+    assert!(found);
+}
+
+#[tokio::test]
+async fn the_same_without_the_defect_gives_no_verdict_and_its_reads_are_in_the_log() {
+    for protocols in [Protocols::Http1, Protocols::Http2] {
+        let records = audited(false, protocols).await;
+        assert_eq!(verdicts(&records), []);
+        let sent = records.iter().filter(|record| {
+            matches!(&record.event, Event::RequestSent(sent) if sent.watch.as_str() == "default/configmaps#a")
+        });
+        let answered = records.iter().filter(|record| {
+            matches!(&record.event, Event::RequestAnswered(answer) if answer.watch.as_str() == "default/configmaps#a" && answer.status == Some(200))
+        });
+        let (sent, answered) = (sent.count(), answered.count());
+        assert!(
+            sent >= 2 && sent == answered,
+            "{sent} sent, {answered} answered"
+        );
+    }
+}
