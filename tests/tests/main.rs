@@ -11,6 +11,7 @@ mod commands;
 mod conformance;
 mod deploy;
 mod faults;
+mod findings;
 mod first_paint;
 mod harness;
 mod http;

@@ -8,6 +8,7 @@ mod layers;
 
 use std::collections::BTreeSet;
 
+use watchscope_model::event::Finding;
 use watchscope_model::map::Map;
 use watchscope_model::vocabulary::{Divergence, Severity};
 use watchscope_model::{Text, Time, WatchName};
@@ -83,6 +84,8 @@ pub struct Row {
     pub expanded: Option<bool>,
     /// The worst thing in it, as a mark in the tree.
     pub mark: Option<(Glyph, Token)>,
+    /// The worst finding that stands in it and is not muted: its code, and how bad it is.
+    pub finding: Option<(Text, Severity)>,
     /// Whether the watch and the truth have parted here.
     pub diverged: bool,
     /// Whether it is pinned to the top.
@@ -140,6 +143,8 @@ pub struct Lanes {
     pub selected: Option<LaneId>,
     /// How records are drawn: layers have rows only where something draws them.
     pub records: Option<&'static Records>,
+    /// Findings that are muted, by code and subject.
+    pub muted: Vec<Text>,
     filter: Filter,
     /// Layers that were opened or closed, against what they are unless asked.
     toggled_layers: Vec<LayerId>,
@@ -255,12 +260,28 @@ impl Lanes {
                 builder.rows.hidden += 1;
                 continue;
             }
-            builder.watch(store, watch, &traces, expanded, (left, right));
+            let row = builder.watch(store, watch, &traces, expanded, (left, right));
+            row.finding = self.worst_finding(store, name);
             if expanded {
                 builder.under_watch(store, watch, &found.objects);
             }
         }
         builder.rows
+    }
+
+    /// The worst finding of a watch that stands and is not muted.
+    fn worst_finding(&self, store: &Store, watch: &WatchName) -> Option<(Text, Severity)> {
+        let mut worst: Option<&Finding> = None;
+        for (key, open) in &store.state()?.findings {
+            let finding = &open.finding;
+            if finding.watch.as_ref() == Some(watch)
+                && worst.is_none_or(|worst| worst.severity < finding.severity)
+                && !self.muted.contains(key)
+            {
+                worst = Some(finding);
+            }
+        }
+        worst.map(|finding| (finding.code.clone(), finding.severity))
     }
 
     fn selected_watch(&self) -> Option<WatchId> {
@@ -400,6 +421,7 @@ impl RowBuilder {
             count,
             expanded: None,
             mark: None,
+            finding: None,
             diverged,
             pinned: false,
         });
@@ -441,7 +463,7 @@ impl RowBuilder {
         traces: &[&WatchTrace],
         expanded: bool,
         (left, right): (Time, Time),
-    ) {
+    ) -> &mut Row {
         let name = store.names().watch_name(watch);
         let (prefix, rest) = match name.namespace() {
             "-" => ("", name.resource()),
@@ -473,6 +495,7 @@ impl RowBuilder {
         );
         row.expanded = Some(expanded);
         row.mark = mark;
+        row
     }
 
     fn under_watch(&mut self, store: &Store, watch: WatchId, objects: &[FoundObject]) {

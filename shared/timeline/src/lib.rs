@@ -10,8 +10,10 @@
 
 pub mod belief;
 pub mod draw;
+pub mod findings;
 pub mod format;
 pub mod glyph;
+pub mod health;
 pub mod id;
 pub mod lanes;
 pub mod picture;

@@ -2,6 +2,7 @@
 
 mod event;
 mod inside;
+mod presence;
 mod state;
 
 use watchscope_model::catalogue;
@@ -12,8 +13,10 @@ use watchscope_model::{Entry, Record, Seq, Time};
 pub use self::event::event_words;
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;
+pub use self::presence::{Presence, presence};
 pub use self::state::{Empty, Problem, emptiness, gaps, problems, unknown};
 use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words};
+use crate::findings::Muted;
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
 use crate::scene::{Hit, StretchKind, Target};
@@ -185,7 +188,7 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
     }
     let (watch_name, object) = store.lane_names(lane);
     let Some(watch_name) = watch_name else {
-        return match problems(store).as_slice() {
+        return match problems(store, &Muted::default()).as_slice() {
             [] => "No finding stands.".to_string(),
             all => format!(
                 "Standing: {}.",

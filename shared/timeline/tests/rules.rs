@@ -9,6 +9,7 @@ use watchscope_model::codec::split_frame;
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
+use watchscope_timeline::findings::Muted;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
 use watchscope_timeline::words::{
@@ -240,7 +241,10 @@ fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
         store.gaps(at(0.0), at(40.0), at(40.0)).words(),
         "1 resumed (3 s)"
     );
-    assert!(problems(&store).is_empty(), "nothing was lost");
+    assert!(
+        problems(&store, &Muted::default()).is_empty(),
+        "nothing was lost"
+    );
     let lost = log.end(20.0, PODS, 11, Cause::TcpReset);
     log.gap(35.0, PODS, false, None);
     log.open(35.0, PODS, 12, 3, 2_000);
@@ -250,7 +254,7 @@ fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
     assert_eq!(gaps.words(), "1 resumed (3 s), 1 lost (15 s), 1 open");
     assert_eq!(gaps.last_lost.unwrap().1.seq, lost);
     assert_eq!(store.gaps(at(14.0), at(19.0), at(40.0)).total(), 0);
-    let problems = problems(&store);
+    let problems = problems(&store, &Muted::default());
     let words: Vec<&str> = problems
         .iter()
         .map(|problem| problem.words.as_str())

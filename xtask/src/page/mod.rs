@@ -5,7 +5,7 @@
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
-//! assets/index.html with boot.js and styles.css in it; panels.css, *.svg … ──────────────────────────────────┴─► names.rs ─► dist.rs
+//! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ─────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
@@ -211,7 +211,7 @@ fn glue_of(
 /// The files of assets/ that belong to the page; folders and other kinds are their readers' business.
 fn assets(folder: &Path) -> Result<BTreeMap<String, names::Source>> {
     const TEXT: [&str; 5] = ["css", "html", "js", "svg", "webmanifest"];
-    const BINARY: [&str; 4] = ["ico", "png", "wasm", "woff2"];
+    const BINARY: [&str; 5] = ["ico", "json", "png", "wasm", "woff2"];
     let mut files = BTreeMap::new();
     let entries = fs::read_dir(folder)
         .with_context(|| format!("reading the page's files in {}", folder.display()))?;

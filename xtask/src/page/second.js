@@ -3,6 +3,8 @@
 // `wasm` are the exports of the first part.
 async function loadSecondPart(tell, told) {
   let isLoaded = false;
+  // The texts of the failures are fetched when somebody asks for one.
+  globalThis.watchscopeTexts = new URL("./{{findings.json}}", import.meta.url).href;
   try {
     await Promise.all([
       WebAssembly.instantiateStreaming(globalThis.watchscopeWay.wasm(new URL("./{{frontend_second.wasm}}", import.meta.url)), {

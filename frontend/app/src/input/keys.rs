@@ -43,6 +43,10 @@ pub enum Action {
     Clear,
     /// Go to the filter field.
     Search,
+    /// Show or hide the findings.
+    Findings,
+    /// Show or hide the table of watches.
+    Watches,
     /// Show or hide the keys.
     Help,
 }
@@ -83,6 +87,8 @@ pub fn action(key: Key<'_>) -> Option<Action> {
         "KeyA" => Some(Action::PanEarlier),
         "KeyD" => Some(Action::PanLater),
         "KeyF" => Some(Action::Focus),
+        "KeyI" => Some(Action::Findings),
+        "KeyT" => Some(Action::Watches),
         "ArrowLeft" if key.shift => Some(Action::Collapse),
         "ArrowRight" if key.shift => Some(Action::Expand),
         "ArrowLeft" => Some(Action::PanEarlier),
@@ -105,7 +111,13 @@ pub fn action(key: Key<'_>) -> Option<Action> {
 pub fn is_global(action: Action) -> bool {
     matches!(
         action,
-        Action::Search | Action::Help | Action::Clear | Action::TogglePause | Action::Follow
+        Action::Search
+            | Action::Findings
+            | Action::Watches
+            | Action::Help
+            | Action::Clear
+            | Action::TogglePause
+            | Action::Follow
     )
 }
 
@@ -123,7 +135,9 @@ pub const HELP: &[(&str, &str)] = &[
     (", .", "record before, after, in the lane"),
     ("Enter", "open what is focused"),
     ("F", "bring the selection into view; again: fit it"),
-    ("Esc", "clear the selection"),
+    ("I", "findings"),
+    ("T", "table of watches"),
+    ("Esc", "clear the selection, close what has the focus"),
     ("/", "filter the lanes"),
     ("?", "these keys"),
     ("Wheel", "scroll lanes; sideways or with Shift: time"),

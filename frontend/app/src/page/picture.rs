@@ -4,6 +4,7 @@ use watchscope_model::Time;
 use watchscope_timeline::draw::{self, Picture};
 use watchscope_timeline::lanes::{Density, Row};
 use watchscope_timeline::scene::Px;
+use watchscope_timeline::words::severity_token;
 use watchscope_timeline::{LaneId, format};
 
 use super::engine::Engine;
@@ -121,6 +122,10 @@ impl Engine {
             top_px: (row.y - row.label).to_f64() as i32,
             height_px: (row.height + row.label).to_f64() as i32,
             mark: row.mark,
+            finding: row
+                .finding
+                .clone()
+                .map(|(code, severity)| (code, severity_token(severity).name())),
             diverged: row.diverged,
             selected: self.selected == Some(row.id),
             ringed: self.by_keyboard && self.focused == Some(row.id),

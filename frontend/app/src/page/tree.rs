@@ -3,6 +3,7 @@
 //! It belongs to the picture and moves with it in the same frame, so it is written here and not by a panel.
 
 use wasm_bindgen::JsCast as _;
+use watchscope_model::Text;
 use watchscope_timeline::glyph::Paint;
 use watchscope_timeline::{Glyph, LaneId, Token};
 use web_sys::{Document, Element, HtmlElement, Node};
@@ -29,6 +30,8 @@ pub(super) struct TreeRow {
     pub(super) top_px: i32,
     pub(super) height_px: i32,
     pub(super) mark: Option<(Glyph, Token)>,
+    /// The worst finding that stands: its code, and the name of its colour.
+    pub(super) finding: Option<(Text, &'static str)>,
     pub(super) diverged: bool,
     pub(super) selected: bool,
     /// Whether the focus is shown: for those who move by keys.
@@ -174,6 +177,14 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
                 part.set_text_content(Some(text));
             }
         }
+    }
+    if old.is_none_or(|old| old.finding != row.finding) {
+        let (code, ink) = row
+            .finding
+            .as_ref()
+            .map_or(("", ""), |(code, ink)| (&**code, ink));
+        set("data-finding", code);
+        set("data-ink", ink);
     }
     if old.is_none_or(|old| old.mark != row.mark)
         && let Some(flag) = child(2)

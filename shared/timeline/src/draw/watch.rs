@@ -1,7 +1,7 @@
 //! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
 
-use watchscope_model::Time;
 use watchscope_model::vocabulary::{Cause, LossPlace};
+use watchscope_model::{Time, catalogue};
 
 use super::labels::{Label, Rank};
 use super::{
@@ -272,6 +272,7 @@ impl Drawer<'_> {
     pub(super) fn records_in_body(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         self.errors(row, epoch, trace);
         self.list_labels(row, trace);
+        self.end_labels(row, trace);
         self.bookmarks(row, epoch, trace);
         if row.expanded == Some(false) {
             let limit = (row.height - Px::whole(13)).to_f64() as u8;
@@ -296,6 +297,29 @@ impl Drawer<'_> {
             let words = [list_words(list)];
             let label = Label::new(Rank::List, Layer::Error, words, look, y, xs);
             self.label(label.reaching(Px::whole(24)));
+        }
+    }
+
+    /// Why streams were torn, inside their ends: the row of the catalogue their ends are attributed to.
+    fn end_labels(&mut self, row: &Row, trace: &WatchTrace) {
+        let y = self.label_y(row);
+        for span in trace.streams.in_sequence(self.left, self.right) {
+            let (Some(end), Some((Fall::Torn, _))) = (span.end, trace.fall(span)) else {
+                continue;
+            };
+            let x1 = self.x(end.at);
+            let said = trace.attributions.get(&span.what.stream);
+            let named = said.and_then(|(_, code)| Some((code, catalogue::name(code)?)));
+            let Some((code, name)) = named.filter(|_| x1 <= self.end_x) else {
+                continue;
+            };
+            let x0 = self.x(span.start.at).max(Px::ZERO);
+            let xs = (x0 + LABEL_INSET, x1 - Px::whole(12));
+            let look = TextLook::plain(Token::Text1)
+                .over(Token::StreamFill)
+                .aligned(Align::End);
+            let words = [format!("{code} {name}"), code.to_string()];
+            self.label(Label::new(Rank::Error, Layer::Error, words, look, y, xs));
         }
     }
 

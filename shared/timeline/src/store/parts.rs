@@ -73,6 +73,7 @@ pub(crate) struct FindingSpan {
     pub(crate) severity: Severity,
     pub(crate) watch: Option<WatchName>,
     pub(crate) server: Option<Text>,
+    pub(crate) client: Option<Text>,
     pub(crate) summary: String,
 }
 
@@ -192,6 +193,7 @@ impl FindingSpan {
             severity: finding.severity,
             watch: finding.watch.clone(),
             server: finding.server.clone(),
+            client: finding.client.clone(),
             summary: finding.summary.clone(),
         }
     }

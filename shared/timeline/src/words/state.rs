@@ -3,6 +3,7 @@
 use watchscope_model::vocabulary::{Phase, PhaseReason, Severity};
 use watchscope_model::{Time, WatchName};
 
+use crate::findings::Muted;
 use crate::format::{clock, count, duration};
 use crate::id::{LaneId, RecordId};
 use crate::lanes::{Lanes, RowKind, Rows};
@@ -23,9 +24,9 @@ pub struct Problem {
     pub gap: Option<(LaneId, RecordId)>,
 }
 
-/// What is wrong now, worst first; nothing if nothing is.
+/// What is wrong now and not muted, worst first; nothing if nothing is.
 #[must_use]
-pub fn problems(store: &Store) -> Vec<Problem> {
+pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
         return Vec::new();
     };
@@ -58,8 +59,9 @@ pub fn problems(store: &Store) -> Vec<Problem> {
     }
     let errors: Vec<_> = state
         .findings
-        .values()
-        .filter(|open| open.finding.severity == Severity::Error)
+        .iter()
+        .filter(|(key, open)| open.finding.severity == Severity::Error && !muted.has(key))
+        .map(|(_, open)| open)
         .collect();
     for open in errors.iter().take(3) {
         let words = format!("{} {}", open.finding.code, open.finding.name);

@@ -43,6 +43,13 @@ pub(super) async fn object(epoch: &str, seq: u64) -> Body {
     }
 }
 
+/// A file of the page, as text.
+pub(super) async fn file(url: &str) -> Option<String> {
+    let response = fetch(url).await.filter(Response::ok)?;
+    let text = JsFuture::from(response.text().ok()?).await.ok()?;
+    text.as_string()
+}
+
 async fn fetch(url: &str) -> Option<Response> {
     let headers = Headers::new().ok()?;
     // What reads from `/api` needs it where the browser does not say whose page fetches.

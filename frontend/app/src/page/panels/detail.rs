@@ -1,7 +1,8 @@
 //! The panel below: what is selected, in words, as an object, as a request.
 
 use leptos::prelude::*;
-use watchscope_timeline::words::Description;
+use watchscope_timeline::RecordId;
+use watchscope_timeline::words::{Description, Presence};
 
 use super::super::engine::Handle;
 use super::bodies::Body;
@@ -19,6 +20,7 @@ pub(super) fn DetailPanel(panels: Panels, handle: Handle) -> impl IntoView {
         panels
             .detail
             .get()
+            .filter(|_| !panels.watches_open.get())
             .map(|detail| view! { <Panel detail handle/> })
     }
 }
@@ -44,7 +46,10 @@ fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
     let count = tabs.len();
     let order: Vec<Tab> = tabs.iter().map(|&(tab, _)| tab).collect();
     let body = match current {
-        Tab::Event => view! { <EventTab told=told.clone()/> }.into_any(),
+        Tab::Event => {
+            view! { <EventTab told=told.clone() presence=detail.presence.clone() handle/> }
+                .into_any()
+        }
         Tab::Object => detail
             .object
             .clone()
@@ -150,11 +155,41 @@ fn by_hand(request: &[(&'static str, String)]) -> String {
 }
 
 #[component]
-fn EventTab(told: Description) -> impl IntoView {
+fn EventTab(told: Description, presence: Option<Presence>, handle: Handle) -> impl IntoView {
+    let record = told.record;
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{told.what}</p></div>
+            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{presence.map(|presence| view! { <Here presence record handle/> })}</div>
             {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
+        </div>
+    }
+}
+
+/// Why the object is here.
+#[component]
+fn Here(presence: Presence, record: Option<RecordId>, handle: Handle) -> impl IntoView {
+    // Nothing to go to if that record is the one that is told.
+    let elsewhere = presence.record.filter(|&id| record != Some(id));
+    let heading = if presence.held {
+        "Why it is here"
+    } else {
+        "Why it is not here"
+    };
+    let grounds: Vec<(String, String)> = presence
+        .grounds
+        .into_iter()
+        .map(|(name, words)| (name.to_owned(), words))
+        .collect();
+    view! {
+        <div data-part="presence">
+            <h3>{heading}</h3>
+            <p class="prose">
+                {presence.answer}
+                {elsewhere.map(|id| view! {
+                    " "<button class="inline-action" on:click=move |_| handle.show_record(id, None)>"Show the record"</button>
+                })}
+            </p>
+            <Facts facts=grounds/>
         </div>
     }
 }

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use watchscope_model::wire::PROTOCOL_VERSION;
+use watchscope_timeline::format::number;
 
 use super::super::engine::Handle;
 use super::super::theme::ThemeChoice;
@@ -106,7 +107,28 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                 />
                 <kbd aria-hidden="true">"/"</kbd>
             </label>
-            <span class="tools">
+            <span class="tools" on:click=move |_| open.set(false)>
+                <button
+                    class="control"
+                    data-part="findings-button"
+                    aria-expanded=move || panels.findings_open.get().to_string()
+                    aria-keyshortcuts="I"
+                    on:click=move |_| handle.act(Action::Findings)
+                >
+                    "Findings"
+                    {move || {
+                        let (count, ink) = panels.standing.get();
+                        (count > 0).then(|| view! { <b class=format!("tally {ink}")>{number(count)}</b> })
+                    }}
+                </button>
+                <button
+                    class="control"
+                    aria-expanded=move || panels.watches_open.get().to_string()
+                    aria-keyshortcuts="T"
+                    on:click=move |_| handle.act(Action::Watches)
+                >
+                    "Watches"
+                </button>
                 <a class="control" href="#lessons">"Lessons"</a>
                 <button class="control" on:click=move |_| handle.save_picture()>"Save picture"</button>
                 <ThemeButton panels handle/>

@@ -79,7 +79,7 @@ impl Engine {
             Action::Clear => {
                 if self.panels().help.get_untracked() {
                     self.panels().help.set(false);
-                } else {
+                } else if !self.close_focused() {
                     self.take_focus_back();
                     self.clear_selection();
                 }
@@ -90,6 +90,8 @@ impl Engine {
                     field.select();
                 }
             }
+            Action::Findings => self.toggle_findings(),
+            Action::Watches => self.toggle_watches(),
             Action::Help => self.panels().help.update(|help| *help = !*help),
         }
     }

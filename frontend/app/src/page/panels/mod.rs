@@ -6,6 +6,7 @@ mod bodies;
 mod debug;
 mod detail;
 mod events;
+mod findings;
 mod glyph;
 mod header;
 mod interaction;
@@ -19,9 +20,12 @@ mod selection;
 mod sides;
 mod signals;
 mod status;
+mod texts;
+mod watches;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
+use watchscope_timeline::findings::Muted;
 use web_sys::HtmlInputElement;
 
 use self::selection::Selection;
@@ -45,6 +49,8 @@ pub(super) struct Desk {
     /// Records at the head when following stopped.
     paused_at: Option<u64>,
     filter_field: Option<HtmlInputElement>,
+    /// Findings the person does not want to see, in this browser.
+    muted: Muted,
     /// What wants to know when the picture was drawn.
     drawn: Option<js_sys::Function>,
 }
@@ -64,20 +70,29 @@ pub(super) fn mount(handle: Handle) {
     let root = Owner::new();
     let panels = root.with(|| Panels::new(theme));
     std::mem::forget(root);
-    handle.with(|engine| engine.desk.panels = Some(panels));
+    handle.with(|engine| {
+        engine.desk.panels = Some(panels);
+        engine.recall_muted();
+    });
     put("above", move || {
         view! {
             <header::Header panels handle/>
             <header::Banner panels handle/>
+            <findings::RestoredBanner panels handle/>
         }
         .into_any()
     });
     put("over", move || {
-        view! { <overlay::Overlay panels handle/> }.into_any()
+        view! {
+            <overlay::Overlay panels handle/>
+            <findings::FindingsPanel panels handle/>
+        }
+        .into_any()
     });
     put("below", move || {
         view! {
             <status::Narration panels/>
+            <watches::WatchesPanel panels handle/>
             <detail::DetailPanel panels handle/>
             <status::StatusBar panels/>
             <status::Help panels handle/>

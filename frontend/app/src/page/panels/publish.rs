@@ -20,7 +20,11 @@ impl Engine {
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);
         publish(self.panels().summary, summary::summarise(state));
-        publish(self.panels().problems, words::problems(&self.store));
+        publish(
+            self.panels().problems,
+            words::problems(&self.store, &self.desk.muted),
+        );
+        self.publish_findings(now);
         publish(self.panels().empty, self.emptiness(now));
         let note = self
             .store

@@ -78,7 +78,7 @@ impl Engine {
 }
 
 /// Hands a file to the browser's downloads.
-fn download(blob: &Blob, name: &str) -> Option<()> {
+pub(super) fn download(blob: &Blob, name: &str) -> Option<()> {
     let url = Url::create_object_url_with_blob(blob).ok()?;
     let anchor: HtmlAnchorElement = document().create_element("a").ok()?.dyn_into().ok()?;
     anchor.set_href(&url);

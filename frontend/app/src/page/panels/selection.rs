@@ -1,6 +1,8 @@
 //! What is selected and hovered, and the detail that tells it: words at once, bodies as they come.
 
 use wasm_bindgen_futures::spawn_local;
+use watchscope_model::Time;
+use watchscope_timeline::findings;
 use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
 use watchscope_timeline::sides;
 use watchscope_timeline::words::{self, Description};
@@ -159,6 +161,45 @@ impl Engine {
         self.reveal(began);
     }
 
+    /// Selects a record in its lane and brings it into view. What is not loaded is gone to, and loaded then.
+    pub(super) fn show_record(&mut self, id: RecordId, about: Option<Time>) {
+        self.uncover();
+        let Some(lane) = findings::lane_of(&self.store, id) else {
+            if let Some(about) = about {
+                let off = self.view.x_from_time(about) - self.view.width_px / 2.0;
+                self.set_view(self.view.pan(off));
+            }
+            self.say(
+                "This record is not loaded. The picture is where it was; ask again once that is."
+                    .to_owned(),
+            );
+            return;
+        };
+        if let LaneId::Object(watch, _) = lane {
+            self.lanes.set_expanded(&self.store, watch, true);
+        }
+        self.focused = Some(lane);
+        self.select(Selection {
+            lane,
+            target: target_of(lane, id),
+        });
+        self.reveal(id);
+        // Its row may only come with the next layout.
+        self.keeps_selection = true;
+    }
+
+    /// Selects a finding that is over, where it was raised.
+    pub(super) fn show_finding(&mut self, raised: RecordId) {
+        self.uncover();
+        self.focused = Some(LaneId::Findings);
+        self.select(Selection {
+            lane: LaneId::Findings,
+            target: Target::Stretch(StretchKind::Finding, raised),
+        });
+        self.reveal(raised);
+        self.keeps_selection = true;
+    }
+
     /// Moves the view only if the record is not in it.
     fn reveal(&mut self, id: RecordId) {
         let Some(record) = self.store.record(id) else {
@@ -200,9 +241,11 @@ impl Engine {
 
     fn select(&mut self, selection: Selection) {
         self.desk.selections += 1;
+        publish(self.panels().watches_open, false);
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
+        let presence = words::presence(&self.store, selection.lane, self.now());
         let sides = sides::sides(&self.store, selection.lane, selection.record());
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.desk.tab {
@@ -220,6 +263,7 @@ impl Engine {
                 number,
                 told,
                 object: object.clone(),
+                presence,
                 sides,
                 tab,
             }),

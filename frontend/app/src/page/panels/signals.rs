@@ -1,11 +1,14 @@
 //! What the engine publishes to the panels: plain data in signals, written at most four times a second.
 
 use leptos::prelude::*;
+use watchscope_timeline::findings::{Board, Restored};
+use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::sides::Sides;
-use watchscope_timeline::words::{Description, Problem};
+use watchscope_timeline::words::{Description, Presence, Problem};
 
 use super::super::theme::ThemeChoice;
 use super::bodies::Body;
+use super::texts::Texts;
 use crate::body::diff::Difference;
 use crate::source::connection::Status;
 use crate::summary::Summary;
@@ -37,6 +40,19 @@ pub(super) struct Panels {
     pub(super) filter: RwSignal<String>,
     pub(super) theme: RwSignal<ThemeChoice>,
     pub(super) help: RwSignal<bool>,
+    /// How many findings stand, and the colour of the worst.
+    pub(super) standing: RwSignal<(u64, &'static str)>,
+    /// The findings, while they are shown.
+    pub(super) board: RwSignal<Board>,
+    pub(super) findings_open: RwSignal<bool>,
+    /// What there is to say of each row of the catalogue, once it was asked for.
+    pub(super) texts: RwSignal<Texts>,
+    /// The table of watches in its order, while it is shown.
+    pub(super) watches: RwSignal<Vec<HealthRow>>,
+    pub(super) watches_open: RwSignal<bool>,
+    pub(super) order: RwSignal<Order>,
+    /// The cluster's history began anew.
+    pub(super) restored: RwSignal<Option<Restored>>,
 }
 
 impl Panels {
@@ -59,6 +75,14 @@ impl Panels {
             filter: RwSignal::new(String::new()),
             theme: RwSignal::new(theme),
             help: RwSignal::new(false),
+            standing: RwSignal::new((0, "note")),
+            board: RwSignal::new(Board::default()),
+            findings_open: RwSignal::new(false),
+            texts: RwSignal::new(Texts::default()),
+            watches: RwSignal::new(Vec::new()),
+            watches_open: RwSignal::new(false),
+            order: RwSignal::new(Order::default()),
+            restored: RwSignal::new(None),
         }
     }
 }
@@ -119,6 +143,8 @@ pub(super) struct Detail {
     pub(super) number: u64,
     pub(super) told: Description,
     pub(super) object: Option<ObjectPane>,
+    /// Why the object of its lane is here, or is not.
+    pub(super) presence: Option<Presence>,
     /// What each side believes then; only a simulated cluster can tell.
     pub(super) sides: Option<Sides>,
     pub(super) tab: Tab,

@@ -1,0 +1,416 @@
+//! The findings as a list to be read: those that stand, worst first; those that are over; what the person muted.
+
+use std::collections::BTreeMap;
+
+use watchscope_model::event::Finding;
+use watchscope_model::vocabulary::{Certainty, Severity};
+use watchscope_model::{Event, Text, Time};
+
+use crate::format::clock;
+use crate::id::{LaneId, RecordId};
+use crate::store::Store;
+
+/// Most findings that are over which are listed, the newest first; the rest is counted.
+pub const MAX_OVER: usize = 100;
+/// Most findings that are muted; the oldest gives way.
+pub const MAX_MUTED: usize = 256;
+/// The longest reason, in characters.
+pub const MAX_REASON_CHARS: usize = 200;
+
+/// Findings of one row of the catalogue that stand, each about another subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// `F11`.
+    pub code: Text,
+    /// Its name.
+    pub name: Text,
+    /// The worst of them.
+    pub severity: Severity,
+    /// How often they occurred, all together.
+    pub count: u64,
+    /// One for each subject, those that began last first.
+    pub items: Vec<Item>,
+}
+
+/// A finding about one subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Code and subject, by which the fold knows it, and by which it is muted: `F11 shop/pods`.
+    pub key: Text,
+    /// A watch, a server, a client program, or the cluster. Hostile: show as text.
+    pub subject: String,
+    /// How bad.
+    pub severity: Severity,
+    /// How sure.
+    pub certainty: Certainty,
+    /// How often it occurred.
+    pub count: u64,
+    /// When what it tells of began.
+    pub since: Time,
+    /// What happened, in a sentence. Hostile: show as text.
+    pub summary: String,
+    /// Other rows that look alike from here: `F25, F26`.
+    pub alike: String,
+    /// The records it rests on.
+    pub evidence: Vec<RecordId>,
+}
+
+impl Item {
+    /// `likely · 4 times · since 09:31:22 · or F25, F26`.
+    #[must_use]
+    pub fn particulars(&self) -> String {
+        let mut words = self.certainty.to_string();
+        if self.count > 1 {
+            words += &format!(" · {} times", crate::format::number(self.count));
+        }
+        words += &format!(" · since {}", clock(self.since));
+        if !self.alike.is_empty() {
+            words += &format!(" · or {}", self.alike);
+        }
+        words
+    }
+}
+
+/// A finding that is over, as often as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// Code and subject.
+    pub key: Text,
+    /// `F08`.
+    pub code: Text,
+    /// Its name.
+    pub name: Text,
+    /// How bad it was, the last time.
+    pub severity: Severity,
+    /// What it was about.
+    pub subject: String,
+    /// How often it stood and was cleared.
+    pub times: u64,
+    /// From when to when it stood the last time.
+    pub stood: (Time, Time),
+    /// What happened then.
+    pub summary: String,
+    /// The record that raised it then.
+    pub raised: RecordId,
+}
+
+/// What is muted, with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MutedItem {
+    /// Code and subject.
+    pub key: Text,
+    /// Why; may be empty.
+    pub reason: String,
+    /// Whether the finding stands now.
+    pub stands: bool,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    /// What stands and is not muted, worst first.
+    pub standing: Vec<Group>,
+    /// What is muted.
+    pub muted: Vec<MutedItem>,
+    /// What is over, the newest first.
+    pub over: Vec<Over>,
+    /// How many more are over.
+    pub over_more: u64,
+}
+
+impl Board {
+    /// How many findings stand and are not muted.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.standing
+            .iter()
+            .map(|group| group.items.len() as u64)
+            .sum()
+    }
+}
+
+/// What the findings are now.
+#[must_use]
+pub fn board(store: &Store, muted: &Muted) -> Board {
+    let epochs = store.epochs();
+    let epoch = epochs.len().saturating_sub(1) as u32;
+    let mut groups: BTreeMap<Text, Group> = BTreeMap::new();
+    let standing = || {
+        store
+            .state()
+            .into_iter()
+            .flat_map(|state| state.findings.iter())
+    };
+    for (key, open) in standing().filter(|(key, _)| !muted.has(key)) {
+        let finding = &open.finding;
+        let group = groups.entry(finding.code.clone()).or_insert_with(|| Group {
+            code: finding.code.clone(),
+            name: finding.name.clone(),
+            severity: finding.severity,
+            count: 0,
+            items: Vec::new(),
+        });
+        group.severity = worse(group.severity, finding.severity);
+        group.count += open.count;
+        let record = |&seq| RecordId { epoch, seq };
+        let codes: Vec<&str> = finding.candidates.iter().map(|code| &**code).collect();
+        group.items.push(Item {
+            key: key.clone(),
+            subject: subject(finding),
+            severity: finding.severity,
+            certainty: finding.certainty,
+            count: open.count,
+            since: finding.since.unwrap_or(open.since.at),
+            summary: finding.summary.clone(),
+            alike: codes.join(", "),
+            evidence: finding.evidence.iter().map(record).collect(),
+        });
+    }
+    let mut standing_groups: Vec<Group> = groups.into_values().collect();
+    for group in &mut standing_groups {
+        group
+            .items
+            .sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.key.cmp(&b.key)));
+    }
+    standing_groups.sort_by(|a, b| {
+        let newest = |group: &Group| group.items.first().map(|item| item.since);
+        rank(b.severity)
+            .cmp(&rank(a.severity))
+            .then_with(|| newest(b).cmp(&newest(a)))
+            .then_with(|| a.code.cmp(&b.code))
+    });
+    let is_standing = |key: &Text| standing().any(|(other, _)| other == key);
+    let (over, over_more) = over(store);
+    Board {
+        standing: standing_groups,
+        muted: muted
+            .0
+            .iter()
+            .map(|(key, reason)| MutedItem {
+                key: key.clone(),
+                reason: reason.clone(),
+                stands: is_standing(key),
+            })
+            .collect(),
+        over,
+        over_more,
+    }
+}
+
+/// What is over, as far as it is loaded, the newest first; and how many more there are.
+fn over(store: &Store) -> (Vec<Over>, u64) {
+    let mut found: BTreeMap<Text, Over> = BTreeMap::new();
+    for (number, epoch) in store.epochs().iter().enumerate() {
+        for span in epoch.trace.findings.all() {
+            let Some(end) = span.end else {
+                continue;
+            };
+            let what = &span.what;
+            // As the fold finds the key of one that stands.
+            let of = match (&what.watch, &what.server, &what.client) {
+                (Some(watch), ..) => watch.to_string(),
+                (None, Some(server), _) => server.to_string(),
+                (None, None, Some(client)) => client.to_string(),
+                (None, None, None) => String::new(),
+            };
+            let key: Text = format!("{} {of}", what.code).into();
+            let times = found.get(&key).map_or(0, |over| over.times);
+            // Spans come oldest first: the last word stays.
+            let over = Over {
+                key: key.clone(),
+                code: what.code.clone(),
+                name: what.name.clone(),
+                severity: what.severity,
+                subject: if of.is_empty() {
+                    CLUSTER.to_owned()
+                } else {
+                    of
+                },
+                times: times + 1,
+                stood: (span.start.at, end.at),
+                summary: what.summary.clone(),
+                raised: RecordId {
+                    epoch: number as u32,
+                    seq: span.start.seq,
+                },
+            };
+            found.insert(key, over);
+        }
+    }
+    let mut all: Vec<Over> = found.into_values().collect();
+    all.sort_by(|a, b| b.stood.1.cmp(&a.stood.1).then_with(|| a.key.cmp(&b.key)));
+    let more = all.len().saturating_sub(MAX_OVER) as u64;
+    all.truncate(MAX_OVER);
+    (all, more)
+}
+
+/// What a finding is about that names nothing: all of the cluster, or a program of it.
+const CLUSTER: &str = "the cluster";
+
+fn subject(finding: &Finding) -> String {
+    match (&finding.watch, &finding.server, &finding.client) {
+        (Some(watch), _, Some(client)) => format!("{client}, {watch}"),
+        (Some(watch), _, None) => watch.to_string(),
+        (None, Some(server), _) => server.to_string(),
+        (None, None, Some(client)) => client.to_string(),
+        (None, None, None) => CLUSTER.to_owned(),
+    }
+}
+
+/// How bad, as a number that rises; a severity of a later version counts as the least.
+pub(crate) fn rank(severity: Severity) -> u8 {
+    match severity {
+        Severity::Unknown => 0,
+        Severity::Note => 1,
+        Severity::Warning => 2,
+        Severity::Error => 3,
+        Severity::Divergence => 4,
+    }
+}
+
+fn worse(a: Severity, b: Severity) -> Severity {
+    if rank(b) > rank(a) { b } else { a }
+}
+
+/// The lane in which a record is drawn; that of the findings if it has no other.
+#[must_use]
+pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
+    let record = store.record(id)?;
+    let object = match &record.event {
+        Event::Change(change) => Some(&change.object),
+        Event::Verdict(verdict) => Some(&verdict.object),
+        _ => None,
+    };
+    let watch = record.event.watch();
+    let lane = watch.and_then(|watch| store.find_lane(watch, object));
+    Some(lane.unwrap_or(LaneId::Findings))
+}
+
+/// That the cluster's history began anew, in two sentences, while it is a finding that stands (F33) and is not muted:
+/// what everybody holds is then of another history.
+#[must_use]
+pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
+    let findings = &store.state()?.findings;
+    let (key, open) = findings
+        .iter()
+        .find(|(key, open)| &*open.finding.code == "F33" && !muted.has(key))?;
+    let since = open.finding.since.unwrap_or(open.since.at);
+    let epoch = store.epochs().len().checked_sub(1)? as u32;
+    Some(Restored {
+        key: key.clone(),
+        words: format!(
+            "The cluster's history began anew at {} (F33, {}): {} What was held before may never have been; every client has to list again.",
+            clock(since),
+            open.finding.certainty,
+            open.finding.summary
+        ),
+        evidence: open
+            .finding
+            .evidence
+            .last()
+            .map(|&seq| RecordId { epoch, seq }),
+        since,
+    })
+}
+
+/// A restored etcd, for the banner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// Code and subject.
+    pub key: Text,
+    /// What it means. Hostile: show as text.
+    pub words: String,
+    /// A record it rests on.
+    pub evidence: Option<RecordId>,
+    /// Since when.
+    pub since: Time,
+}
+
+/// What the person does not want to see, with reasons: by code and subject, the oldest first. At most [`MAX_MUTED`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Muted(Vec<(Text, String)>);
+
+impl Muted {
+    /// Reads what [`Muted::to_text`] wrote; lines that are none are passed over.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut muted = Self::default();
+        for line in text.lines() {
+            let (key, reason) = line.split_once('\t').unwrap_or((line, ""));
+            if !key.is_empty() {
+                muted.add(key, reason);
+            }
+        }
+        muted
+    }
+
+    /// One line each: key, tab, reason.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let line = |(key, reason): &(Text, String)| format!("{key}\t{reason}\n");
+        self.0.iter().map(line).collect()
+    }
+
+    /// Mutes a finding, or gives it another reason.
+    pub fn add(&mut self, key: &str, reason: &str) {
+        self.remove(key);
+        let reason = one_line(reason).chars().take(MAX_REASON_CHARS).collect();
+        if self.0.len() == MAX_MUTED {
+            self.0.remove(0);
+        }
+        self.0.push((one_line(key).into(), reason));
+    }
+
+    /// Shows it again.
+    pub fn remove(&mut self, key: &str) {
+        self.0.retain(|(other, _)| **other != *one_line(key));
+    }
+
+    /// Whether a finding is muted.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(other, _)| **other == *key)
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> impl Iterator<Item = &Text> {
+        self.0.iter().map(|(key, _)| key)
+    }
+}
+
+/// Text that stays in its line and column.
+pub(crate) fn one_line(text: &str) -> String {
+    let one = |c: char| if c.is_control() { ' ' } else { c };
+    text.trim().chars().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_muted_reads_back_as_it_was_written_whatever_is_in_it() {
+        let mut muted = Muted::default();
+        muted.add("F11 shop/pods", "known:\tticket\n42 ");
+        muted.add("F08 ", "");
+        muted.add("F11 shop/pods", "another reason");
+        let text = muted.to_text();
+        assert_eq!(text, "F08\t\nF11 shop/pods\tanother reason\n");
+        assert_eq!(Muted::parse(&text), muted);
+        assert_eq!(Muted::parse("\n\t\nF08"), {
+            let mut one = Muted::default();
+            one.add("F08", "");
+            one
+        });
+    }
+
+    #[test]
+    fn the_oldest_gives_way_to_what_is_muted_past_the_bound() {
+        let mut muted = Muted::default();
+        for place in 0..=MAX_MUTED {
+            muted.add(&format!("F08 {place}"), "");
+        }
+        assert_eq!(muted.keys().count(), MAX_MUTED);
+        assert!(!muted.has("F08 0") && muted.has("F08 1"));
+    }
+}

@@ -1,0 +1,398 @@
+//! How each watch fares, as a table: what one asks first of a watch that is said to have missed something.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use watchscope_model::fold::Watch;
+use watchscope_model::vocabulary::Severity;
+use watchscope_model::{Time, WatchName};
+
+use crate::findings::{Muted, one_line};
+use crate::format::{count, duration, number};
+use crate::store::{Store, WatchTrace};
+
+/// Kind numbers of records that are counted.
+const LIST_COMPLETE: u64 = 11;
+const STREAM_OPENED: u64 = 12;
+const BOOKMARK: u64 = 16;
+
+/// The columns: name, and what it says.
+pub const COLUMNS: [(&str, &str); 12] = [
+    ("Watch", "Its name"),
+    ("State", "What it does now"),
+    ("Age", "Since when it is wanted"),
+    (
+        "Streams",
+        "Streams that were opened in this run of watchscope",
+    ),
+    (
+        "Ends",
+        "Why streams ended, as far as they are loaded: by attribution, else by what was seen on the wire",
+    ),
+    (
+        "Changes",
+        "ADDED, MODIFIED and DELETED, by lists and streams",
+    ),
+    ("Bookmarks", "BOOKMARK events"),
+    (
+        "Gaps",
+        "Stretches without a stream, as far as they are loaded, and how long those lasted in which events may be lost",
+    ),
+    (
+        "Missed",
+        "Events lost in gaps, as far as they are loaded; unknown is no number",
+    ),
+    (
+        "Relists",
+        "Lists after the first, and how many objects they read again as far as they are loaded",
+    ),
+    (
+        "Lag",
+        "Since when nothing proved that the watch is up to date: no event, no BOOKMARK, no list",
+    ),
+    (
+        "Findings",
+        "Findings that stand and are not muted, worst first",
+    ),
+];
+
+/// A cell: what it says, and where it stands among those of its column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// In words.
+    pub text: String,
+    /// Its rank; cells of one rank are in the order of their words.
+    pub rank: i64,
+    /// Whether something is wrong in it.
+    pub bad: bool,
+}
+
+/// A watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthRow {
+    /// Which.
+    pub watch: WatchName,
+    /// One cell a column.
+    pub cells: [Cell; COLUMNS.len()],
+}
+
+/// The table, by name of watch. Side watches, witnesses and the audit's reads prove others, and are left out.
+#[must_use]
+pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
+    let Some(state) = store.state() else {
+        return Vec::new();
+    };
+    let is_side = |name: &WatchName| {
+        let proving = ["#s", "#w", "#a"];
+        proving.iter().any(|end| name.as_str().ends_with(end))
+    };
+    let wanted = state.watches.iter().filter(|(name, _)| !is_side(name));
+    wanted
+        .map(|(name, watch)| {
+            let lane = store.find_lane(name, None).and_then(|lane| lane.watch());
+            let traces = store.epochs().iter();
+            let loaded: Vec<&WatchTrace> = lane
+                .map(|id| traces.filter_map(|epoch| epoch.trace.watch(id)).collect())
+                .unwrap_or_default();
+            let found = state
+                .findings
+                .iter()
+                .filter(|(key, open)| open.finding.watch.as_ref() == Some(name) && !muted.has(key));
+            let found = found.map(|(_, open)| (&*open.finding.code, open.finding.severity));
+            HealthRow {
+                watch: name.clone(),
+                cells: cells(name, watch, &loaded, found.collect(), now),
+            }
+        })
+        .collect()
+}
+
+fn cells(
+    name: &WatchName,
+    watch: &Watch,
+    loaded: &[&WatchTrace],
+    found: Vec<(&str, Severity)>,
+    now: Time,
+) -> [Cell; COLUMNS.len()] {
+    let changes = watch.added + watch.modified + watch.deleted;
+    [
+        Cell {
+            text: name.to_string(),
+            ..Cell::default()
+        },
+        state(watch),
+        lasting(now.micros_since(watch.since.at)),
+        figure(watch.counts.of(STREAM_OPENED)),
+        ends(loaded),
+        figure(changes),
+        figure(watch.counts.of(BOOKMARK)),
+        gaps(watch, loaded, now),
+        missed(loaded),
+        relists(watch, loaded),
+        lag(watch, loaded, now),
+        findings(found),
+    ]
+}
+
+fn figure(value: u64) -> Cell {
+    Cell {
+        text: number(value),
+        rank: i64::try_from(value).unwrap_or(i64::MAX),
+        bad: false,
+    }
+}
+
+fn lasting(us: i64) -> Cell {
+    // Whole seconds: what is read in a table does not flicker.
+    let us = us.max(0) / 1_000_000 * 1_000_000;
+    Cell {
+        text: if us == 0 {
+            "0 s".to_owned()
+        } else {
+            duration(us)
+        },
+        rank: us,
+        bad: false,
+    }
+}
+
+fn state(watch: &Watch) -> Cell {
+    use watchscope_model::vocabulary::Phase;
+    let Some(open) = &watch.phase else {
+        return Cell {
+            text: "not started".to_owned(),
+            ..Cell::default()
+        };
+    };
+    // The worse it is, the higher it ranks.
+    let rank = match open.phase {
+        Phase::Stopped => 0,
+        Phase::Streaming => 1,
+        Phase::Unknown => 2,
+        Phase::Listing => 3,
+        Phase::Connecting => 4,
+        Phase::Waiting => 5,
+        Phase::Refused => 6,
+    };
+    Cell {
+        text: open.phase.to_string(),
+        rank,
+        bad: rank >= 5,
+    }
+}
+
+/// `2 normal, 1 F08, 1 cancelled`, the most frequent first.
+fn ends(loaded: &[&WatchTrace]) -> Cell {
+    let mut by_cause: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut torn = false;
+    for trace in loaded {
+        for span in trace.streams.all().iter().filter(|span| span.end.is_some()) {
+            let said = trace.attributions.get(&span.what.stream);
+            let code = match (said, trace.fall(span)) {
+                (Some((_, code)), _) => &**code,
+                (None, Some((_, cause))) => cause.word(),
+                (None, None) => "unknown",
+            };
+            torn |= !matches!(code, "normal" | "F05" | "ours" | "cancelled" | "end");
+            *by_cause.entry(code).or_default() += 1;
+        }
+    }
+    let total: u64 = by_cause.values().sum();
+    let mut counted: Vec<(&str, u64)> = by_cause.into_iter().collect();
+    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let words: Vec<String> = counted
+        .iter()
+        .map(|(cause, times)| format!("{times} {cause}"))
+        .collect();
+    Cell {
+        text: none_or(words.join(", ")),
+        rank: total as i64,
+        bad: torn,
+    }
+}
+
+/// `2 resumed, 1 lost (15 s), 1 open`.
+fn gaps(watch: &Watch, loaded: &[&WatchTrace], now: Time) -> Cell {
+    let (mut resumed, mut lost, mut lost_us) = (0, 0, 0_i64);
+    for span in loaded.iter().flat_map(|trace| trace.gaps.all()) {
+        match span.what.outcome {
+            Some(outcome) if outcome.resumed => resumed += 1,
+            Some(_) => {
+                lost += 1;
+                lost_us += span.end_at(now).micros_since(span.start.at);
+            }
+            None => {}
+        }
+    }
+    let mut words = Vec::new();
+    if resumed > 0 {
+        words.push(format!("{resumed} resumed"));
+    }
+    if lost > 0 {
+        words.push(format!("{lost} lost ({})", duration(lost_us)));
+    }
+    if watch.gap.is_some() {
+        words.push("1 open".to_owned());
+    }
+    Cell {
+        text: none_or(words.join(", ")),
+        rank: lost * 1_000_000 + i64::from(watch.gap.is_some()) * 1_000 + resumed,
+        bad: lost > 0 || watch.gap.is_some(),
+    }
+}
+
+/// `0`, `3`, `unknown`, `3 and unknown`.
+fn missed(loaded: &[&WatchTrace]) -> Cell {
+    let (mut known, mut unknown) = (0, 0);
+    for span in loaded.iter().flat_map(|trace| trace.gaps.all()) {
+        match span.what.outcome {
+            Some(outcome) if outcome.resumed => {}
+            Some(outcome) => match outcome.lost {
+                Some(lost) => known += lost,
+                None => unknown += 1_i64,
+            },
+            None => {}
+        }
+    }
+    let text = match (known, unknown) {
+        (0, 1..) => "unknown".to_owned(),
+        (some, 1..) => format!("{} and unknown", number(some)),
+        (some, _) => number(some),
+    };
+    Cell {
+        text,
+        rank: unknown * (1 << 40) + i64::try_from(known).unwrap_or(1 << 40),
+        bad: known > 0 || unknown > 0,
+    }
+}
+
+/// `2: 428 objects`.
+fn relists(watch: &Watch, loaded: &[&WatchTrace]) -> Cell {
+    let times = watch.counts.of(LIST_COMPLETE).saturating_sub(1);
+    let lists = loaded.iter().flat_map(|trace| &trace.lists);
+    let read: u64 = lists
+        .filter(|list| list.relist)
+        .map(|list| list.items)
+        .sum();
+    let text = match times {
+        0 => "0".to_owned(),
+        _ => format!("{}: {}", number(times), count(read, "object")),
+    };
+    Cell {
+        text,
+        rank: i64::try_from(times).unwrap_or(i64::MAX),
+        bad: false,
+    }
+}
+
+/// How long ago the last event, bookmark or list came: what proved that the watch is up to date.
+fn lag(watch: &Watch, loaded: &[&WatchTrace], now: Time) -> Cell {
+    let last = loaded.iter().rev().find_map(|trace| {
+        let place = trace.marks.len().checked_sub(1)?;
+        Some(trace.marks.at(place))
+    });
+    let bookmark = watch.stream.as_ref().and_then(|stream| stream.bookmark);
+    let known = [last, bookmark.map(|moment| moment.at)];
+    match known.into_iter().flatten().max() {
+        Some(at) => lasting(now.micros_since(at)),
+        None => Cell {
+            text: "never heard".to_owned(),
+            rank: i64::MAX,
+            bad: false,
+        },
+    }
+}
+
+/// `F11, F08`.
+fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
+    let rank = |severity| crate::findings::rank(severity);
+    found.sort_by(|a, b| rank(b.1).cmp(&rank(a.1)).then_with(|| a.0.cmp(b.0)));
+    let words: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
+    let worst = found.first().map_or(0, |(_, severity)| rank(*severity));
+    Cell {
+        text: none_or(words.join(", ")),
+        rank: i64::from(worst) * 1_000_000 + found.len() as i64,
+        bad: worst >= rank(Severity::Error),
+    }
+}
+
+fn none_or(words: String) -> String {
+    if words.is_empty() {
+        "–".to_owned()
+    } else {
+        words
+    }
+}
+
+/// How the table is sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// The column's place.
+    pub column: usize,
+    /// The highest first.
+    pub falling: bool,
+}
+
+impl Order {
+    /// What a press of a column's heading asks for: figures the highest first, words from A; again: the other way.
+    #[must_use]
+    pub fn pressed(self, column: usize) -> Self {
+        let falling = if self.column == column {
+            !self.falling
+        } else {
+            column > 0
+        };
+        Self { column, falling }
+    }
+}
+
+/// Sorts the rows; those alike stay in the order of their names.
+pub fn sort(rows: &mut [HealthRow], order: Order) {
+    rows.sort_by(|a, b| {
+        let by_column = match (a.cells.get(order.column), b.cells.get(order.column)) {
+            (Some(a), Some(b)) => a.rank.cmp(&b.rank).then_with(|| a.text.cmp(&b.text)),
+            _ => Ordering::Equal,
+        };
+        let by_column = if order.falling {
+            by_column.reverse()
+        } else {
+            by_column
+        };
+        by_column.then_with(|| a.watch.cmp(&b.watch))
+    });
+}
+
+/// The table as text: a line for the names, then one a watch, columns parted by tabs.
+#[must_use]
+pub fn tsv(rows: &[HealthRow]) -> String {
+    let names = COLUMNS.map(|(name, _)| name.to_owned());
+    let lines = rows
+        .iter()
+        .map(|row| row.cells.clone().map(|cell| one_line(&cell.text)));
+    std::iter::once(names)
+        .chain(lines)
+        .map(|line| line.join("\t") + "\n")
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_the_cluster_stays_in_its_cell() {
+        let cell = |text: &str| Cell {
+            text: text.to_owned(),
+            ..Cell::default()
+        };
+        let mut cells: [Cell; COLUMNS.len()] = Default::default();
+        cells[0] = cell("shop/pods?a=\tb\nc");
+        let row = HealthRow {
+            watch: "shop/pods".into(),
+            cells,
+        };
+        let text = tsv(&[row]);
+        let lines: Vec<usize> = text.lines().map(|line| line.split('\t').count()).collect();
+        assert_eq!(lines, [COLUMNS.len(); 2]);
+    }
+}

@@ -1,0 +1,380 @@
+//! The findings as a list, the table of watches, and why an object is here.
+
+mod common;
+
+use common::{Log, at};
+use insta::assert_snapshot;
+use watchscope_model::event::{Attribution, Finding};
+use watchscope_model::vocabulary::*;
+use watchscope_model::*;
+use watchscope_timeline::findings::{self, Board, Muted};
+use watchscope_timeline::health::{self, Order};
+use watchscope_timeline::words::{presence, severity_token};
+use watchscope_timeline::{Lanes, Store, View};
+
+const PODS: &str = "shop/pods";
+const MAPS: &str = "shop/configmaps";
+
+fn told(board: &Board) -> String {
+    let mut out = String::new();
+    for group in &board.standing {
+        let (code, name) = (&group.code, &group.name);
+        out += &format!("{} {code} {name} ×{}\n", group.severity, group.count);
+        for item in &group.items {
+            let evidence: Vec<u64> = item.evidence.iter().map(|id| id.seq.0).collect();
+            out += &format!(
+                "  {} | {} | {} | {evidence:?}\n",
+                item.subject,
+                item.particulars(),
+                item.summary
+            );
+        }
+    }
+    for muted in &board.muted {
+        out += &format!(
+            "muted {} because {} stands={}\n",
+            muted.key, muted.reason, muted.stands
+        );
+    }
+    for over in &board.over {
+        out += &format!(
+            "over {} ×{} {} | {}\n",
+            over.key, over.times, over.subject, over.summary
+        );
+    }
+    out
+}
+
+/// Findings of every severity, of which one recurs, one is over twice and one is about a program.
+fn found() -> Log {
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["cart-0"], 100);
+    log.opened(1.0, MAPS, 2, &["env"], 101);
+    let mut tell = |s, code, severity, state, watch, summary| {
+        log.finding(s, code, severity, state, watch, summary);
+    };
+    use Severity::*;
+    use Standing::*;
+    tell(10.0, "F08", Note, Raised, PODS, "reset once");
+    tell(11.0, "F08", Note, Raised, MAPS, "reset once too");
+    tell(12.0, "F11", Warning, Raised, MAPS, "fell off");
+    tell(13.0, "F23", Error, Raised, PODS, "went back");
+    tell(14.0, "F24", Divergence, Raised, PODS, "cart-0 is a ghost");
+    tell(15.0, "F08", Note, Raised, PODS, "reset twice");
+    tell(16.0, "F30", Error, Raised, MAPS, "out of order");
+    tell(17.0, "F30", Error, Cleared, MAPS, "out of order");
+    tell(18.0, "F30", Error, Raised, MAPS, "out of order again");
+    tell(19.0, "F30", Error, Cleared, MAPS, "in order");
+    log.push(
+        20.0,
+        Finding {
+            code: "F25".into(),
+            candidates: vec!["F26".into(), "F27".into()],
+            name: "gap from starvation in etcd".into(),
+            severity: Divergence,
+            state: Raised,
+            certainty: Certainty::Suspected,
+            watch: None,
+            server: None,
+            evidence: vec![Seq(1), Seq(3)],
+            summary: "nobody hears it".into(),
+            client: Some("informer".into()),
+            count: Some(7),
+            since: Some(at(4.0)),
+        },
+    );
+    log
+}
+
+fn muted(keys: &[(&str, &str)]) -> Muted {
+    let mut muted = Muted::default();
+    keys.iter().for_each(|(key, reason)| muted.add(key, reason));
+    muted
+}
+
+#[test]
+fn findings_stand_worst_first_in_groups_and_what_is_over_stands_apart() {
+    let store = found().store();
+    assert_snapshot!(told(&findings::board(&store, &Muted::default())), @r#"
+divergence F24 F24 name ×1
+  shop/pods | likely · since 09:31:14 | cart-0 is a ghost | [1]
+divergence F25 gap from starvation in etcd ×7
+  informer | suspected · 7 times · since 09:31:04 · or F26, F27 | nobody hears it | [1, 3]
+error F23 F23 name ×1
+  shop/pods | likely · since 09:31:13 | went back | [1]
+warning F11 F11 name ×1
+  shop/configmaps | likely · since 09:31:12 | fell off | [1]
+note F08 F08 name ×3
+  shop/configmaps | likely · since 09:31:11 | reset once too | [1]
+  shop/pods | likely · 2 times · since 09:31:10 | reset twice | [1]
+over F30 shop/configmaps ×2 shop/configmaps | out of order again
+"#);
+}
+
+#[test]
+fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its_reason() {
+    let store = found().store();
+    let muted = muted(&[("F24 shop/pods", "known, ticket 42"), ("F99 shop/pods", "")]);
+    let board = findings::board(&store, &muted);
+    assert!(!told(&board).contains("ghost"), "{}", told(&board));
+    assert_eq!(
+        board
+            .muted
+            .iter()
+            .map(|item| (&*item.key, &*item.reason, item.stands))
+            .collect::<Vec<_>>(),
+        [
+            ("F24 shop/pods", "known, ticket 42", true),
+            ("F99 shop/pods", "", false)
+        ]
+    );
+    assert_eq!(
+        badge(&store, &muted),
+        ["shop/configmaps F11 warn", "shop/pods F23 error"]
+    );
+}
+
+/// The watches' badges.
+fn badge(store: &Store, muted: &Muted) -> Vec<String> {
+    let mut lanes = Lanes::default();
+    lanes.muted = muted.keys().cloned().collect();
+    let rows = lanes.rows(store, &View::between(at(0.0), at(30.0), 800.0), at(30.0));
+    let badges = rows.rows.iter().filter_map(|row| {
+        let (code, severity) = row.finding.as_ref()?;
+        Some(format!(
+            "{}{} {code} {}",
+            row.prefix,
+            row.name,
+            severity_token(*severity).name()
+        ))
+    });
+    badges.collect()
+}
+
+#[test]
+fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
+    let mut log = found();
+    assert_eq!(
+        badge(&log.store(), &Muted::default()),
+        ["shop/configmaps F11 warn", "shop/pods F24 div"]
+    );
+    log.finding(
+        21.0,
+        "F24",
+        Severity::Divergence,
+        Standing::Cleared,
+        PODS,
+        "gone",
+    );
+    assert_eq!(
+        badge(&log.store(), &Muted::default()),
+        ["shop/configmaps F11 warn", "shop/pods F23 error"]
+    );
+}
+
+#[test]
+fn a_record_is_shown_in_its_objects_lane_else_its_watchs_else_that_of_the_findings() {
+    let mut log = found();
+    let change = log.change(
+        30.0,
+        PODS,
+        ChangeType::Modified,
+        Origin::Live,
+        "cart-0",
+        140,
+    );
+    let store = log.store();
+    let lane = |seq| {
+        let id = watchscope_timeline::RecordId { epoch: 0, seq };
+        findings::lane_of(&store, id)
+            .map(|lane| watchscope_timeline::words::lane_words(&store, lane))
+    };
+    assert_eq!(lane(change).as_deref(), Some("cart-0 of shop/pods"));
+    assert_eq!(
+        lane(Seq(change.0 - 1)).as_deref(),
+        Some("Findings"),
+        "of a program"
+    );
+    assert_eq!(lane(Seq(change.0 - 2)).as_deref(), Some(MAPS));
+    assert_eq!(lane(Seq(9_999)), None);
+}
+
+#[test]
+fn a_restored_etcd_is_said_until_it_is_over_or_muted() {
+    let mut log = found();
+    assert_eq!(findings::restored(&log.store(), &Muted::default()), None);
+    let summary = "the revision went from 140 back to 90.";
+    log.finding(
+        40.0,
+        "F33",
+        Severity::Error,
+        Standing::Raised,
+        PODS,
+        summary,
+    );
+    let store = log.store();
+    let restored = findings::restored(&store, &Muted::default()).expect("it stands");
+    assert_snapshot!(restored.words, @"The cluster's history began anew at 09:31:40 (F33, likely): the revision went from 140 back to 90. What was held before may never have been; every client has to list again.");
+    assert_eq!(
+        findings::restored(&store, &muted(&[(&restored.key, "read")])),
+        None
+    );
+    log.finding(
+        41.0,
+        "F33",
+        Severity::Error,
+        Standing::Cleared,
+        PODS,
+        summary,
+    );
+    assert_eq!(findings::restored(&log.store(), &Muted::default()), None);
+}
+
+/// A watch that was torn and resumed, and one that lost its history and listed again.
+fn torn() -> Log {
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["cart-0", "cart-1"], 100);
+    log.opened(1.0, MAPS, 2, &["env"], 101);
+    log.watch(1.5, "shop/pods#w");
+    log.bookmark(5.0, PODS, 10, 120);
+    log.end(10.0, PODS, 10, Cause::TcpReset);
+    log.push(
+        10.5,
+        Attribution {
+            watch: PODS.into(),
+            stream: StreamId(10),
+            code: "F08".into(),
+            certainty: Certainty::Definite,
+            evidence: vec![Seq(1)],
+        },
+    );
+    log.gap(12.0, PODS, true, Some(0));
+    log.open(12.0, PODS, 12, 401, 120);
+    log.end(20.0, MAPS, 20, Cause::ErrorEvent);
+    log.phase(20.0, MAPS, Phase::Listing, PhaseReason::Expired, None);
+    log.list(35.0, MAPS, 190, 1, (0, 0, 0));
+    log.gap(35.0, MAPS, false, None);
+    log.phase(
+        35.0,
+        MAPS,
+        Phase::Waiting,
+        PhaseReason::TooManyRequests,
+        Some(2_000),
+    );
+    log.finding(
+        36.0,
+        "F11",
+        Severity::Warning,
+        Standing::Raised,
+        MAPS,
+        "fell off",
+    );
+    log
+}
+
+#[test]
+fn the_table_says_how_each_watch_fares_and_leaves_out_those_that_prove_others() {
+    let rows = health::table(&torn().store(), &Muted::default(), at(40.9));
+    assert_snapshot!(health::tsv(&rows).replace('\t', " | "), @r#"
+Watch | State | Age | Streams | Ends | Changes | Bookmarks | Gaps | Missed | Relists | Lag | Findings
+shop/configmaps | waiting | 39 s | 1 | 1 error-event | 1 | 0 | 1 lost (15 s), 1 open | unknown | 1: 1 object | 5 s | F11
+shop/pods | streaming | 40 s | 2 | 1 F08 | 2 | 1 | 1 resumed | 0 | 0 | 35 s | –
+"#);
+    let bad: Vec<Vec<&str>> = rows
+        .iter()
+        .map(|row| {
+            let columns = health::COLUMNS.iter().zip(&row.cells);
+            columns
+                .filter(|(_, cell)| cell.bad)
+                .map(|(column, _)| column.0)
+                .collect()
+        })
+        .collect();
+    assert_eq!(bad, [vec!["State", "Ends", "Gaps", "Missed"], vec!["Ends"]]);
+}
+
+#[test]
+fn a_column_sorts_figures_from_the_highest_and_words_from_a_and_the_other_way_when_pressed_again() {
+    let mut rows = health::table(&torn().store(), &Muted::default(), at(40.9));
+    let mut sorted = |order| {
+        health::sort(&mut rows, order);
+        rows.iter()
+            .map(|row| row.watch.to_string())
+            .collect::<Vec<_>>()
+    };
+    let streams = Order::default().pressed(3);
+    assert_eq!(sorted(streams), [PODS, MAPS]);
+    assert_eq!(sorted(streams.pressed(3)), [MAPS, PODS]);
+    assert_eq!(sorted(streams.pressed(0)), [MAPS, PODS]);
+    assert_eq!(sorted(streams.pressed(0).pressed(0)), [PODS, MAPS]);
+    assert_eq!(
+        sorted(Order::default().pressed(8)),
+        [MAPS, PODS],
+        "unknown is more than any number"
+    );
+}
+
+/// The answer and its grounds.
+fn why(log: &Log, name: &str, s: f64) -> String {
+    let store = log.store();
+    let lane = store
+        .find_lane(&PODS.into(), Some(&common::object(name, 1)))
+        .expect("it was met");
+    let presence = presence(&store, lane, at(s)).expect("an object's lane");
+    let grounds = presence
+        .grounds
+        .iter()
+        .map(|(name, words)| format!("\n{name}: {words}"));
+    format!("{}{}", presence.answer, grounds.collect::<String>())
+}
+
+#[test]
+fn an_object_is_here_since_an_event_of_some_origin_and_confirmed_by_a_read() {
+    let mut log = torn();
+    log.change(21.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
+    log.change(22.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 131);
+    log.bookmark(30.0, PODS, 12, 160);
+    assert_snapshot!(why(&log, "web-0", 40.0), @r#"
+Held since 09:31:36.000 (4 s).
+from: ADDED by the stream at 09:31:36.000, at resourceVersion 130.
+last told: MODIFIED by the stream at 09:31:37.000, at resourceVersion 131.
+confirmed: No read has confirmed it since.
+up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own account it missed nothing up to there.
+"#);
+    log.list(31.0, PODS, 170, 3, (0, 0, 0));
+    log.verdict(32.0, PODS, "cart-0", Divergence::Ghost, Standing::Raised);
+    assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
+Held since 09:31:00.100 (39 s).
+from: The list of 09:31:00.100 had it, at resourceVersion 50: it is older than that.
+last told: ADDED by a list at 09:31:00.100, at resourceVersion 50.
+confirmed: The list of 09:31:46.000 had it, among 3 objects.
+up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
+but: ghost · held 8 s after a read without it.
+"#);
+}
+
+#[test]
+fn an_object_that_is_gone_went_by_an_event_or_was_inferred_to() {
+    let mut log = torn();
+    log.change(21.0, PODS, ChangeType::Deleted, Origin::Live, "cart-0", 130);
+    assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
+Not held since 09:31:36.000 (4 s).
+gone by: DELETED by the stream at 09:31:36.000, at resourceVersion 130.
+"#);
+    log.end(22.0, PODS, 12, Cause::TcpReset);
+    log.list(31.0, PODS, 170, 0, (0, 0, 1));
+    log.change(
+        31.0,
+        PODS,
+        ChangeType::Deleted,
+        Origin::Inferred,
+        "cart-1",
+        100,
+    );
+    log.gap(31.0, PODS, false, Some(1));
+    assert_snapshot!(why(&log, "cart-1", 40.0), @r#"
+Not held since 09:31:46.000 (0 µs).
+gone by: A list of 09:31:46.000 had it no longer, so its DELETED is inferred: none came.
+not known: From 09:31:37.000 on nobody here knows whether it existed.
+"#);
+}
