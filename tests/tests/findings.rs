@@ -7,25 +7,19 @@ use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
 
-/// The findings that stand and are listed, by code.
-const LISTED: &str = "return [...document.querySelectorAll('.findings .group[data-code]')].map(group => group.dataset.code)";
+/// The finding of the demo's pods, whose connection it resets: code and subject.
+const RESET: &str = "F08 shop/pods";
 /// The table: a list of cells for each row.
 const TABLE: &str = "return [...document.querySelectorAll('.health tbody tr')]
     .map(row => [...row.cells].map(cell => cell.textContent))";
 
 impl Tab<'_> {
-    async fn strings(&self, script: &str) -> Result<Vec<String>> {
-        Ok(serde_json::from_value(self.script(script).await?)?)
-    }
-
-    /// Waits until the panel lists a code, or does not.
-    async fn lists(&self, code: &str, wanted: bool) -> Result<()> {
-        eventually("the panel lists what it should", LONG, async || {
-            let codes = self.strings(LISTED).await?;
-            ensure!(
-                codes.iter().any(|other| other == code) == wanted,
-                "{codes:?}"
-            );
+    /// Waits until so many elements of a kind are there.
+    async fn has(&self, selector: &str, wanted: usize) -> Result<()> {
+        let script = format!("return document.querySelectorAll({selector:?}).length");
+        eventually("the page has what it should", LONG, async || {
+            let count = self.script(&script).await?;
+            ensure!(count == wanted, "{selector}: {count}");
             Ok(())
         })
         .await
@@ -36,10 +30,10 @@ impl Tab<'_> {
 async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
-    tab.press("i").await?;
-    // The demo resets the connection of its pods.
-    tab.lists("F08", true).await?;
+    let item = format!(".findings .finding[data-key='{RESET}']");
     let group = ".findings .group[data-code=F08]";
+    tab.press("i").await?;
+    tab.has(&item, 1).await?;
     eventually("what to do is said", LONG, async || {
         let said = tab.text(&format!("{group} .explained")).await?;
         ensure!(
@@ -49,105 +43,68 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
         Ok(())
     })
     .await?;
-    eventually("the lane has its badge", LONG, async || {
-        let lanes = "return [...document.querySelectorAll('.row.watch[data-finding=F08]')].map(row => row.dataset.lane)";
-        let lanes = tab.strings(lanes).await?;
-        ensure!(lanes.iter().any(|lane| lane == "shop/pods"), "{lanes:?}");
-        Ok(())
-    })
-    .await?;
-
-    // Each of its evidence is a record, which is gone to.
-    let tag = driver.find(By::Css(format!("{group} .tag"))).await?;
-    let seq = tag.attr("title").await?.context("a title")?;
-    let seq: u64 = seq.trim_start_matches("Record ").parse()?;
-    tag.click().await?;
-    eventually(
-        "the record is told and its lane is framed",
-        LONG,
-        async || {
-            let detail = tab.text("section.detail").await?;
-            ensure!(
-                detail.replace(',', "").contains(&format!("seq{seq}")),
-                "{detail:?}"
-            );
-            let lane = tab.text(".row.selected .name").await?;
-            ensure!(lane.contains("pods"), "{lane:?}");
-            Ok(())
-        },
+    tab.has(
+        ".row.watch[data-lane='shop/pods']:not([data-finding=''])",
+        1,
     )
     .await?;
 
+    // Each of its evidence is a record, which is gone to.
+    let tag = driver.find(By::Css(format!("{item} .tag"))).await?;
+    let seq = tag.attr("title").await?.context("a title")?;
+    let seq: u64 = seq.trim_start_matches("Record ").parse()?;
+    tag.click().await?;
+    eventually("the record is told", LONG, async || {
+        let detail = tab.text("section.detail").await?;
+        ensure!(
+            detail.replace(',', "").contains(&format!("seq{seq}")),
+            "{detail:?}"
+        );
+        Ok(())
+    })
+    .await?;
+    tab.has(".row.selected[data-lane='shop/pods']", 1).await?;
+
     // All that is known of it, where it is asked for.
-    driver
-        .find(By::Css(format!("{group} .more")))
-        .await?
-        .click()
-        .await?;
-    let said = tab.text(&format!("{group} .explained")).await?;
-    assert!(
-        said.contains("Root cause") && said.contains("How to confirm"),
-        "{said}"
-    );
+    let more = driver.find(By::Css(format!("{group} .more"))).await?;
+    more.click().await?;
+    eventually("all is said", LONG, async || {
+        let said = tab.text(&format!("{group} .explained")).await?;
+        ensure!(
+            said.contains("Root cause") && said.contains("How to confirm"),
+            "{said}"
+        );
+        Ok(())
+    })
+    .await?;
 
     // Muted with a reason it is listed apart, in this browser, and can be brought back.
-    while tab.strings(LISTED).await?.iter().any(|code| code == "F08") {
-        driver
-            .find(By::Css(format!("{group} .mute")))
-            .await?
-            .click()
-            .await?;
-        let field = driver.find(By::Css(".mute-form input")).await?;
-        field
-            .send_keys("known: the demo does it" + Key::Enter)
-            .await?;
-        eventually("the form is gone", LONG, async || {
-            let forms = tab
-                .script("return document.querySelectorAll('.mute-form').length")
-                .await?;
-            ensure!(forms == 0, "{forms}");
-            Ok(())
-        })
+    let mute = driver.find(By::Css(format!("{item} .mute"))).await?;
+    mute.click().await?;
+    tab.has(".mute-form input", 1).await?;
+    let field = driver.find(By::Css(".mute-form input")).await?;
+    field
+        .send_keys("known: the demo does it" + Key::Enter)
         .await?;
-    }
+    tab.has(&item, 0).await?;
     driver.refresh().await?;
     tab.is_live().await?;
-    eventually("the page takes keys", LONG, async || {
-        tab.press("i").await?;
-        let panel = tab
-            .script("return document.querySelectorAll('.findings').length")
-            .await?;
-        ensure!(panel == 1, "{panel}");
-        Ok(())
-    })
-    .await?;
+    tab.press("i").await?;
+    tab.has("[data-part=muted] .finding", 1).await?;
+    tab.has(&item, 0).await?;
     let muted = tab.text("[data-part=muted]").await?;
     assert!(
-        muted.contains("F08 shop/pods") && muted.contains("known: the demo does it"),
+        muted.contains(RESET) && muted.contains("known: the demo does it"),
         "{muted}"
     );
-    assert!(!tab.strings(LISTED).await?.contains(&"F08".to_owned()));
-    driver
-        .find(By::Css("[data-part=muted] .mute"))
-        .await?
-        .click()
-        .await?;
-    tab.lists("F08", true).await?;
+    let unmute = driver.find(By::Css("[data-part=muted] .mute")).await?;
+    unmute.click().await?;
+    tab.has(&item, 1).await?;
 
     // Escape leaves what has the focus.
-    driver
-        .find(By::Css(".findings .close"))
-        .await?
-        .send_keys(Key::Escape + "")
-        .await?;
-    eventually("the panel is closed", LONG, async || {
-        let panel = tab
-            .script("return document.querySelectorAll('.findings').length")
-            .await?;
-        ensure!(panel == 0, "{panel}");
-        Ok(())
-    })
-    .await?;
+    let close = driver.find(By::Css(".findings .close")).await?;
+    close.send_keys(Key::Escape + "").await?;
+    tab.has(".findings", 0).await?;
     visit.browser.console_is_quiet().await
 }
 
@@ -217,14 +174,8 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
         .await?
         .send_keys(Key::Enter + "")
         .await?;
-    eventually("the lane is framed", LONG, async || {
-        let lane = tab
-            .script("return document.querySelector('.row.selected')?.dataset.lane ?? null")
-            .await?;
-        ensure!(lane == "shop/services", "{lane}");
-        Ok(())
-    })
-    .await?;
+    tab.has(".row.selected[data-lane='shop/services']", 1)
+        .await?;
     visit.browser.console_is_quiet().await
 }
 
@@ -232,13 +183,9 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
 async fn the_page_says_of_an_object_why_it_is_here() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
-    let row = eventually("an object has its row", LONG, async || {
-        Ok(driver
-            .find(By::Css(".row[data-lane^='shop/services shop/']"))
-            .await?)
-    })
-    .await?;
-    row.click().await?;
+    let row = ".row[data-lane='shop/configmaps shop/kube-root-ca.crt']";
+    tab.has(row, 1).await?;
+    driver.find(By::Css(row)).await?.click().await?;
     let why: Value = eventually("it is said", LONG, async || {
         let why = tab.text("[data-part=presence]").await?;
         ensure!(why.contains("Held since"), "{why:?}");

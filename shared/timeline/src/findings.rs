@@ -354,7 +354,10 @@ impl Muted {
     /// Mutes a finding, or gives it another reason.
     pub fn add(&mut self, key: &str, reason: &str) {
         self.remove(key);
-        let reason = one_line(reason).chars().take(MAX_REASON_CHARS).collect();
+        let reason = one_line(reason.trim())
+            .chars()
+            .take(MAX_REASON_CHARS)
+            .collect();
         if self.0.len() == MAX_MUTED {
             self.0.remove(0);
         }
@@ -381,7 +384,7 @@ impl Muted {
 /// Text that stays in its line and column.
 pub(crate) fn one_line(text: &str) -> String {
     let one = |c: char| if c.is_control() { ' ' } else { c };
-    text.trim().chars().map(one).collect()
+    text.chars().map(one).collect()
 }
 
 #[cfg(test)]
@@ -395,7 +398,9 @@ mod tests {
         muted.add("F08 ", "");
         muted.add("F11 shop/pods", "another reason");
         let text = muted.to_text();
-        assert_eq!(text, "F08\t\nF11 shop/pods\tanother reason\n");
+        assert_eq!(text, "F08 \t\nF11 shop/pods\tanother reason\n");
+        // A finding of all the cluster has a key that ends with its space.
+        assert!(muted.has("F08 "));
         assert_eq!(Muted::parse(&text), muted);
         assert_eq!(Muted::parse("\n\t\nF08"), {
             let mut one = Muted::default();

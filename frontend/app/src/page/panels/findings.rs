@@ -44,6 +44,7 @@ impl Engine {
             texts::ask(panels);
             if self.has_room_for_one() {
                 publish(panels.watches_open, false);
+                self.clear_selection();
             }
             publish(panels.board, findings::board(&self.store, &self.desk.muted));
             focus_soon(".findings");
@@ -277,7 +278,7 @@ fn GroupOf(panels: Panels, handle: Handle, code: Text) -> impl IntoView {
 /// A finding about one subject.
 #[component]
 fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoView {
-    let wanted = key.clone();
+    let (wanted, named) = (key.clone(), key.clone());
     let item = Memo::new(move |_| -> Option<Item> {
         group.with(|group| {
             let mut items = group.iter().flat_map(|group| &group.items);
@@ -322,7 +323,7 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
         asks.get().then(|| view! { <MuteForm handle key asks/> })
     };
     view! {
-        <li class="finding">
+        <li class="finding" data-key=named>
             <p class="finding-of">
                 <button class="subject" title="Show the last of its evidence" on:click=show_last>
                     {move || read(|item| item.subject.clone())}
