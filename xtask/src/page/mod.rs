@@ -5,7 +5,7 @@
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
-//! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ─────────────────────────────┴─► names.rs ─► dist.rs
+//! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four

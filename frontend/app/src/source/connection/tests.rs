@@ -283,7 +283,7 @@ fn a_goodbye_is_obeyed_its_wait_and_its_end() {
 #[test]
 fn what_begins_again_is_taken_from_its_beginning() {
     let mut page = Page::connected();
-    assert_eq!(page.step(Input::Anew), ["open"]);
+    assert_eq!(page.step(Input::Anew), ["OpenSocket"]);
     assert_eq!(page.step(Input::Opened(held(7))), ["hello last=None"]);
     page.step(Input::Message(&welcome()));
     assert_eq!(page.connection.status(), Status::Live);
