@@ -1,10 +1,11 @@
 //! What attribution looks at: the open streams, the ends of the last seconds, and the facts around them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::is_built_in_group;
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Record, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,

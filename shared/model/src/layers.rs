@@ -3,9 +3,9 @@
 //! Apart from [`State`](crate::State), so that what is given a `State` cannot look inside. Client programs are folded
 //! here too: they are no secret, but only where they run is there something to set beside them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::tree::BTreeMap;
 use serde::ser::SerializeMap;
 
 use crate::codec::{Reader, Writer};

@@ -23,6 +23,7 @@ pub mod json;
 pub mod layers;
 pub mod map;
 pub mod time;
+pub mod tree;
 pub mod vocabulary;
 pub mod wire;
 

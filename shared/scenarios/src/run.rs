@@ -3,7 +3,6 @@
 //! It is to the simulator's structured messages what `backend/src/probes` is to sockets: it carries out the probe's
 //! effects, tells it what happened, and decides nothing. A day takes seconds.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use watchscope_diagnosis::Diagnosis;
@@ -12,6 +11,7 @@ use watchscope_model::event::{
     ClusterConnected, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note,
 };
 use watchscope_model::field::Headers;
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Author, Cause};
 use watchscope_model::{
     ConnectionId, Entry, Event, Inside, InsideRecord, Record, RequestId, State, StreamId, Time,

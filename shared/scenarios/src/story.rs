@@ -1,10 +1,10 @@
 //! A story: a cluster, and what happens in it when, with a sentence for each.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::WatchName;
+use watchscope_model::tree::BTreeMap;
 use watchscope_simulator::{ClientId, Config, Fault, Program, Request, Scope, Time, World};
 
 /// A scripted run of a simulated cluster.

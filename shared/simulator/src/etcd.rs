@@ -16,11 +16,11 @@ mod stream;
 mod tests;
 mod watch;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use watchscope_model::tree::BTreeSet;
 
 pub use self::change::{Change, ChangeKind};
 pub use self::defect::Defect;

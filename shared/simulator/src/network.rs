@@ -1,7 +1,9 @@
 //! Connections between clients and apiserver: delays, order, windows, and what is held or lost on the way.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use crate::config::NetworkConfig;
 use crate::message::{Arrival, ConnectionId, Cut, Flow, Request, RequestId, ServerId};

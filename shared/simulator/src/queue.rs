@@ -1,6 +1,6 @@
 //! The discrete-event queue: what happens next, ordered by (virtual time, sequence).
 
-use std::collections::BTreeMap;
+use watchscope_model::tree::BTreeMap;
 
 use crate::time::Time;
 

@@ -6,8 +6,10 @@ mod inside;
 mod parts;
 mod routing;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use self::clients::Clients;
 use self::inside::Observer;

@@ -1,8 +1,9 @@
 //! The findings that stand: raised once, counted when they recur, cleared when they are over.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use watchscope_model::event::Finding;
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, Text, Time, WatchName, catalogue};
 

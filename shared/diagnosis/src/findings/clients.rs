@@ -2,10 +2,11 @@
 //!
 //! A program whose records these are may be simulated or tapped. What a client is told on its streams is not here.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use serde_json::Value;
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::Certainty;
 use watchscope_model::{Record, ResourceVersion, Seq, State, Text, Time};
 

@@ -1,8 +1,7 @@
 //! Findings about streams' ends: what attribution says, once it says no other (section 3.3).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use watchscope_model::event::{Attribution, Gap, StreamEnded};
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Record, Seq, State, StreamId, Text, Time, WatchName};
 

@@ -20,9 +20,8 @@ mod requests;
 mod streams;
 mod words;
 
-use std::collections::BTreeSet;
-
 use watchscope_model::event::WatchStopped;
+use watchscope_model::tree::BTreeSet;
 use watchscope_model::{Event, Record, State, StreamId, Text, Time, WatchName};
 
 use self::audits::Audits;

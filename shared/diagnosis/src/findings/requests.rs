@@ -1,10 +1,11 @@
 //! Findings about requests: refusals, watches that are not answered, lists that go back or in circles.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use watchscope_model::event::{
     Change, ListComplete, RequestAnswered, RequestSent, StreamError, StreamOpened,
 };
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, Origin};
 use watchscope_model::{
     ConnectionId, Record, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,

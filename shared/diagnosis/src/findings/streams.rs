@@ -2,10 +2,11 @@
 //!
 //! resourceVersions that are no numbers cannot be ordered, so nothing is said of their order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use watchscope_model::event::{Bookmark, Change, StreamEnded, StreamOpened};
 use watchscope_model::fold::{Held, Watch};
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{Record, ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 

@@ -1,8 +1,10 @@
 //! A watch cache: the store and the ring of history that lists and watches of one resource are served from (1.9).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::status::{ApiError, too_old};
 use crate::config::ApiserverConfig;

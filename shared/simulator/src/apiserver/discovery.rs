@@ -1,9 +1,8 @@
 //! What the apiserver says about itself: versions, groups and resources, in the legacy and the aggregated form, and
 //! as much of OpenAPI v3 as kubectl needs to leave validation to the server.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
+use watchscope_model::tree::BTreeMap;
 
 use crate::kinds::{Kinds, Printer, ResourceType};
 

@@ -36,12 +36,12 @@ mod watch;
 mod watcher;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use crate::config::Config;
 use crate::etcd::Etcd;

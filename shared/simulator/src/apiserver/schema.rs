@@ -13,10 +13,10 @@
 //! merge patch merges (`~` alone: by value), `+` where `$retainKeys` is understood, `?` for a pointer, whose empty value
 //! is kept, and `!` for what is written also when it is empty.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
+use watchscope_model::tree::BTreeMap;
 
 use super::go::kind_of;
 use crate::kinds::{Printer, ResourceType};

@@ -1,8 +1,7 @@
 //! Label and field selectors: their text forms, and whether an object matches.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
+use watchscope_model::tree::BTreeSet;
 
 use super::names::{label_key_error, label_value_error};
 use super::status::{ApiError, bad_request};

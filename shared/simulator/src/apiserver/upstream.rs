@@ -3,7 +3,7 @@
 //! As etcd's client it has a stream per resource, shared by all watches with equal context metadata, and buffers what
 //! comes without a limit of its own (1.10).
 
-use std::collections::BTreeMap;
+use watchscope_model::tree::BTreeMap;
 
 use super::{Apiserver, Context};
 use crate::etcd::{Content, Purpose, Response, StreamKey, WatchRequest, WatcherId};

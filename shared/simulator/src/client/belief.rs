@@ -1,8 +1,7 @@
 //! What a client believes to be in the cluster, and how that differs from the truth.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
+use watchscope_model::tree::BTreeMap;
 
 use super::Scope;
 use crate::object::Object;

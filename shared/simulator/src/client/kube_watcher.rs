@@ -9,8 +9,10 @@
 //! A clean end is no event and no error, so no backoff: a server that answers 200 and closes makes it a hot loop.
 //! Any error of opening the watch, HTTP 410 too, leaves it where it is, with the same resourceVersion (F13).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::go::backoff::Backoff;
 use super::transport::{Failure, Got, Style, Transport};

@@ -1,7 +1,8 @@
 //! A client that lists again and again and never watches: always a whole state, always late, and paid for each time.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::transport::{Got, Style, Transport};
 use super::wire::List;

@@ -5,11 +5,12 @@
 //! and enters the cache. It schedules pods whose `schedulerName` is its own, one at a time, to the node with the
 //! fewest.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::tree::BTreeMap;
 
 use super::go::ClientGo;
 use super::go::informer::{Informer, Notification};

@@ -1,9 +1,9 @@
 //! A client's HTTP connections: dials when it needs one, notices when one is dead, tells each request how it ended.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};

@@ -1,6 +1,6 @@
 //! The members of etcd as their apiservers meet them: one per server, which can be cut off or miss writes.
 
-use std::collections::BTreeMap;
+use watchscope_model::tree::BTreeMap;
 
 use super::store::{Missed, Store};
 use crate::message::ServerId;

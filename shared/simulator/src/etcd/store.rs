@@ -1,10 +1,11 @@
 //! The versions of every key since the last compaction, and the changes between them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::{Change, ChangeKind};
 use crate::kinds::ResourceId;

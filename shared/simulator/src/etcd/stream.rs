@@ -4,9 +4,11 @@
 //!  watchers ──► channel of 128 responses ──► send loop: reads prevKV, takes its time ──► Sent ──► network
 //! ```
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeSet;
 
 use super::store::Store;
 use super::{Change, WatcherId};

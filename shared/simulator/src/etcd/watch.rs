@@ -11,9 +11,10 @@
 //!
 //! Modelled after etcd's `mvcc/watchable_store.go` and `v3rpc/watch.go`.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::defect::Defect;
 use super::member::Members;

@@ -1,9 +1,9 @@
 //! CustomResourceDefinitions: from created to established to served, changed, and gone.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::tree::BTreeMap;
 
 use super::deployments::set_condition;
 use super::garbage::Emptied;

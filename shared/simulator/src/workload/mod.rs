@@ -14,11 +14,11 @@ mod pods;
 mod recorder;
 mod services;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use crate::apiserver::managed_fields::Manager;
 use crate::apiserver::registry::{DeleteOptions, Place, Registry};

@@ -1,10 +1,10 @@
 //! The client programs of a world: hands them what comes over their connections, wakes them, keeps their reports.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::faults::Way;
 use super::{Event, World};

@@ -1,7 +1,8 @@
 //! Faults: what each does to the parts when it is switched on, happens, or is lifted.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeSet;
 
 use super::World;
 use crate::apiserver::Denial;

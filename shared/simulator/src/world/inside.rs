@@ -4,8 +4,9 @@
 //! their number is that of the writes. It reads and never acts, draws no chance and schedules nothing, so a world that
 //! tells its inside does exactly what it does in silence.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::World;
 use super::faults::Way;

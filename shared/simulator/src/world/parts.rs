@@ -1,7 +1,9 @@
 //! How the world lends its parts to each other, and passes on what a step of one left for the others.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::{Event, World};
 use crate::apiserver::{Apiserver, Context};

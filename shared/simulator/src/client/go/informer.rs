@@ -150,7 +150,7 @@ impl Informer {
                 });
             }
             Delta::ReplacedAll(objects) => {
-                let listed: std::collections::BTreeSet<Key> =
+                let listed: watchscope_model::tree::BTreeSet<Key> =
                     objects.iter().map(|object| object.key()).collect();
                 let gone: Vec<Arc<Document>> = self
                     .indexer

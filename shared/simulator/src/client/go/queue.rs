@@ -1,7 +1,9 @@
 //! What an informer queues changes in: DeltaFIFO, grouped by object, or RealFIFO, in order (semantics 2.5).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::super::Key;
 use super::super::wire::Document;

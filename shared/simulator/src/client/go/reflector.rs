@@ -1,8 +1,9 @@
 //! client-go's reflector by version: lists, watches, and tells a store what to do (semantics 2.1 and 2.2).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::super::wire::{Document, EventType, Frame, List, Refusal};
 use super::super::{ClientPhase, Context, Key, Scope, earlier};

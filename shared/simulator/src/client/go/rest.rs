@@ -3,8 +3,9 @@
 //! A request that is answered 429 or 5xx with Retry-After, or cut before its answer, is tried again up to ten times;
 //! a watch that is still cut then counts as an empty one. The client-side rate limiter is not modelled.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
+
+use watchscope_model::tree::BTreeMap;
 
 use super::super::transport::{Failure, Got, Transport};
 use super::super::wire::{Document, EventType, Frame, List, Refusal};

@@ -1,8 +1,10 @@
 //! client-go's rate-limiting workqueue: a key is in it once, is worked on by one worker at a time, and comes back later
 //! each time it fails.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::super::Key;
 use crate::time::Time;
