@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::names::{label_error, label_key_error, label_value_error, subdomain_error};
 use super::status::FieldError;
+use crate::WHOLE;
 use crate::kinds::ResourceType;
 use crate::object::{at, items, items_mut, number, remove, set, set_default, text};
 use crate::random::Random;
@@ -15,13 +16,13 @@ pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &
     }
     let status = match kind.kind.as_str() {
         "Pod" => json!({"phase": "Pending", "qosClass": quality_of_service(value)}),
-        "Deployment" => json!({}),
-        "Job" => {
+        "Deployment" if WHOLE => json!({}),
+        "Job" if WHOLE => {
             select_own_pods(value, uid);
             json!({})
         }
-        "ReplicaSet" => json!({"replicas": 0}),
-        "Service" => {
+        "ReplicaSet" if WHOLE => json!({"replicas": 0}),
+        "Service" if WHOLE => {
             allocate_cluster_ip(value, random);
             json!({"loadBalancer": {}})
         }
@@ -29,7 +30,7 @@ pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &
             set(value, &["spec", "finalizers"], json!(["kubernetes"]));
             json!({"phase": "Active"})
         }
-        "CustomResourceDefinition" => {
+        "CustomResourceDefinition" if WHOLE => {
             json!({
                 "conditions": null,
                 "acceptedNames": {"plural": "", "kind": ""},
@@ -53,7 +54,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             defaults(&[("enableServiceLinks", json!(true))]);
             pod_spec(value, &["spec"]);
         }
-        "Deployment" => {
+        "Deployment" if WHOLE => {
             defaults(&[
                 ("replicas", json!(1)),
                 ("revisionHistoryLimit", json!(10)),
@@ -65,11 +66,11 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             ]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
-        "ReplicaSet" => {
+        "ReplicaSet" if WHOLE => {
             defaults(&[("replicas", json!(1))]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
-        "Job" => {
+        "Job" if WHOLE => {
             defaults(&[
                 ("parallelism", json!(1)),
                 ("completions", json!(1)),
@@ -81,7 +82,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             ]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
-        "Service" => {
+        "Service" if WHOLE => {
             defaults(&[
                 ("type", json!("ClusterIP")),
                 ("sessionAffinity", json!("None")),
@@ -97,21 +98,21 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
                 name,
             );
         }
-        "Secret" => secret(value),
-        "Endpoints" => {
+        "Secret" if WHOLE => secret(value),
+        "Endpoints" if WHOLE => {
             for subset in items_mut(value, &["subsets"]) {
                 for port in items_mut(subset, &["ports"]) {
                     set_default(port, &["protocol"], json!("TCP"));
                 }
             }
         }
-        "Node" => {
+        "Node" if WHOLE => {
             let range = text(value, &["spec", "podCIDR"]).to_owned();
             if !range.is_empty() {
                 set_default(value, &["spec", "podCIDRs"], json!([range]));
             }
         }
-        "CustomResourceDefinition" => {
+        "CustomResourceDefinition" if WHOLE => {
             let kind = text(value, &["spec", "names", "kind"]).to_owned();
             if kind.is_empty() {
                 return;
@@ -181,7 +182,7 @@ pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) ->
                 }
             }
         }
-        "Deployment" | "ReplicaSet" | "Job" if differs(&["spec", "selector"]) => {
+        "Deployment" | "ReplicaSet" | "Job" if WHOLE && differs(&["spec", "selector"]) => {
             errors.push(FieldError::invalid_value(
                 "spec.selector",
                 &new["spec"]["selector"],
@@ -231,7 +232,7 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
             "spec.containers",
             &mut errors,
         ),
-        "Deployment" | "ReplicaSet" => {
+        "Deployment" | "ReplicaSet" if WHOLE => {
             selector_matches_template(value, &mut errors);
             template_containers(value, &mut errors);
             if let Some(replicas) = number(value, &["spec", "replicas"])
@@ -244,14 +245,15 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
                 ));
             }
         }
-        "Job" => template_containers(value, &mut errors),
+        "Job" if WHOLE => template_containers(value, &mut errors),
         "Service"
-            if items(value, &["spec", "ports"]).is_empty()
+            if WHOLE
+                && items(value, &["spec", "ports"]).is_empty()
                 && text(value, &["spec", "clusterIP"]) != "None" =>
         {
             errors.push(FieldError::required("spec.ports", ""));
         }
-        "CustomResourceDefinition" => definition(value, &mut errors),
+        "CustomResourceDefinition" if WHOLE => definition(value, &mut errors),
         _ => {}
     }
     errors

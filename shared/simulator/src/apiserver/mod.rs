@@ -43,6 +43,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
+use crate::WHOLE;
 use crate::config::Config;
 use crate::etcd::Etcd;
 use crate::fault::Fault;
@@ -57,6 +58,7 @@ use cacher::Cacher;
 pub(crate) use cacher::Step;
 use negotiate::{Representation, aggregated_discovery, representation};
 use options::Query;
+use patch::is_merge_patch;
 use read::Waiting;
 pub(crate) use reply::{Part, Reply};
 use route::{Route, Target};
@@ -484,6 +486,7 @@ impl Apiserver {
                 Err(status::not_modelled(&what))
             }
             Route::UnknownResource => Err(status::unknown_resource()),
+            _ if !WHOLE => Err(self.left_out(request)),
             // A group is known even where one of its versions is not.
             Route::GroupVersion(group, version)
                 if discovery::resources(ctx.kinds, &group, &version).is_none()
@@ -519,6 +522,9 @@ impl Apiserver {
         let watch = query.flag("watch").unwrap_or(false);
         let kind = ctx.kinds.get(target.resource);
         let form = representation(request, query, kind, collection, watch)?;
+        if !WHOLE && is_left_out(request, query, &target, form, ctx) {
+            return Err(self.left_out(request));
+        }
         let in_scope = !target.namespace.is_empty() || !ctx.kinds.get(target.resource).namespaced;
         match request.method.as_str() {
             "POST" if target.subresource == "binding" => write::bind(request, query, &target, ctx),
@@ -537,11 +543,19 @@ impl Apiserver {
             "DELETE" if !collection && target.subresource.is_empty() => {
                 write::delete(request, query, &target, form, ctx)
             }
-            "DELETE" if collection && ctx.kinds.get(target.resource).kind != "Namespace" => {
+            "DELETE"
+                if WHOLE && collection && ctx.kinds.get(target.resource).kind != "Namespace" =>
+            {
                 write::delete_collection(request, query, &target, ctx)
             }
             _ => Err(status::method_not_allowed()),
         }
+    }
+
+    /// What only the whole simulator answers.
+    fn left_out(&mut self, request: &Request) -> ApiError {
+        self.unmodelled.note(request);
+        status::not_modelled("this request in a lesson")
     }
 
     /// Puts a whole answer into a reply.
@@ -583,6 +597,28 @@ fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
         route => route,
     };
     (route, query)
+}
+
+/// Whether only the whole simulator answers a request for objects. Lessons
+/// write three kinds, and read without selectors and in one page.
+fn is_left_out(
+    request: &Request,
+    query: &Query,
+    target: &Target,
+    form: Representation,
+    ctx: &Context<'_>,
+) -> bool {
+    let kind = ctx.kinds.get(target.resource).kind.as_str();
+    let writes = !matches!(request.method.as_str(), "GET" | "HEAD");
+    let asks = |name: &str| query.get(name).is_some_and(|text| !text.is_empty());
+    matches!(form, Representation::Table(_))
+        || ["labelSelector", "fieldSelector", "continue"]
+            .into_iter()
+            .any(asks)
+        || !matches!(target.subresource.as_str(), "" | "status" | "binding")
+        || (writes && !matches!(kind, "Pod" | "ConfigMap" | "Lease"))
+        || (request.method == "DELETE" && target.name.is_empty())
+        || (request.method == "PATCH" && !is_merge_patch(request))
 }
 
 /// How long a request waits for etcd to have a leader; a watch that has to know etcd's revision waits on.
@@ -732,6 +768,7 @@ fn object_body(
     match form {
         Representation::Whole => object.json(),
         Representation::Metadata => object.metadata_json(),
+        Representation::Table(_) if !WHOLE => Bytes::new(),
         Representation::Table(include) => {
             let kind = ctx.kinds.get(target.resource);
             let row = std::slice::from_ref(object);

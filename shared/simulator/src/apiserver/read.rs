@@ -22,6 +22,7 @@ use super::status::{
 };
 use super::watch::PendingWatch;
 use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body, table};
+use crate::WHOLE;
 use crate::fault::{Fault, Throttle};
 use crate::kinds::{Printer, ResourceId, ResourceType};
 use crate::message::RequestId;
@@ -205,7 +206,7 @@ impl Apiserver {
         };
         let revision = options.revision()?;
         let cached = self.cachers.contains_key(&resource) && !direct;
-        let continued = !options.continue_token.is_empty();
+        let continued = WHOLE && !options.continue_token.is_empty();
         let revision_is_zero = revision == Some(0);
         // One name is one key, read alone: there is nothing to page.
         let one_scope = !read.target.namespace.is_empty() || !kind.namespaced;
@@ -560,7 +561,7 @@ impl ListRead {
             }
             last_key = Some(key);
         }
-        let continue_token = last_key.filter(|_| left > 0).map(|key| {
+        let continue_token = last_key.filter(|_| WHOLE && left > 0).map(|key| {
             let start = key.strip_prefix(self.prefix.as_str()).unwrap_or(key);
             let slash = match by {
                 ServedBy::Cache => "/",
@@ -589,6 +590,7 @@ impl ListRead {
             metadata["remainingItemCount"] = json!(remaining);
         }
         let body = match self.form {
+            Representation::Table(_) if !WHOLE => Vec::new(),
             Representation::Table(include) => {
                 let table = table::table(
                     &page.objects,
@@ -657,7 +659,7 @@ fn one_object(
     let object = found.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
     readable(std::iter::once(object), target.resource, ctx)?;
     let body = match target.subresource.as_str() {
-        "scale" => encode(&super::scale::of(object)),
+        "scale" if WHOLE => encode(&super::scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(200, "application/json", body);

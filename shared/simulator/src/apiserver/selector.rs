@@ -5,6 +5,7 @@ use watchscope_model::tree::BTreeSet;
 
 use super::names::{label_key_error, label_value_error};
 use super::status::{ApiError, bad_request};
+use crate::WHOLE;
 use crate::kinds::{Printer, ResourceType};
 use crate::object::{Object, at};
 
@@ -39,6 +40,9 @@ impl Selector {
         fields: &str,
         resource: &ResourceType,
     ) -> Result<Selector, ApiError> {
+        if !WHOLE {
+            return Ok(Selector::default());
+        }
         Ok(Selector {
             labels: parse_labels(labels)?,
             fields: parse_fields(fields, resource)?,
@@ -46,7 +50,7 @@ impl Selector {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.labels.is_empty() && self.fields.is_empty()
+        !WHOLE || (self.labels.is_empty() && self.fields.is_empty())
     }
 
     /// The one name a field selector asks for.

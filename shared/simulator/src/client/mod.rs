@@ -37,6 +37,7 @@ pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
 pub use scope::Scope;
 pub use watch_deployment::WatchDeployment;
 
+use crate::WHOLE;
 use crate::message::{Arrival, ConnectionId, Request, RequestId};
 use crate::random::Random;
 use crate::time::Time;
@@ -123,8 +124,8 @@ impl Program {
     pub(crate) fn build(&self, scope: &Scope) -> Box<dyn Machine> {
         let scope = scope.clone();
         match self {
-            Program::Poller { every } => Box::new(poller::Poller::new(scope, *every)),
-            Program::Reflector { version } => {
+            Program::Poller { every } if WHOLE => Box::new(poller::Poller::new(scope, *every)),
+            Program::Reflector { version } if WHOLE => {
                 Box::new(reflector::ReflectorProgram::new(*version, scope, None))
             }
             Program::PvcLoop { fixed } => Box::new(pvc_loop::PvcLoop::new(*fixed, scope)),
@@ -132,16 +133,17 @@ impl Program {
                 watch_deployment::WatchDeploymentProgram::new(*variant, scope),
             ),
             Program::LastSeen => Box::new(last_seen::LastSeen::new(scope)),
-            Program::RetryWatcher { version } => {
+            Program::RetryWatcher { version } if WHOLE => {
                 Box::new(retry_watcher::RetryWatcher::new(*version, scope))
             }
             Program::Controller(how) => Box::new(informer::ControllerProgram::new(*how, scope)),
-            Program::MiniScheduler { version } => {
+            Program::MiniScheduler { version } if WHOLE => {
                 Box::new(scheduler::MiniScheduler::new(*version, &scope))
             }
-            Program::KubeWatcher(how) => {
+            Program::KubeWatcher(how) if WHOLE => {
                 Box::new(kube_watcher::KubeWatcherProgram::new(*how, scope))
             }
+            _ => unreachable!("lessons start no other program"),
         }
     }
 }

@@ -38,7 +38,8 @@ pub(super) const APPLICATIONS: [Application; 3] = [
     },
 ];
 
-pub(super) fn install(ctx: &mut Context<'_>) {
+/// The namespaces that every cluster has.
+pub(super) fn namespaces(ctx: &mut Context<'_>) {
     for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
         ctx.create(
             "namespaces",
@@ -47,6 +48,10 @@ pub(super) fn install(ctx: &mut Context<'_>) {
             "kube-apiserver",
         );
     }
+}
+
+/// Nodes and applications.
+pub(super) fn install(ctx: &mut Context<'_>) {
     for node in 0..node_count(ctx.config) {
         let body = node_body(node, ctx);
         ctx.create("nodes", "", body, "kubelet");

@@ -20,6 +20,7 @@ use std::time::Duration;
 use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
+use crate::WHOLE;
 use crate::apiserver::managed_fields::Manager;
 use crate::apiserver::registry::{DeleteOptions, Place, Registry};
 use crate::config::WorkloadConfig;
@@ -116,6 +117,9 @@ impl Workload {
     pub(crate) fn observe(&mut self, change: &Arc<Change>, ctx: &mut Context<'_>) {
         let kind = ctx.kinds.get(change.resource);
         let own = Name::of(&change.object);
+        if !WHOLE {
+            return;
+        }
         if !ctx.config.controllers {
             if kind.kind == "CustomResourceDefinition" {
                 self.enqueue(Controller::Definition, own, ctx);
@@ -161,6 +165,9 @@ impl Workload {
 
     /// Something is due.
     pub(crate) fn work(&mut self, task: Task, ctx: &mut Context<'_>) {
+        if !WHOLE {
+            return;
+        }
         match task {
             Task::Reconcile(controller, name) => {
                 self.queued.remove(&(controller, name.clone()));
@@ -196,8 +203,11 @@ impl Workload {
 
     /// Installs the cluster.
     pub(crate) fn install(&mut self, ctx: &mut Context<'_>) {
-        install::install(ctx);
-        activity::start(ctx);
+        install::namespaces(ctx);
+        if WHOLE {
+            install::install(ctx);
+            activity::start(ctx);
+        }
     }
 
     fn enqueue(&mut self, controller: Controller, name: Name, ctx: &mut Context<'_>) {
