@@ -57,7 +57,7 @@ impl Session {
         let run = own_run(&lesson);
         let first = lesson.passages.first();
         let first = first.map_or(Duration::ZERO, |passage| passage.at);
-        let wanted = at_s.and_then(seconds);
+        let wanted = at_s.and_then(|at_s| Duration::try_from_secs_f64(at_s).ok());
         let note = wanted.filter(|at| *at > lesson.lasts).map(|_| {
             format!(
                 "The link is to a time past the end; this is the end, {} s.",
@@ -159,11 +159,9 @@ impl Session {
             "play" => self.play(),
             "pause" => self.settle(),
             "speed" => {
-                let speed: f64 = argument.parse().map_err(|_| unknown())?;
-                if !SPEEDS.contains(&speed) {
-                    return Err(unknown());
-                }
-                self.speed = speed;
+                let speed = seconds(argument).map(|speed| speed.as_secs_f64());
+                let speed = speed.filter(|speed| SPEEDS.contains(speed));
+                self.speed = speed.ok_or_else(unknown)?;
             }
             "step" => {
                 self.stage.step();
@@ -178,8 +176,7 @@ impl Session {
                 self.seek(previous);
             }
             "seek" => {
-                let to = argument.parse().ok().and_then(seconds);
-                self.seek(to.ok_or_else(unknown)?);
+                self.seek(seconds(argument).ok_or_else(unknown)?);
             }
             "break" => {
                 self.stage
@@ -315,6 +312,17 @@ fn own_run(lesson: &Lesson) -> Run {
     }
 }
 
-fn seconds(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok()
+/// A decimal number of seconds, to the microsecond; further digits are passed over.
+fn seconds(text: &str) -> Option<Duration> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = format!("{:0<6}", part.get(..6).unwrap_or(part));
+    let is_known = is_number(whole) && is_number(part) && !(whole.is_empty() && part.is_empty());
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let micros = if is_known {
+        digits.parse().ok()?
+    } else {
+        return None;
+    };
+    Some(Duration::from_secs(whole.parse().ok()?) + Duration::from_micros(micros))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use watchscope_scenarios::lessons::{self, Lesson, Passage, Stage};
-use watchscope_simulator::{ClientGo, Version};
+use watchscope_simulator::{ClientGo, Version, json_text};
 
 /// Where a session stands.
 pub(crate) struct Now<'a> {
@@ -26,7 +26,7 @@ pub(crate) fn lesson(lesson: &Lesson) -> String {
     );
     let servers = (Version::OLDEST.minor()..=Version::NEWEST_MINOR).rev();
     let clients: Vec<&str> = ClientGo::all().map(ClientGo::name).collect();
-    json!({"lesson": {
+    json_text(&json!({"lesson": {
         "name": lesson.name,
         "title": lesson.title,
         "number": place.map_or(0, |place| place + 1),
@@ -36,8 +36,7 @@ pub(crate) fn lesson(lesson: &Lesson) -> String {
         "lessons": listed.collect::<Value>(),
         "servers": servers.map(|minor| format!("1.{minor}")).collect::<Value>(),
         "clients": clients.into_iter().rev().collect::<Value>(),
-    }})
-    .to_string()
+    }}))
 }
 
 fn passage(passage: &Passage) -> Value {
@@ -71,7 +70,7 @@ pub(crate) fn now(now: &Now<'_>) -> String {
     });
     let deeds = stage.deeds().iter();
     let deeds = deeds.map(|(at, place)| json!({"at": at.as_secs_f64(), "break": place}));
-    json!({"now": {
+    json_text(&json!({"now": {
         "run": stage.number(),
         "at": now.at.as_secs_f64(),
         "beginUs": stage.time(Duration::ZERO).0,
@@ -85,6 +84,5 @@ pub(crate) fn now(now: &Now<'_>) -> String {
         "deeds": deeds.collect::<Value>(),
         "asWritten": now.is_as_written,
         "note": now.note,
-    }})
-    .to_string()
+    }}))
 }

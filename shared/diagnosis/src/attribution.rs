@@ -1,6 +1,7 @@
 //! Why a stream ended: the rules of section 3.3 of the semantics reference, in their order.
 
 use watchscope_model::Seq;
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
 
 use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
@@ -37,7 +38,7 @@ impl Answer {
 
     fn with(mut self, evidence: impl IntoIterator<Item = Seq>) -> Self {
         self.evidence.extend(evidence);
-        self.evidence.sort_unstable();
+        tree::sort(&mut self.evidence);
         self.evidence.dedup();
         self
     }

@@ -1,6 +1,7 @@
 //! Trees on the host; in a browser, where every byte of code is fetched, sorted lists with the same behaviour.
 //!
-//! The standard library's balancing is compiled once for each kind of entry: it was a third of the lessons' module.
+//! The standard library's balancing and sorting are compiled once for each kind of entry: they were a third of the
+//! lessons' module.
 //! What a lesson's cluster holds is little, so there a list is as fast. On the host, where a cluster has a hundred
 //! thousand objects, it would not be.
 
@@ -8,7 +9,18 @@
 pub use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(target_arch = "wasm32")]
-pub use self::sorted::{Map as BTreeMap, Set as BTreeSet};
+pub use self::sorted::{Map as BTreeMap, Set as BTreeSet, sort_by};
+
+/// Puts things in order; what is equal stays as it was.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn sort_by<T>(things: &mut Vec<T>, order: impl Fn(&T, &T) -> std::cmp::Ordering) {
+    things.sort_by(order);
+}
+
+/// Puts things in their order.
+pub fn sort<T: Ord>(things: &mut Vec<T>) {
+    sort_by(things, T::cmp);
+}
 
 #[cfg(any(test, target_arch = "wasm32"))]
 mod sorted;

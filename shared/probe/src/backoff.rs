@@ -1,8 +1,7 @@
 //! How long to wait: doubling delays with jitter, from integer tables and a seeded source.
 
-use rand_chacha::ChaCha8Rng;
-use rand_core::RngCore;
 use watchscope_model::Time;
+use watchscope_model::chance::Chance;
 
 /// After a failure: 0.8 s, doubling to 30 s, as client-go's reflector waits.
 const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
@@ -40,7 +39,7 @@ impl Backoff {
     }
 
     /// The next delay in milliseconds, drawn from [d, 2d), for a failure at `now`. Two minutes without one begin anew.
-    pub(crate) fn next_ms(&mut self, now: Time, rng: &mut ChaCha8Rng) -> u64 {
+    pub(crate) fn next_ms(&mut self, now: Time, rng: &mut Chance) -> u64 {
         if self
             .until
             .is_some_and(|until| now.millis_since(until) >= HEALTHY_MS)
@@ -60,12 +59,12 @@ impl Backoff {
 }
 
 /// A number from [ms, 2 ms).
-pub(crate) fn jittered(ms: u64, rng: &mut ChaCha8Rng) -> u64 {
+pub(crate) fn jittered(ms: u64, rng: &mut Chance) -> u64 {
     ms + below(ms, rng)
 }
 
 /// A number below `limit`, or 0. The bias of the remainder (under 2^-40 here) does not matter for delays.
-pub(crate) fn below(limit: u64, rng: &mut ChaCha8Rng) -> u64 {
+pub(crate) fn below(limit: u64, rng: &mut Chance) -> u64 {
     if limit == 0 {
         0
     } else {
@@ -76,11 +75,10 @@ pub(crate) fn below(limit: u64, rng: &mut ChaCha8Rng) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::SeedableRng;
 
     #[test]
     fn delays_double_to_their_cap_within_their_jitter_and_begin_anew_after_two_healthy_minutes() {
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut rng = Chance::new(1);
         let mut backoff = Backoff::for_failures();
         let mut now = Time(0);
         for &expected in FAILURE_MS.iter().chain(&[30_000, 30_000]) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use indexmap::{Equivalent, IndexMap};
 use rustc_hash::FxBuildHasher;
 use watchscope_model::id::Place;
-use watchscope_model::{Object, ResourceVersion, Text, Uid};
+use watchscope_model::{Object, ResourceVersion, Text, Uid, tree};
 
 /// Objects by place. Bounded by what the cluster holds.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,12 @@ impl Held {
             }
             seen
         });
-        unseen.sort_by(|(a, _), (b, _)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        tree::sort_by(
+            &mut unseen,
+            |(a, _): &(Arc<Object>, _), (b, _): &(Arc<Object>, _)| {
+                (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name))
+            },
+        );
         unseen
     }
 

@@ -10,6 +10,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use watchscope_model::brief_json::unescaped;
+
 /// Deepest nesting that is read; serde_json's limit. Kubernetes' own objects stay under 30.
 pub(crate) const DEPTH_LIMIT: u32 = 128;
 
@@ -162,9 +164,9 @@ impl<'a> Reader<'a> {
             return Ok(Cow::Borrowed(&self.text[start + 1..plain]));
         }
         self.at = escaped_end(bytes, plain).map_err(|At(at)| wrong(bytes, at))?;
-        serde_json::from_str(&self.text[start..self.at])
+        unescaped(&self.text[start + 1..self.at - 1])
             .map(Cow::Owned)
-            .map_err(|_| fail(start, JsonErrorKind::Syntax))
+            .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
     }
 
     /// Reads a string, or null as nothing.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use watchscope_model::chance::Chance;
 use watchscope_model::event::{Event, RequestAnswered, WatchStopped};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
@@ -32,7 +31,7 @@ pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 pub struct Probe {
     pub(crate) spec: WatchSpec,
     pub(crate) config: ProbeConfig,
-    pub(crate) rng: ChaCha8Rng,
+    pub(crate) rng: Chance,
     pub(crate) state: State,
     pub(crate) phase: Option<Phase>,
     /// What to do when it can be done…
@@ -166,7 +165,7 @@ impl Probe {
             list: ListRun::new(config.page_size),
             spec,
             config,
-            rng: ChaCha8Rng::seed_from_u64(seed),
+            rng: Chance::new(seed),
             state: State::Idle,
             phase: None,
             task,

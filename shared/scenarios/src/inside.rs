@@ -6,6 +6,7 @@ use watchscope_model::inside::{
     InsideCache, InsideConnection, InsideEtcd, InsideHeld, InsideServer, InsideWatcher,
     InsideWatcherEnded, InsideWrite,
 };
+use watchscope_model::tree;
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
 use watchscope_model::{Event, Inside, Object, Uid};
 use watchscope_simulator::{self as sim, CacheState, ChangeKind, InsideEvent, World};
@@ -31,7 +32,7 @@ pub fn take_told(world: &mut World) -> Vec<(sim::Time, Told)> {
     while let Some(record) = world.next_client_record() {
         told.push((record.at, Told::Event(clients::event(record))));
     }
-    told.sort_by_key(|(at, _)| *at);
+    tree::sort_by(&mut told, |(one, _), (other, _)| one.cmp(other));
     told
 }
 

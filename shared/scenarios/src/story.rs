@@ -197,7 +197,7 @@ fn touch(path: &str, turn: u64) -> Request {
 fn merge_patch(path: &str, patch: &serde_json::Value) -> Request {
     let mut request =
         Request::new("PATCH", path).header("content-type", "application/merge-patch+json");
-    request.body = patch.to_string().into();
+    request.body = watchscope_simulator::json_text(patch).into();
     request
 }
 

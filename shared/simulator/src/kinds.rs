@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::apiserver::names::lowercase;
 use crate::object::{at, items, text};
 
 /// A resource type of this world; an index that is never reused.
@@ -219,7 +220,7 @@ fn custom_type(definition: &Value) -> Option<ResourceType> {
         .collect();
     let kind = text(names, &["kind"]).to_owned();
     let singular = match text(names, &["singular"]) {
-        "" => kind.to_lowercase(),
+        "" => lowercase(&kind),
         given => given.to_owned(),
     };
     Some(ResourceType {
@@ -273,7 +274,7 @@ impl BuiltIn {
             group: self.group.to_owned(),
             version: self.version.to_owned(),
             plural: self.plural.to_owned(),
-            singular: self.kind.to_lowercase(),
+            singular: lowercase(&self.kind),
             kind: self.kind.to_owned(),
             short_names: self.short_names.iter().map(|&s| s.to_owned()).collect(),
             categories: if has(Flag::All) {

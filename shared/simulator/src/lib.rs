@@ -28,6 +28,7 @@ mod config;
 mod etcd;
 mod fault;
 mod inside;
+mod json;
 mod kinds;
 mod message;
 mod network;
@@ -55,6 +56,7 @@ pub use fault::{Fault, Target, Throttle};
 pub use inside::{
     CacheLook, CacheState, ConnectionLook, EtcdLook, InsideEvent, InsideRecord, WatcherLook,
 };
+pub use json::json_text;
 pub use kinds::{CustomColumn, Printer, ResourceId, ResourceType};
 pub use message::{
     Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response, ServerId,

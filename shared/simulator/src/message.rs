@@ -62,7 +62,7 @@ impl Request {
     /// The same with a JSON body and its content type.
     #[must_use]
     pub fn json(mut self, body: &serde_json::Value) -> Request {
-        self.body = Bytes::from(body.to_string());
+        self.body = Bytes::from(crate::json::json_text(body));
         self.header("content-type", "application/json")
     }
 
@@ -98,7 +98,7 @@ pub struct Response {
 impl Response {
     /// The body as JSON; `null` if it is none.
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
+        crate::json::read(&self.body).unwrap_or_default()
     }
 }
 

@@ -7,9 +7,11 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use watchscope_model::tree;
 
 use crate::apiserver::schema::tidy_metadata;
 use crate::etcd::ChangeKind;
+use crate::json;
 
 /// One version of one object.
 #[derive(Debug)]
@@ -94,8 +96,7 @@ impl Object {
     pub(crate) fn decode(&self) -> Value {
         match self.value.get() {
             Some(value) => (**value).clone(),
-            None => serde_json::from_slice(&self.json())
-                .expect("what was encoded from JSON reads as JSON"),
+            None => json::read(&self.json()).expect("what was encoded from JSON reads as JSON"),
         }
     }
 
@@ -184,7 +185,9 @@ fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
         if key == "metadata" {
             metadata_at = Some(bytes.len());
         }
-        write_json(bytes, key);
+        let from = bytes.len();
+        json::write_text(bytes, key);
+        escape_html(bytes, from);
         bytes.push(b':');
         write_json(bytes, part);
     }
@@ -192,9 +195,10 @@ fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     metadata_at.unwrap_or(bytes.len() - 1)
 }
 
-fn write_json(bytes: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+/// JSON as Go's encoder writes it.
+fn write_json(bytes: &mut Vec<u8>, value: &Value) {
     let from = bytes.len();
-    serde_json::to_writer(&mut *bytes, value).expect("JSON with text keys is written to memory");
+    json::write(bytes, value);
     escape_html(bytes, from);
 }
 
@@ -277,6 +281,28 @@ pub(crate) fn encode(value: &Value) -> Bytes {
     let mut bytes = Vec::new();
     write_json(&mut bytes, value);
     Bytes::from(bytes)
+}
+
+/// Puts a map's keys in order.
+pub(crate) fn sort_keys(map: &mut Map<String, Value>) {
+    if map.keys().is_sorted() {
+        return;
+    }
+    let mut entries: Vec<(String, Value)> = std::mem::take(map).into_iter().collect();
+    tree::sort_by(&mut entries, |(one, _), (other, _)| one.cmp(other));
+    map.extend(entries);
+}
+
+/// Puts the keys of all maps in a value in order.
+pub(crate) fn sort_all(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            sort_keys(map);
+            map.values_mut().for_each(sort_all);
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort_all),
+        _ => {}
+    }
 }
 
 /// Escapes in JSON from `from` on what HTML could take for its own, as Go's encoder does.

@@ -1,8 +1,8 @@
 //! The world's one source of chance: a seeded ChaCha8, so that a seed is a whole run.
 
-use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
 use std::time::Duration;
+
+use watchscope_model::chance::Chance;
 
 use crate::time::micros;
 
@@ -11,18 +11,16 @@ const NAME_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The seeded random source.
 #[derive(Debug)]
-pub(crate) struct Random(ChaCha8Rng);
+pub(crate) struct Random(Chance);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(ChaCha8Rng::seed_from_u64(seed))
+        Random(Chance::new(seed))
     }
 
     /// Chance of its own for one part of a world, so that what one part draws does not change what another gets.
     pub(crate) fn of_part(seed: u64, part: u64) -> Random {
-        let mut source = ChaCha8Rng::seed_from_u64(seed);
-        source.set_stream(part);
-        Random(source)
+        Random(Chance::of_part(seed, part))
     }
 
     /// A number in `low..=high`, uniform to within 2^-64 of the range.
@@ -60,7 +58,9 @@ impl Random {
     /// A random (version 4) UUID.
     pub(crate) fn uuid(&mut self) -> String {
         let mut bytes = [0u8; 16];
-        self.0.fill_bytes(&mut bytes);
+        for half in bytes.chunks_mut(8) {
+            half.copy_from_slice(&self.0.next_u64().to_le_bytes());
+        }
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         let mut text = String::with_capacity(36);

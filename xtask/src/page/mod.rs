@@ -14,6 +14,7 @@
 mod dist;
 mod glue;
 mod names;
+mod order;
 mod parts;
 
 use std::collections::BTreeMap;
@@ -205,7 +206,11 @@ fn glue_of(
         }
         script = names.shorten(&script)?;
     }
-    Ok((script, output.wasm_mut().emit_wasm()))
+    let module = output.wasm_mut().emit_wasm();
+    if keeps_names(profile) {
+        return Ok((script, module));
+    }
+    Ok((script, order::by_likeness(&module)?))
 }
 
 /// The files of assets/ that belong to the page; folders and other kinds are their readers' business.

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use wasm_split_cli_support::{Options, transform};
 
+use super::order;
+
 /// The second part's name, as in the page's `#[wasm_split(second, …)]`.
 const SECOND: &str = "second";
 
@@ -55,7 +57,7 @@ pub(super) fn cut(module: &Path, folder: &Path, keeps_names: bool) -> Result<Par
     let read = |path: &Path| fs::read(path).with_context(|| format!("reading {}", path.display()));
     let mut second = read(second)?;
     if !keeps_names {
-        second = without_custom_sections(&second)?;
+        second = order::by_likeness(&without_custom_sections(&second)?)?;
     }
     let theirs = String::from_utf8(read(&folder.join("__wasm_split.js"))?)?;
     is_like_ours(&theirs)?;

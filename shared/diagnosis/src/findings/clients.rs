@@ -5,8 +5,9 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
+use watchscope_model::brief_json;
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
-use watchscope_model::tree::{BTreeMap, BTreeSet};
+use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::Certainty;
 use watchscope_model::{Record, ResourceVersion, Seq, State, Text, Time};
 
@@ -512,7 +513,7 @@ fn found(
     since: Time,
     summary: String,
 ) -> Found {
-    evidence.sort_unstable();
+    tree::sort(&mut evidence);
     evidence.dedup();
     Found::of(code, certainty, subject.clone(), evidence, since, summary).alike(alike)
 }
@@ -685,8 +686,8 @@ fn may_ask_etcd(state: &State) -> bool {
 /// Reads the `belief` of a `client.report`: a list with an entry for each resource. What is no such thing is passed
 /// over.
 fn read_belief(text: &str) -> Vec<Belief> {
-    let parts = match serde_json::from_str(text) {
-        Ok(Value::Array(parts)) => parts,
+    let parts = match brief_json::read(text.as_bytes()) {
+        Some(Value::Array(parts)) => parts,
         _ => Vec::new(),
     };
     let number = |text: &str| ResourceVersion::parse(text).number();

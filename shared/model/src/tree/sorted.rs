@@ -1,6 +1,7 @@
 //! A map and a set with what is used of the standard library's trees, as lists in key order.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Bound, Index, RangeBounds};
 
@@ -51,6 +52,18 @@ pub struct Keys<'a, K, V>(std::slice::Iter<'a, (K, V)>);
 /// A set's things, in order and taken out of it.
 #[derive(Debug)]
 pub struct IntoKeys<K>(std::vec::IntoIter<(K, ())>);
+
+/// Puts things in order; what is equal stays as it was. Each that is out of order moves those behind its place.
+pub fn sort_by<T>(things: &mut Vec<T>, order: impl Fn(&T, &T) -> Ordering) {
+    for next in 1..things.len() {
+        let (before, rest) = things.split_at(next);
+        let place = before.partition_point(|other| order(other, &rest[0]).is_le());
+        if place < next {
+            let thing = things.remove(next);
+            things.insert(place, thing);
+        }
+    }
+}
 
 impl<K, V> Map<K, V> {
     /// An empty map.
@@ -622,6 +635,14 @@ mod tests {
             prop_assert_eq!(map.len(), tree.len());
             prop_assert_eq!(format!("{map:?}"), format!("{tree:?}"));
             prop_assert_eq!(tree.into_iter().rev().collect::<Map<_, _>>(), map);
+        }
+
+        #[test]
+        fn sorting_is_the_standard_librarys(mut things in prop::collection::vec((0..9_u8, any::<u8>()), 0..60)) {
+            let mut same = things.clone();
+            sort_by(&mut things, |one, other| one.0.cmp(&other.0));
+            same.sort_by_key(|thing| thing.0);
+            prop_assert_eq!(things, same);
         }
 
         #[test]

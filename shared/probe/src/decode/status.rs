@@ -2,45 +2,89 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use crate::json::{JsonError, Next, Reader};
 
 /// What the machine needs of a Status.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub(crate) struct Status<'a> {
     /// HTTP status code.
-    #[serde(default)]
     pub(crate) code: Option<u64>,
     /// Reason, one word.
-    #[serde(borrow, default)]
     pub(crate) reason: Option<Cow<'a, str>>,
     /// Message for people.
-    #[serde(borrow, default)]
     pub(crate) message: Option<Cow<'a, str>>,
     /// More.
-    #[serde(borrow, default)]
     details: Option<Details<'a>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 struct Details<'a> {
-    #[serde(borrow, default)]
     kind: Option<Cow<'a, str>>,
-    #[serde(rename = "retryAfterSeconds", default)]
     retry_after_seconds: Option<u64>,
-    #[serde(borrow, default)]
-    causes: Option<Vec<StatusCause<'a>>>,
+    /// The reasons among them.
+    causes: Vec<Cow<'a, str>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct StatusCause<'a> {
-    #[serde(borrow, default)]
-    reason: Option<Cow<'a, str>>,
+impl<'a> Details<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, JsonError> {
+        let mut details = Self::default();
+        reader.object(|reader, key| {
+            match &*key {
+                "kind" => details.kind = reader.optional_string()?,
+                "retryAfterSeconds" => details.retry_after_seconds = number(reader)?,
+                "causes" if reader.peek()? != Next::Null => reader.array(|reader| {
+                    reader.object(|reader, key| {
+                        if key == "reason" {
+                            details.causes.extend(reader.optional_string()?);
+                        } else {
+                            reader.skip()?;
+                        }
+                        Ok(())
+                    })
+                })?,
+                _ => drop(reader.skip()?),
+            }
+            Ok(())
+        })?;
+        Ok(details)
+    }
+}
+
+/// Reads a whole number, or null as nothing.
+fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, JsonError> {
+    if reader.peek()? == Next::Null {
+        return reader.skip().map(|_| None);
+    }
+    let unexpected = reader.unexpected();
+    let place = reader.skip()?;
+    let number = reader.text()[place].parse();
+    number.map(Some).map_err(|_| unexpected)
 }
 
 impl<'a> Status<'a> {
     /// Reads a Status.
     pub(crate) fn parse(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        let mut reader = Reader::new(json);
+        let status = Self::read(&mut reader).ok()?;
+        reader.end().ok()?;
+        Some(status)
+    }
+
+    fn read(reader: &mut Reader<'a>) -> Result<Self, JsonError> {
+        let mut status = Self::default();
+        reader.object(|reader, key| {
+            match &*key {
+                "code" => status.code = number(reader)?,
+                "reason" => status.reason = reader.optional_string()?,
+                "message" => status.message = reader.optional_string()?,
+                "details" if reader.peek()? != Next::Null => {
+                    status.details = Some(Details::read(reader)?);
+                }
+                _ => drop(reader.skip()?),
+            }
+            Ok(())
+        })?;
+        Ok(status)
     }
 
     /// The history asked for is gone; reason `Gone` up to 1.17.
@@ -53,8 +97,8 @@ impl<'a> Status<'a> {
         let caused = self
             .details
             .iter()
-            .flat_map(|details| details.causes.iter().flatten())
-            .any(|cause| cause.reason.as_deref() == Some("ResourceVersionTooLarge"));
+            .flat_map(|details| &details.causes)
+            .any(|cause| cause == "ResourceVersionTooLarge");
         caused
             || self
                 .message

@@ -13,6 +13,7 @@ mod watch_event;
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_model::tree;
 use watchscope_simulator::{
     ClientGo, Config, Cut, Fault, Program, Request, Scope, Target, Version,
 };
@@ -120,7 +121,7 @@ pub fn lesson(name: &str) -> Option<Lesson> {
 /// if that is over half of it. There are few.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<&'static str> {
-    let name = name.to_lowercase();
+    let name = name.to_ascii_lowercase();
     let mut names: Vec<&'static str> = lessons().iter().map(|lesson| lesson.name).collect();
     let distance = |known: &&str| strsim::levenshtein(&name, known);
     let least = names.iter().map(distance).min().unwrap_or(usize::MAX);
@@ -149,7 +150,7 @@ impl Lesson {
         };
         config.workload.controllers = false;
         let Script { before, mut acts } = (self.script)(client);
-        acts.sort_by_key(|act| act.at);
+        tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
         let story = Story {
             name: self.name,
             title: self.title,
@@ -248,7 +249,7 @@ fn reset_all() -> Break {
 fn patch_of(path: &str, patch: &serde_json::Value) -> Deed {
     let mut request =
         Request::new("PATCH", path).header("content-type", "application/merge-patch+json");
-    request.body = patch.to_string().into();
+    request.body = watchscope_simulator::json_text(patch).into();
     Deed::Call(request)
 }
 

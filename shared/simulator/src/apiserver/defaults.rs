@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::names::{label_error, label_key_error, label_value_error, subdomain_error};
+use super::names::{label_error, label_key_error, label_value_error, lowercase, subdomain_error};
 use super::status::FieldError;
 use crate::WHOLE;
+use crate::json::json_text;
 use crate::kinds::ResourceType;
 use crate::object::{at, items, items_mut, number, remove, set, set_default, text};
 use crate::random::Random;
@@ -149,7 +150,7 @@ pub(crate) fn identity_errors(before: &Value, new: &Value) -> Vec<FieldError> {
     let added: Vec<String> = items(new, &["metadata", "finalizers"])
         .iter()
         .filter(|f| !had.contains(f))
-        .map(Value::to_string)
+        .map(json_text)
         .collect();
     if ending && !added.is_empty() {
         let error = FieldError::forbidden(
@@ -274,7 +275,7 @@ fn metadata(value: &Value, kind: &ResourceType, errors: &mut Vec<FieldError>) {
     }
     let annotations = at(value, &["metadata", "annotations"]).and_then(Value::as_object);
     for (key, _) in annotations.into_iter().flatten() {
-        if let Some(why) = label_key_error(&key.to_lowercase()) {
+        if let Some(why) = label_key_error(&lowercase(key)) {
             errors.push(FieldError::invalid("metadata.annotations", key, &why));
         }
     }

@@ -4,10 +4,12 @@
 //! says by which keys, all else as a whole. Custom resources have no schema here: their lists are wholes.
 
 use serde_json::{Map, Value, json};
+use watchscope_model::tree;
 
 use super::schema::{Field, Shape, Struct, tidy};
+use crate::json::{json_text, read};
 use crate::kinds::ResourceType;
-use crate::object::{remove, set, text};
+use crate::object::{remove, set, sort_all, text};
 
 /// Who writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +105,7 @@ pub(crate) fn record(
     entries.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|m| !m.is_empty()));
     retain_existing(&mut ours, new);
     unite(&mut ours, changed);
-    ours.sort_all_objects();
+    sort_all(&mut ours);
     let mut entry = json!({
         "manager": manager.name,
         "operation": "Update",
@@ -252,7 +254,7 @@ fn difference(old: Option<&Value>, new: &Value, kind: Kind<'_>) -> Option<Value>
             let before = old.and_then(Value::as_array);
             for item in list {
                 if before.is_none_or(|l| !l.contains(item)) {
-                    fields.insert(format!("v:{item}"), json!({}));
+                    fields.insert(format!("v:{}", json_text(item)), json!({}));
                 }
             }
         }
@@ -266,13 +268,13 @@ fn difference(old: Option<&Value>, new: &Value, kind: Kind<'_>) -> Option<Value>
 
 fn item_key(keys: &[&str], item: &Value) -> String {
     let mut sorted: Vec<&str> = keys.to_vec();
-    sorted.sort_unstable();
+    tree::sort(&mut sorted);
     let key: Map<String, Value> = sorted
         .into_iter()
         .filter(|key| !item[*key].is_null())
         .map(|key| (key.to_owned(), item[key].clone()))
         .collect();
-    format!("k:{}", Value::Object(key))
+    format!("k:{}", json_text(&Value::Object(key)))
 }
 
 /// Whether a node of a set is in the set itself, not only some below it.
@@ -340,14 +342,14 @@ fn retain_existing(fields: &mut Value, object: &Value) {
         let place = if let Some(name) = key.strip_prefix("f:") {
             object.get(name)
         } else if let Some(item) = key.strip_prefix("k:") {
-            let wanted: Value = serde_json::from_str(item).unwrap_or_default();
+            let wanted = read(item.as_bytes()).unwrap_or_default();
             let same = |o: &&Value| {
                 let keys = wanted.as_object();
                 keys.is_some_and(|w| w.iter().all(|(k, v)| &o[k] == v))
             };
             object.as_array().and_then(|list| list.iter().find(same))
         } else if let Some(item) = key.strip_prefix("v:") {
-            let wanted: Value = serde_json::from_str(item).unwrap_or_default();
+            let wanted = read(item.as_bytes()).unwrap_or_default();
             let list = object.as_array();
             list.and_then(|list| list.iter().find(|o| **o == wanted))
         } else {

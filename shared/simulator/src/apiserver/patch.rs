@@ -39,9 +39,7 @@ impl Patch {
         body: &[u8],
         kind: &ResourceType,
     ) -> Result<Patch, ApiError> {
-        let read = || -> Result<Value, String> {
-            serde_json::from_slice(body).map_err(|e| go::json_error(body, &e))
-        };
+        let read = || -> Result<Value, String> { crate::json::read(body) };
         let undecodable = |why: String| bad_request(format!("error decoding patch: {why}"));
         let map = |value: Value| match value {
             Value::Object(_) => Ok(value),

@@ -24,9 +24,10 @@ use super::watch::PendingWatch;
 use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body, table};
 use crate::WHOLE;
 use crate::fault::{Fault, Throttle};
+use crate::json::json_text;
 use crate::kinds::{Printer, ResourceId, ResourceType};
 use crate::message::RequestId;
-use crate::object::{Object, encode};
+use crate::object::{Object, encode, sort_all};
 
 /// Lists are sent in chunks of about this size.
 const CHUNK_BYTES: usize = 32 * 1024;
@@ -632,20 +633,28 @@ pub(super) fn whole_list(
     if metadata.get("continue").is_none() {
         metadata["continue"] = json!("");
     }
-    metadata.sort_all_objects();
+    sort_all(&mut metadata);
     let items = objects.iter().map(|o| ("", o.json()));
     list_chunks(
-        format!("{{\"apiVersion\":{},\"items\":[", json!(api_version)),
+        format!(
+            "{{\"apiVersion\":{},\"items\":[",
+            json_text(&json!(api_version))
+        ),
         items,
-        &format!(",\"kind\":{},\"metadata\":{metadata}", json!(list_kind)),
+        &format!(
+            ",\"kind\":{},\"metadata\":{}",
+            json_text(&json!(list_kind)),
+            json_text(&metadata)
+        ),
     )
 }
 
 fn list_opening(kind: &str, api_version: &str, metadata: &Value) -> String {
     format!(
-        "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
-        json!(kind),
-        json!(api_version)
+        "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
+        json_text(&json!(kind)),
+        json_text(&json!(api_version)),
+        json_text(metadata)
     )
 }
 

@@ -1,7 +1,7 @@
 //! The shapes of the built-in kinds: fields in the order in which the apiserver writes them, their types, and how
 //! their lists and maps are merged and owned.
 //!
-//! One line per struct in `schema.txt`: `Name^ field:TYPE…`, where `^` after a struct, or after a map's type, makes it
+//! One line per struct in `schema.txt` and `schema-rest.txt`: `Name^ field:TYPE…`, where `^` after a struct, or after a map's type, makes it
 //! atomic. A TYPE is a struct's name or
 //!
 //! ```text
@@ -16,12 +16,23 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
-use watchscope_model::tree::BTreeMap;
+use watchscope_model::tree::{self, BTreeMap};
 
 use super::go::kind_of;
+use crate::WHOLE;
+use crate::json::json_text;
 use crate::kinds::{Printer, ResourceType};
+use crate::object::{sort_all, sort_keys};
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    // What lessons have need of, and the rest.
+    let rest = if WHOLE {
+        include_str!("schema-rest.txt")
+    } else {
+        ""
+    };
+    Schema::parse([include_str!("schema.txt"), rest])
+});
 
 /// All structs.
 #[derive(Debug)]
@@ -77,8 +88,9 @@ pub(crate) enum Shape {
 }
 
 impl Schema {
-    fn parse(text: &'static str) -> Schema {
-        let structs: Vec<Struct> = text.lines().map(Struct::parse).collect();
+    fn parse(texts: [&'static str; 2]) -> Schema {
+        let lines = texts.into_iter().flat_map(str::lines);
+        let structs: Vec<Struct> = lines.map(Struct::parse).collect();
         let names = (0..).zip(&structs).map(|(i, s)| (s.name, i)).collect();
         Schema { structs, names }
     }
@@ -226,14 +238,12 @@ impl Shape {
                 items.iter_mut().for_each(|value| item.tidy(value));
             }
             (Shape::Map(inner), Value::Object(map)) => {
-                if !map.keys().is_sorted() {
-                    map.sort_keys();
-                }
+                sort_keys(map);
                 map.values_mut().for_each(|value| inner.tidy(value));
             }
-            (Shape::Quantity, value @ Value::Number(_)) => *value = json!(value.to_string()),
+            (Shape::Quantity, value @ Value::Number(_)) => *value = json!(json_text(value)),
             (Shape::Any, value @ (Value::Object(_) | Value::Array(_))) => {
-                value.sort_all_objects();
+                sort_all(value);
             }
             _ => {}
         }
@@ -304,7 +314,7 @@ impl Struct {
                 entries.push((place, field.name.to_owned(), field.shape.zero()));
             }
         }
-        entries.sort_by_key(|(place, _, _)| *place);
+        tree::sort_by(&mut entries, |(one, ..), (other, ..)| one.cmp(other));
         map.extend(entries.into_iter().map(|(_, key, value)| (key, value)));
     }
 }
@@ -319,7 +329,7 @@ pub(crate) fn tidy(value: &mut Value, kind: &ResourceType) {
     }
     match (Struct::of(kind), value) {
         (Some(shape), Value::Object(map)) => shape.tidy(map),
-        (_, value) => value.sort_all_objects(),
+        (_, value) => sort_all(value),
     }
 }
 
@@ -335,7 +345,7 @@ pub(crate) fn patched_order(before: &Value, after: &Value) -> Value {
                     (key.clone(), patched_order(before, value))
                 })
                 .collect();
-            sorted.sort_keys();
+            sort_keys(&mut sorted);
             Value::Object(sorted)
         }
         _ => after.clone(),

@@ -102,7 +102,7 @@ impl FieldError {
         FieldError {
             field: field.to_owned(),
             kind: "FieldValueInvalid",
-            body: format!("Invalid value: {value}: {detail}"),
+            body: format!("Invalid value: {}: {detail}", crate::json::json_text(value)),
         }
     }
 
@@ -291,7 +291,10 @@ pub(crate) fn patched_into_none(patched: &Value, why: &str) -> ApiError {
     let error = FieldError {
         field: "patch".to_owned(),
         kind: "FieldValueInvalid",
-        body: format!("Invalid value: {:?}: {why}", patched.to_string()),
+        body: format!(
+            "Invalid value: {:?}: {why}",
+            crate::json::json_text(patched)
+        ),
     };
     let mut refusal = invalid("", "", "", &[error]);
     refusal.message = format!(" {}", refusal.message.trim_start());

@@ -12,7 +12,7 @@ use super::table;
 use crate::WHOLE;
 use crate::etcd::{Change, ChangeKind};
 use crate::kinds::{ResourceId, ResourceType};
-use crate::object::{Object, encode, frame, partial_metadata};
+use crate::object::{Object, encode, frame, partial_metadata, sort_all};
 use crate::time::{Time, Wall};
 
 /// A watch.
@@ -145,7 +145,7 @@ impl Watcher {
         if let Some(shape) = Struct::of(telling.kind) {
             shape.fill(&mut value);
         } else {
-            value.sort_all_objects();
+            sort_all(&mut value);
         }
         Some(match self.parameters.representation {
             Representation::Whole => frame("BOOKMARK", &encode(&value)),

@@ -16,6 +16,7 @@ use super::selector::Selector;
 use super::status::{ApiError, FieldError, bad_request, conflict, invalid, patched_into_none};
 use super::{Answer, Context, Outcome, deprecation, object_body, warning};
 use crate::WHOLE;
+use crate::json;
 use crate::kinds::{Kinds, Printer, ResourceType};
 use crate::message::Request;
 use crate::object::{items, text};
@@ -345,8 +346,7 @@ fn parse(request: &Request, kind: &str) -> Result<Value, ApiError> {
             summary(&request.body)
         ))
     };
-    let value: Value = serde_json::from_slice(&request.body)
-        .map_err(|e| refused(go::json_error(&request.body, &e)))?;
+    let value = json::read(&request.body).map_err(refused)?;
     match value {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(json!({})),
@@ -390,8 +390,7 @@ fn delete_options(request: &Request, query: &Query) -> Result<(DeleteOptions, bo
         })
     } else {
         json_body(request)?;
-        let body: Value = serde_json::from_slice(&request.body).map_err(|e| {
-            let why = go::json_error(&request.body, &e);
+        let body = json::read(&request.body).map_err(|why| {
             bad_request(format!(
                 "couldn't get version/kind; json parse error: {why}"
             ))

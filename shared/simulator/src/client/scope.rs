@@ -1,5 +1,7 @@
 //! What a client looks at: a resource, a namespace, a selector.
 
+use watchscope_model::tree;
+
 use crate::message::Request;
 
 /// A collection of the API, or a part of it.
@@ -93,7 +95,7 @@ impl Scope {
         all.push(("fieldSelector", &self.field_selector));
         all.push(("labelSelector", &self.label_selector));
         all.retain(|(_, value)| !value.is_empty());
-        all.sort_unstable();
+        tree::sort(&mut all);
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(all);
         Request {

@@ -1,15 +1,16 @@
 //! What a client reads from bytes: watch frames as they come, lists, and the Status of a refusal.
 
-use serde::Deserialize;
+use serde_json::{Map, Value};
+use watchscope_model::brief_json::Unreadable;
 
 use super::{Held, Key};
+use crate::json;
 
 /// Bytes of one unfinished frame a client keeps before it gives the stream up; an object is at most 1.5 MB.
 const FRAME_BYTES_MOST: usize = 4 * 1024 * 1024;
 
 /// An object as far as the programs read it; also a Status, which has the fields of none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Document {
     pub(crate) kind: String,
     pub(crate) api_version: String,
@@ -21,8 +22,7 @@ pub(crate) struct Document {
     pub(crate) details: Option<Details>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Metadata {
     pub(crate) name: String,
     pub(crate) namespace: String,
@@ -30,19 +30,15 @@ pub(crate) struct Metadata {
     pub(crate) resource_version: String,
     pub(crate) annotations: Option<Annotations>,
     /// Of a list that goes on, or of the Status of one that expired.
-    #[serde(rename = "continue")]
     pub(crate) continue_token: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
-    #[serde(rename = "k8s.io/initial-events-end")]
-    initial_events_end: Option<String>,
+    initial_events_end: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) node_name: String,
     pub(crate) scheduler_name: String,
@@ -50,21 +46,159 @@ pub(crate) struct Spec {
     pub(crate) unschedulable: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Details {
     retry_after_seconds: u64,
     causes: Vec<Reason>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Reason {
     reason: String,
     message: String,
 }
 
+/// The fields of a map that are taken from it. What is absent is empty; what is of another type is not decodable.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn of(value: Value) -> Result<Fields, Undecodable> {
+        match value {
+            Value::Object(map) => Ok(Fields(map)),
+            _ => Err(Undecodable),
+        }
+    }
+
+    fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.get_mut(key).map(Value::take)
+    }
+
+    fn text(&mut self, key: &str) -> Result<String, Undecodable> {
+        match self.take(key) {
+            None => Ok(String::new()),
+            Some(Value::String(text)) => Ok(text),
+            Some(_) => Err(Undecodable),
+        }
+    }
+
+    fn number(&mut self, key: &str) -> Result<u64, Undecodable> {
+        self.take(key)
+            .map_or(Ok(0), |value| value.as_u64().ok_or(Undecodable))
+    }
+
+    fn flag(&mut self, key: &str) -> Result<bool, Undecodable> {
+        self.take(key)
+            .map_or(Ok(false), |value| value.as_bool().ok_or(Undecodable))
+    }
+
+    fn part<T: Default>(
+        &mut self,
+        key: &str,
+        read: impl Fn(Value) -> Result<T, Undecodable>,
+    ) -> Result<T, Undecodable> {
+        self.take(key).map_or_else(|| Ok(T::default()), read)
+    }
+
+    /// A part that may also be null.
+    fn optional<T>(
+        &mut self,
+        key: &str,
+        read: impl Fn(Value) -> Result<T, Undecodable>,
+    ) -> Result<Option<T>, Undecodable> {
+        let value = self.take(key).filter(|value| !value.is_null());
+        value.map(read).transpose()
+    }
+
+    fn list<T>(
+        &mut self,
+        key: &str,
+        read: impl Fn(Value) -> Result<T, Undecodable>,
+    ) -> Result<Option<Vec<T>>, Undecodable> {
+        self.optional(key, |value| match value {
+            Value::Array(items) => items.into_iter().map(&read).collect(),
+            _ => Err(Undecodable),
+        })
+    }
+}
+
+fn parse(body: &[u8]) -> Result<Value, Undecodable> {
+    json::read(body).map_err(|_| Undecodable)
+}
+
+impl Metadata {
+    fn read(value: Value) -> Result<Metadata, Undecodable> {
+        let mut fields = Fields::of(value)?;
+        Ok(Metadata {
+            name: fields.text("name")?,
+            namespace: fields.text("namespace")?,
+            uid: fields.text("uid")?,
+            resource_version: fields.text("resourceVersion")?,
+            annotations: fields.optional("annotations", |value| {
+                let mut fields = Fields::of(value)?;
+                Ok(Annotations {
+                    initial_events_end: fields.text("k8s.io/initial-events-end")?,
+                })
+            })?,
+            continue_token: fields.text("continue")?,
+        })
+    }
+}
+
+impl Spec {
+    fn read(value: Value) -> Result<Spec, Undecodable> {
+        let mut fields = Fields::of(value)?;
+        Ok(Spec {
+            node_name: fields.text("nodeName")?,
+            scheduler_name: fields.text("schedulerName")?,
+            unschedulable: fields.flag("unschedulable")?,
+        })
+    }
+}
+
+impl Details {
+    fn read(value: Value) -> Result<Details, Undecodable> {
+        let mut fields = Fields::of(value)?;
+        let causes = fields.list("causes", |value| {
+            let mut fields = Fields::of(value)?;
+            Ok(Reason {
+                reason: fields.text("reason")?,
+                message: fields.text("message")?,
+            })
+        })?;
+        Ok(Details {
+            retry_after_seconds: fields.number("retryAfterSeconds")?,
+            causes: causes.unwrap_or_default(),
+        })
+    }
+}
+
+impl Frame {
+    fn read(value: Value) -> Result<Frame, Undecodable> {
+        let mut fields = Fields::of(value)?;
+        let word = fields.take("type").ok_or(Undecodable)?;
+        Ok(Frame {
+            event: event_type(word.as_str().ok_or(Undecodable)?),
+            object: fields.part("object", Document::read)?,
+        })
+    }
+}
+
 impl Document {
+    fn read(value: Value) -> Result<Document, Undecodable> {
+        let mut fields = Fields::of(value)?;
+        let code = fields.number("code")?;
+        Ok(Document {
+            kind: fields.text("kind")?,
+            api_version: fields.text("apiVersion")?,
+            metadata: fields.part("metadata", Metadata::read)?,
+            spec: fields.part("spec", Spec::read)?,
+            code: u16::try_from(code).map_err(|_| Undecodable)?,
+            reason: fields.text("reason")?,
+            message: fields.text("message")?,
+            details: fields.optional("details", Details::read)?,
+        })
+    }
+
     pub(crate) fn key(&self) -> Key {
         let metadata = &self.metadata;
         (metadata.namespace.clone(), metadata.name.clone())
@@ -99,7 +233,7 @@ impl Document {
     /// Whether a bookmark ends the initial events.
     pub(crate) fn ends_initial_events(&self) -> bool {
         let annotations = self.metadata.annotations.as_ref();
-        annotations.and_then(|a| a.initial_events_end.as_deref()) == Some("true")
+        annotations.is_some_and(|a| a.initial_events_end == "true")
     }
 }
 
@@ -120,14 +254,6 @@ pub(crate) enum EventType {
 pub(crate) struct Frame {
     pub(crate) event: EventType,
     pub(crate) object: Document,
-}
-
-#[derive(Deserialize)]
-struct RawFrame<'a> {
-    #[serde(rename = "type", borrow)]
-    event: std::borrow::Cow<'a, str>,
-    #[serde(default)]
-    object: Document,
 }
 
 /// The bytes of a watch are no frames.
@@ -153,23 +279,20 @@ impl Frames {
             &joined
         };
         let mut frames = Vec::new();
-        let mut documents = serde_json::Deserializer::from_slice(all).into_iter::<RawFrame<'_>>();
+        let mut rest = all;
         loop {
-            match documents.next() {
-                None => break,
-                Some(Ok(raw)) => frames.push(Frame {
-                    event: event_type(&raw.event),
-                    object: raw.object,
-                }),
-                Some(Err(error)) if error.is_eof() => {
-                    let rest = &all[documents.byte_offset()..];
-                    if rest.len() > FRAME_BYTES_MOST {
-                        return Err(Undecodable);
-                    }
+            rest = rest.trim_ascii_start();
+            match json::read_first(rest) {
+                Ok((value, end)) => {
+                    frames.push(Frame::read(value)?);
+                    rest = &rest[end..];
+                }
+                Err(Unreadable::Short) if rest.len() > FRAME_BYTES_MOST => return Err(Undecodable),
+                Err(Unreadable::Short) => {
                     self.unfinished = rest.to_vec();
                     break;
                 }
-                Some(Err(_)) => return Err(Undecodable),
+                Err(Unreadable::Malformed) => return Err(Undecodable),
             }
         }
         Ok(frames)
@@ -188,8 +311,7 @@ fn event_type(word: &str) -> EventType {
 }
 
 /// A list, or a page of one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct List {
     pub(crate) kind: String,
     pub(crate) metadata: Metadata,
@@ -198,7 +320,16 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) fn parse(body: &[u8]) -> Result<List, Undecodable> {
-        serde_json::from_slice(body).map_err(|_| Undecodable)
+        List::read(parse(body)?)
+    }
+
+    fn read(value: Value) -> Result<List, Undecodable> {
+        let mut fields = Fields::of(value)?;
+        Ok(List {
+            kind: fields.text("kind")?,
+            metadata: fields.part("metadata", Metadata::read)?,
+            items: fields.list("items", Document::read)?,
+        })
     }
 }
 
@@ -227,7 +358,7 @@ impl Refusal {
 
     /// Of an HTTP answer; what is no Status is taken for one by its code, as client-go does.
     pub(crate) fn of_answer(code: u16, body: &[u8]) -> Refusal {
-        match serde_json::from_slice::<Document>(body) {
+        match parse(body).and_then(Document::read) {
             Ok(status) if status.kind == "Status" => Refusal {
                 code,
                 ..Refusal::of_event(status)

@@ -14,6 +14,7 @@ use crate::client::{
     ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison, Context, Input,
     Machine, Port, Program, Scope, earlier,
 };
+use crate::json::json_text;
 use crate::message::{Arrival, ConnectionId, Flow, Request, RequestId};
 use crate::object::Object;
 use crate::random::Random;
@@ -118,7 +119,7 @@ impl Client {
         };
         let belief = (told.edits != Some(edits)).then(|| {
             let beliefs = self.machine.beliefs().into_iter().map(Belief::to_json);
-            Arc::from(Value::Array(beliefs.collect()).to_string())
+            Arc::from(json_text(&Value::Array(beliefs.collect())))
         });
         self.told = Told {
             window: Some(window),

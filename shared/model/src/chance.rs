@@ -1,0 +1,46 @@
+//! The one kind of chance: a seeded ChaCha8, the same everywhere, so that a seed is a whole run.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
+
+/// A seeded source of chance.
+#[derive(Clone, Debug)]
+pub struct Chance(ChaCha8Rng);
+
+impl Chance {
+    /// The source of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    /// A source of its own for one part of what a seed stands for: what one part draws does not change what another gets.
+    #[must_use]
+    pub fn of_part(seed: u64, part: u64) -> Self {
+        let mut source = Self::new(seed);
+        source.0.set_stream(part);
+        source
+    }
+
+    /// A number of 64 bits. Never inlined: the cipher is compiled once.
+    #[inline(never)]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_everywhere() {
+        let mut chance = Chance::new(1);
+        let drawn: Vec<u64> = (0..3).map(|_| chance.next_u64()).collect();
+        let mut of_part = Chance::of_part(1, 1);
+        assert_eq!(
+            format!("{drawn:016x?} {:016x}", of_part.next_u64()),
+            "[67094cea8ca40db1, 149406d8fc0e8e6b, 98b82b0336070665] da16ea55e3f5ade7"
+        );
+    }
+}
