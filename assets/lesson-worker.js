@@ -66,8 +66,8 @@ const hear = {
       ticking = setInterval(tick, TICK);
     }
   },
-  digest({ name, seed }) {
-    postMessage({ digest: digest_of(name, seed) });
+  digest({ name, seed, server, client }) {
+    postMessage({ digest: digest_of(name, seed, server, client) });
   },
 };
 

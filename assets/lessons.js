@@ -428,10 +428,10 @@ globalThis.watchscopeLesson = {
   },
   // For tests and people with a console.
   state: () => ({ ...now, lesson: lesson?.name, rewindMs, rings: [...rings.children].map((ring) => !ring.hidden) }),
-  digest: (name, seed) =>
+  digest: (name, seed, server = "", client = "") =>
     new Promise((resolve) => {
       digested = resolve;
-      ask("digest", { name, seed });
+      ask("digest", { name, seed, server, client });
     }),
 };
 

@@ -21,7 +21,7 @@ use watchscope_simulator::{
 use crate::story::{Act, Deed, Story};
 
 pub use self::moment::{Moment, Sought};
-pub use self::stage::{Found, Run, Stage, digest};
+pub use self::stage::{Found, Run, Stage, digest_of};
 
 /// Midnight, so that the ruler's clock shows minutes and seconds since the lesson began; in microseconds.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;

@@ -19,6 +19,8 @@ use crate::run::Run as Driver;
 const STEP: Duration = Duration::from_millis(10);
 /// Bytes of the log that are kept: more than any lesson fills.
 const RING_BYTES: u64 = 32 << 20;
+/// From one thing broken to the next, where all are.
+const BREAK_EVERY: Duration = Duration::from_secs(2);
 /// What a person may do to one run.
 const DEEDS_MOST: usize = 256;
 
@@ -311,9 +313,23 @@ fn spec(resource: &str, kind: &str) -> WatchSpec {
     }
 }
 
-/// One number for all of these entries, the same wherever they were made.
+/// One number for a lesson: of a run from beginning to end, and of one in which all that can be broken is broken, one
+/// thing after the other from its middle on.
 #[must_use]
-pub fn digest(entries: &[Entry]) -> u64 {
+pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
+    let mut entries = Stage::new(lesson.clone(), run).advance(lesson.lasts);
+    let mut stage = Stage::new(lesson.clone(), run);
+    entries.extend(stage.advance(lesson.lasts / 2));
+    for place in 0..lesson.breaks.len() {
+        stage.break_it(place);
+        entries.extend(stage.advance(stage.shown() + BREAK_EVERY));
+    }
+    entries.extend(stage.advance(lesson.lasts));
+    digest(&entries)
+}
+
+/// One number for all of these entries, the same wherever they were made.
+pub(super) fn digest(entries: &[Entry]) -> u64 {
     let (mut sealer, first) = Sealer::new("digest".into(), "digest".into(), Time(0));
     let mut digest = Digest::new();
     digest.take(&first.opening);

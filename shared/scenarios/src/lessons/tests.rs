@@ -3,6 +3,7 @@
 
 use watchscope_model::{Entry, Layers, State};
 
+use super::stage::digest;
 use super::*;
 
 fn run_of(lesson: &Lesson) -> Run {

@@ -1,0 +1,153 @@
+//! Lessons in a browser: the module's weight, from opening one to its first painted lane, and going back.
+//!
+//! Each opening is a Chromium started anew, with nothing cached, that goes to a lesson's address at a `watchscope demo`;
+//! it ends with the first painted lane, by the page's clock, which starts with the navigation. Going back is from the end
+//! of the longest lesson to just before it, which runs all of it again, from the asking to the drawn picture. What ten
+//! virtual minutes take is measured in the worker, over whole runs of all lessons, with all that can be broken broken.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark speaks to a person"
+)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use watchscope_scenarios::lessons::lessons;
+use watchscope_tests::stage::{Tab, load_average, percentile, row, sorted};
+use watchscope_tests::{WatchscopeBinary, eventually};
+
+const SIZE_PX: (u32, u32) = (1_600, 1_000);
+const OPENINGS: usize = 9;
+/// How long a started browser, and a page that was asked for, are left alone.
+const SETTLE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(60);
+const START_BAR_MS: f64 = 500.0;
+const BACK_BAR_MS: f64 = 300.0;
+const MODULE_BAR_KB: f64 = 300.0;
+/// What the bar for going back speaks of, in virtual seconds.
+const BACK_OVER_S: f64 = 600.0;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let Ok(binary) = WatchscopeBinary::find() else {
+        bail!("no watchscope: build it");
+    };
+    let (_demo, link) = binary.with(&["demo"]).serve().await?;
+    let address = |lesson: &str| format!("{}/#lesson={lesson}", link.origin());
+
+    println!(
+        "{}",
+        row("lesson module and its script, gzip", MODULE_BAR_KB, module_kb()?, "kB")
+    );
+
+    let mut starts = Vec::new();
+    for _ in 0..OPENINGS {
+        let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, "").await?;
+        tokio::time::sleep(SETTLE).await;
+        tab.driver().goto(address("ghost")).await?;
+        tokio::time::sleep(SETTLE).await;
+        let drawn = tab
+            .until("the first lane is painted", |summary| {
+                !summary["firstLaneMs"].is_null()
+            })
+            .await?;
+        let at = drawn["firstLaneMs"].as_f64().context("a time")?;
+        eprintln!("load average {}; first lane {at:.0} ms", load_average());
+        starts.push(at);
+    }
+    let starts = sorted(starts);
+    println!(
+        "{}",
+        row(
+            "opening a lesson to the first painted lane, median of 9",
+            START_BAR_MS,
+            percentile(&starts, 0.5),
+            "ms"
+        )
+    );
+
+    let longest = lessons();
+    let longest = longest.iter().max_by_key(|lesson| lesson.lasts);
+    let longest = longest.context("a lesson")?;
+    let lasts = longest.lasts.as_secs();
+    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, "").await?;
+    tab.driver().goto(address(longest.name)).await?;
+    tab.until("the first lane is painted", |summary| {
+        !summary["firstLaneMs"].is_null()
+    })
+    .await?;
+    tokio::time::sleep(SETTLE).await;
+    let mut backs = Vec::new();
+    for turn in 0..OPENINGS {
+        go(&tab, lasts as f64).await?;
+        backs.push(go(&tab, lasts as f64 - 0.1 - turn as f64 / 1e3).await?);
+    }
+    let backs = sorted(backs);
+    println!(
+        "{}",
+        row(
+            &format!("going back over {lasts} s, to the drawn picture, median of 9"),
+            BACK_BAR_MS,
+            percentile(&backs, 0.5),
+            "ms"
+        )
+    );
+
+    let mut ran = (0.0, 0.0);
+    for lesson in lessons() {
+        let script = format!(
+            "const done = arguments[0], from = performance.now();
+            watchscopeLesson.digest('{}', 1).then(() => done(performance.now() - from));",
+            lesson.name
+        );
+        let took = tab.driver().execute_async(script.as_str(), vec![]).await?;
+        ran.0 += took.json().as_f64().context("a time")?;
+        // As written, and broken.
+        ran.1 += 2.0 * lesson.lasts.as_secs_f64();
+    }
+    eprintln!("{:.0} ms for {} virtual seconds", ran.0, ran.1);
+    println!(
+        "{}",
+        row(
+            "running ten virtual minutes again, in the worker",
+            BACK_BAR_MS,
+            ran.0 / ran.1 * BACK_OVER_S,
+            "ms"
+        )
+    );
+    Ok(())
+}
+
+/// Brings the lesson to a time; how long that took until it was drawn.
+async fn go(tab: &Tab, to_s: f64) -> Result<f64> {
+    tab.script(&format!(
+        "const bar = document.querySelector('.lesson-controls input[type=range]');
+        bar.value = {to_s};
+        bar.dispatchEvent(new Event('change'));"
+    ))
+    .await?;
+    tokio::time::sleep(SETTLE).await;
+    eventually("the lesson is there", PATIENCE, async || {
+        let state = tab.script("return watchscopeLesson.state()").await?;
+        let at = state["at"].as_f64().context("a time")?;
+        ensure!((at - to_s).abs() < 0.02, "{state}");
+        state["rewindMs"].as_f64().context("it is drawn")
+    })
+    .await
+}
+
+/// What a browser fetches for lessons besides the page, with gzip, but for what draws them.
+fn module_kb() -> Result<f64> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("lesson-") && name.ends_with(".gz") && !name.contains("worker") {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    Ok(bytes as f64 / 1e3)
+}
