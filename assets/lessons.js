@@ -60,7 +60,12 @@ const head = make(
 const text = make("div", { class: "told" });
 const steps = make("ol", { class: "steps" });
 const narration = make("aside", { class: "lesson-text", "aria-label": "Lesson" }, text, make("h3", {}, "Steps"), steps);
-const sides = make("aside", { class: "lesson-sides", "aria-label": "What each side believes" });
+const beliefs = make("section", { "aria-label": "What each side believes" });
+const verdict = make("section", { class: "verdict", "aria-label": "Verdict" });
+const loops = make("section", { class: "loops", "aria-label": "The clients' loops" });
+const sides = make("aside", { class: "lesson-sides", "aria-label": "The clients" }, beliefs, verdict, loops);
+const lines = make("ol");
+const wire = make("section", { class: "lesson-wire", "aria-label": "On the wire", tabindex: 0 }, make("h3", {}, "On the wire"), lines);
 const menu = make("dialog", { class: "help lesson-menu", "aria-label": "Lessons" });
 const rings = make("div", { class: "rings", "aria-hidden": "true" });
 
@@ -285,19 +290,23 @@ const writeSides = () => {
       writePassage();
       writeSides();
     };
-    sides.replaceChildren(
+    beliefs.replaceChildren(
       make("h3", {}, "What each side believes"),
       make("p", {}, "Covered until you have answered."),
       button("Show it", uncover),
     );
+    verdict.replaceChildren();
+    loops.replaceChildren();
     return;
   }
+  writeVerdict();
+  writeLoops();
   const told = page?.sides();
   if (!told) return;
   const cell = ({ words, word }) =>
     make("td", { class: word ? "differs" : words === "gone" || words === "–" ? "soft" : undefined, title: word || undefined }, words);
   const short = (name) => name.replace(/^apiserver 0$/, "cache").replace(/^watchscope$/, "watch");
-  sides.replaceChildren(
+  beliefs.replaceChildren(
     make("h3", {}, "What each side believes"),
     make("p", { class: "quiet" }, `${told.of}: the resourceVersion each holds, at ${seconds(now.at)}`),
     make(
@@ -313,6 +322,117 @@ const writeSides = () => {
       ),
     ),
     ...told.sentences.map(({ words, differs }) => make("p", { class: differs ? "differs" : undefined }, words)),
+  );
+};
+
+// What was said between clients and servers, as the records have it.
+const writeWire = () => {
+  const isAtEnd = wire.scrollTop + wire.clientHeight >= wire.scrollHeight - 4;
+  // watchscope's own watch has its name from what it watches.
+  const short = (name) => (name.includes("/") ? "watchscope" : name);
+  lines.replaceChildren(
+    ...now.wire.map(({ atUs, who, asks, isError, words }) =>
+      make(
+        "li",
+        { class: isError ? "wrong" : asks ? "asks" : undefined },
+        make("span", { class: "quiet" }, ((atUs - now.beginUs) / 1e6).toFixed(1)),
+        make("b", { title: who }, short(who)),
+        make("span", { class: "quiet", "aria-label": asks ? "asks" : "is told" }, asks ? "→" : "←"),
+        make("code", {}, words),
+      ),
+    ),
+  );
+  if (isAtEnd) wire.scrollTop = wire.scrollHeight;
+};
+const writeVerdict = () => {
+  const found = now.findings.map(({ code, name, summary, severity, certainty }) =>
+    make(
+      "p",
+      {},
+      make("span", { class: `tag ${severity}`, title: `${severity}, ${certainty}` }, code),
+      make("span", {}, make("b", {}, `${name}. `), summary),
+    ),
+  );
+  verdict.replaceChildren(
+    make("h3", {}, "Verdict"),
+    ...(found.length > 0 ? found : [make("p", { class: "soft" }, "Nothing wrong is found in what was heard.")]),
+  );
+};
+
+// The loop of each program, line by line, and the phases in which it stands on a line.
+const LOOPS = {
+  informer: [
+    ["for {"],
+    ["  list, rv, err := client.List(ctx, from(rv))", "listing"],
+    ["  store.Replace(list) // what is gone, goes"],
+    ["  for err == nil {"],
+    ["    w, err = client.Watch(ctx, from(rv))", "connecting"],
+    ["    rv, err = handle(w, store)", "watching", "syncing"],
+    ["  } // on 410 from the list again"],
+    ["  backoff.Wait()", "backoff"],
+    ["}"],
+  ],
+  "e2e-pvc-loop broken": [
+    ["w, _ := client.Watch(ctx, ListOptions{})", "connecting"],
+    ["deadline := time.After(30 * time.Second)"],
+    ["for {"],
+    ["  select {"],
+    ["  case ev := <-w.ResultChan():", "watching"],
+    ["    fmt.Println(ev.Type, ev.Object)", "spinning"],
+    ["    if ev.Type == watch.Deleted { return }", "done"],
+    ["  case <-deadline:"],
+    ["    t.Fatal(\"not deleted in time\")", "failed"],
+    ["  }"],
+    ["}"],
+  ],
+  "e2e-pvc-loop fixed": [
+    ["w, _ := client.Watch(ctx, ListOptions{})", "connecting"],
+    ["deadline := time.After(30 * time.Second)"],
+    ["for {"],
+    ["  select {"],
+    ["  case ev, ok := <-w.ResultChan():", "watching"],
+    ["    if !ok { t.Fatal(\"channel closed\") }", "failed"],
+    ["    if ev.Type == watch.Deleted { return }", "done"],
+    ["  case <-deadline:"],
+    ["    t.Fatal(\"not deleted in time\")"],
+    ["  }"],
+    ["}"],
+  ],
+  "watch-deployment final": [
+    ["for {"],
+    ["  w, _ := client.Watch(ctx, ListOptions{})", "connecting"],
+    ["  for ev := range until(w, 30*time.Minute) {", "watching"],
+    ["    apply(ev)"],
+    ["  }"],
+    ["  time.Sleep(5 * time.Second)", "sleeping"],
+    ["}"],
+  ],
+  "resume-from-last-event": [
+    ["last := \"\""],
+    ["for {"],
+    ["  w, _ := client.Watch(ctx, from(last))", "connecting"],
+    ["  for ev := range w.ResultChan() {", "watching"],
+    ["    apply(ev)"],
+    ["    last = ev.Object.ResourceVersion"],
+    ["  }"],
+    ["  time.Sleep(time.Second)", "sleeping"],
+    ["}"],
+  ],
+};
+const writeLoops = () => {
+  loops.replaceChildren(
+    ...now.clients.flatMap(({ name, program, version, phase }) => {
+      const loop = LOOPS[`${program} ${version}`] ?? LOOPS[program];
+      if (!loop) return [];
+      const line = ([code, ...phases]) => {
+        const stands = phases.includes(phase);
+        return make("span", { class: stands ? "stands" : undefined, "aria-current": stands ? "step" : undefined }, code);
+      };
+      return [
+        make("h3", {}, `${name}, in Go`, make("span", { class: "quiet" }, phase ?? "")),
+        make("pre", { tabindex: 0 }, loop.map(line)),
+      ];
+    }),
   );
 };
 
@@ -362,7 +482,7 @@ const told = (what) => {
     || before.found.filter(Boolean).length !== now.found.filter(Boolean).length;
   if (isOther) {
     writePassage();
-    writeSides();
+    write();
   }
   writeNow();
   if (!now.playing && (before?.playing !== false || before.at !== now.at) && !unknown && !isMenu) {
@@ -398,9 +518,11 @@ worker.onerror = () => {
 };
 
 const write = () => {
+  clearTimeout(writing);
   writing = undefined;
   writtenAt = performance.now();
   writeSides();
+  writeWire();
 };
 
 globalThis.watchscopeLesson = {
@@ -443,7 +565,7 @@ const lay = () => {
   document.documentElement.classList.add("lesson");
   frame.prepend(head);
   frame.append(narration, controls, menu);
-  const fit = () => (NARROW.matches ? narration.append(sides) : frame.append(sides));
+  const fit = () => (NARROW.matches ? narration : frame).append(sides, wire);
   NARROW.addEventListener("change", fit);
   fit();
   live.hidden = !hasServer;

@@ -6,6 +6,7 @@
 //! ```
 //! [`Session`] is a machine: whoever drives it passes the milliseconds of a clock in.
 
+mod heard;
 mod session;
 mod telling;
 #[cfg(target_arch = "wasm32")]

@@ -7,6 +7,7 @@ use watchscope_model::Time;
 use watchscope_scenarios::lessons::{self, Lesson, Run, Stage};
 use watchscope_simulator::{ClientGo, Version};
 
+use crate::heard::Heard;
 use crate::telling;
 
 /// Speeds, in virtual seconds a second.
@@ -29,6 +30,7 @@ pub enum SessionError {
 /// A lesson, and the page that looks at it.
 pub struct Session {
     stage: Stage,
+    heard: Heard,
     reader: Option<Reader>,
     /// When the reader came, by the driver's clock, and what the lesson's was.
     opened: (f64, Time),
@@ -66,10 +68,12 @@ impl Session {
         });
         let mut stage = Stage::new(lesson, run);
         let at = wanted.unwrap_or(first).min(stage.lesson().lasts);
-        stage.advance(at.saturating_sub(RECORDS_BEHIND));
+        let mut heard = Heard::default();
+        heard.take(&stage.advance(at.saturating_sub(RECORDS_BEHIND)));
         stage.take_snapshot();
         Ok(Self {
             stage,
+            heard,
             reader: None,
             opened: (0.0, Time(0)),
             later: Some(at),
@@ -119,7 +123,7 @@ impl Session {
                     }
                     let joined = reader.is_greeted();
                     let later = self.later.take_if(|_| joined)?;
-                    self.stage.advance(later);
+                    self.advance(later);
                 }
             }
         }
@@ -134,7 +138,7 @@ impl Session {
         }
         self.exact_us += passed_ms * 1_000.0 * self.speed;
         let to = Duration::from_micros(self.exact_us as u64).min(self.stop);
-        self.stage.advance(to);
+        self.advance(to);
         if to >= self.stop {
             self.settle();
         }
@@ -153,7 +157,7 @@ impl Session {
             && let Some(later) = self.later.take()
         {
             // Nobody has joined since: there is none who would miss it.
-            self.stage.advance(later);
+            self.advance(later);
         }
         match verb {
             "play" => self.play(),
@@ -164,7 +168,8 @@ impl Session {
                 self.speed = speed.ok_or_else(unknown)?;
             }
             "step" => {
-                self.stage.step();
+                let shown = self.stage.step();
+                self.heard.take(&shown);
                 self.settle();
             }
             "next" => {
@@ -221,6 +226,7 @@ impl Session {
         let at = self.later.unwrap_or(self.stage.shown());
         telling::now(&telling::Now {
             stage: &self.stage,
+            heard: &self.heard,
             at,
             is_playing: self.is_playing,
             speed: self.speed,
@@ -247,6 +253,11 @@ impl Session {
     fn reader_time(&self, now_ms: f64) -> Time {
         let (opened_ms, at) = self.opened;
         at.plus_micros(((now_ms - opened_ms) * 1_000.0) as i64)
+    }
+
+    fn advance(&mut self, to: Duration) {
+        let shown = self.stage.advance(to);
+        self.heard.take(&shown);
     }
 
     fn settle(&mut self) {
@@ -278,7 +289,7 @@ impl Session {
     fn seek(&mut self, to: Duration) {
         let to = to.min(self.stage.lesson().lasts);
         if to >= self.stage.shown() && self.later.is_none() {
-            self.stage.advance(to);
+            self.advance(to);
             self.settle();
         } else {
             let again = self.stage.again(self.stage.run(), to);
@@ -296,6 +307,7 @@ impl Session {
 
     fn begin(&mut self, stage: Stage, to: Duration) {
         self.stage = stage;
+        self.heard = Heard::default();
         self.reader = None;
         self.later = Some(to);
         self.is_playing = false;

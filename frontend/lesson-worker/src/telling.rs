@@ -6,9 +6,12 @@ use serde_json::{Value, json};
 use watchscope_scenarios::lessons::{self, Lesson, Passage, Stage};
 use watchscope_simulator::{ClientGo, Version, json_text};
 
+use crate::heard::Heard;
+
 /// Where a session stands.
 pub(crate) struct Now<'a> {
     pub(crate) stage: &'a Stage,
+    pub(crate) heard: &'a Heard,
     pub(crate) at: Duration,
     pub(crate) is_playing: bool,
     pub(crate) speed: f64,
@@ -84,5 +87,8 @@ pub(crate) fn now(now: &Now<'_>) -> String {
         "deeds": deeds.collect::<Value>(),
         "asWritten": now.is_as_written,
         "note": now.note,
+        "wire": now.heard.lines(),
+        "clients": now.heard.clients(),
+        "findings": now.heard.findings(),
     }}))
 }

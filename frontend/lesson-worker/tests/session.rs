@@ -210,3 +210,42 @@ fn a_reader_is_looked_after_while_nothing_plays() {
     let decoded = decode_server(&heartbeat).unwrap();
     assert!(matches!(decoded, Some((ServerMessage::Heartbeat(_), _))));
 }
+
+#[test]
+fn what_is_said_beside_the_picture_is_of_the_moment_shown() {
+    let mut session = Session::open("ghost", Some(22.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let told = now(&session);
+    let wire = told["wire"].as_array().unwrap();
+    let is_deleted = |line: &Value| {
+        line["words"].as_str().unwrap().starts_with(
+            r#"{"type":"DELETED","object":{"metadata":{"name":"web-1","resourceVersion":"8""#,
+        )
+    };
+    assert!(wire.iter().any(is_deleted), "{wire:?}");
+    let phases = |told: &Value| -> Vec<String> {
+        let clients = told["clients"].as_array().unwrap().iter();
+        clients
+            .map(|client| format!("{} {}", client["name"], client["phase"]))
+            .collect()
+    };
+    let then = [
+        r#""broken" "spinning""#,
+        r#""fixed" "failed""#,
+        r#""informer" "watching""#,
+    ];
+    assert_eq!(phases(&told), then);
+    assert_eq!(told["findings"][0]["code"], "F01");
+    // Before, nothing of it was known.
+    session.say("seek 5").unwrap();
+    Page::join(&mut session, 0.0);
+    let told = now(&session);
+    assert!(!told["wire"].as_array().unwrap().iter().any(is_deleted));
+    assert!(
+        phases(&told)
+            .iter()
+            .all(|client| client.ends_with(r#""watching""#)),
+        "{told}"
+    );
+    assert_eq!(told["findings"], Value::Array(Vec::new()));
+}

@@ -39,7 +39,12 @@ async fn main() -> Result<()> {
 
     println!(
         "{}",
-        row("lesson module and its script, gzip", MODULE_BAR_KB, module_kb()?, "kB")
+        row(
+            "lesson module and its script, gzip",
+            MODULE_BAR_KB,
+            module_kb()?,
+            "kB"
+        )
     );
 
     let mut starts = Vec::new();

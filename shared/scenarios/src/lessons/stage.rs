@@ -317,15 +317,15 @@ fn spec(resource: &str, kind: &str) -> WatchSpec {
 /// thing after the other from its middle on.
 #[must_use]
 pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
-    let mut entries = Stage::new(lesson.clone(), run).advance(lesson.lasts);
+    let as_written = Stage::new(lesson.clone(), run).advance(lesson.lasts);
     let mut stage = Stage::new(lesson.clone(), run);
-    entries.extend(stage.advance(lesson.lasts / 2));
+    let mut broken = stage.advance(lesson.lasts / 2);
     for place in 0..lesson.breaks.len() {
         stage.break_it(place);
-        entries.extend(stage.advance(stage.shown() + BREAK_EVERY));
+        broken.extend(stage.advance(stage.shown() + BREAK_EVERY));
     }
-    entries.extend(stage.advance(lesson.lasts));
-    digest(&entries)
+    broken.extend(stage.advance(lesson.lasts));
+    digest(&as_written).rotate_left(1) ^ digest(&broken)
 }
 
 /// One number for all of these entries, the same wherever they were made.

@@ -182,7 +182,7 @@ pub(crate) struct Context<'a> {
 }
 
 /// A client program.
-pub(crate) trait Machine: fmt::Debug + Send {
+pub(crate) trait Machine: Send {
     /// Something happens.
     fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>);
 
@@ -208,6 +208,13 @@ pub(crate) trait Machine: fmt::Debug + Send {
 
     /// What it believes, a belief for each resource it looks at.
     fn beliefs(&self) -> Vec<&Belief>;
+}
+
+/// Its phase says enough: what else a machine holds would have to be written for every program.
+impl fmt::Debug for dyn Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.phase().word())
+    }
 }
 
 /// The earlier of two moments that may not come.
