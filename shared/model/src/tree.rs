@@ -13,6 +13,10 @@ pub use self::sorted::{Map as BTreeMap, Set as BTreeSet, sort_by};
 
 /// Puts things in order; what is equal stays as it was.
 #[cfg(not(target_arch = "wasm32"))]
+#[allow(
+    clippy::ptr_arg,
+    reason = "a browser's takes things out and puts them in"
+)]
 pub fn sort_by<T>(things: &mut Vec<T>, order: impl Fn(&T, &T) -> std::cmp::Ordering) {
     things.sort_by(order);
 }
@@ -23,4 +27,5 @@ pub fn sort<T: Ord>(things: &mut Vec<T>) {
 }
 
 #[cfg(any(test, target_arch = "wasm32"))]
+#[allow(unreachable_pub, reason = "it is public where it stands in")]
 mod sorted;

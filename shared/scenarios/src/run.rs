@@ -22,6 +22,7 @@ use watchscope_probe::{
 };
 use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
 
+use crate::WHOLE;
 use crate::audit::{Asked, Wire as AuditWire};
 use crate::inside::{Told, take_told};
 use crate::story::{Deed, Story, Telling};
@@ -293,7 +294,8 @@ impl Run {
     /// When the next timer of a probe, or diagnosis, is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
-        let audit = self.recorder.auditor.as_ref().and_then(Auditor::wake_at);
+        let auditor = self.recorder.auditor.as_ref().filter(|_| WHOLE);
+        let audit = auditor.and_then(Auditor::wake_at);
         let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
         let at = timers
             .chain(self.recorder.diagnosis.wake_at())
@@ -425,6 +427,9 @@ impl Run {
 
     /// Asks what the audit wants to know next.
     fn ask_audit(&mut self) {
+        if !WHOLE {
+            return;
+        }
         let now = self.now();
         self.recorder.append_audits(now);
         let Recorder { auditor, state, .. } = &mut self.recorder;
@@ -451,6 +456,9 @@ impl Run {
     }
 
     fn send_audit(&mut self) {
+        if !WHOLE {
+            return;
+        }
         let now = self.now();
         let Some(wire) = &mut self.audit else {
             return;
@@ -465,6 +473,9 @@ impl Run {
 
     /// Something came over the audit's connection.
     fn take_audit(&mut self, arrival: Arrival) {
+        if !WHOLE {
+            return;
+        }
         let Some(wire) = &mut self.audit else {
             return;
         };
@@ -508,6 +519,9 @@ impl Run {
     }
 
     fn answer_audit(&mut self, error: Option<&str>) {
+        if !WHOLE {
+            return;
+        }
         let asked = self.audit.as_mut().and_then(|wire| wire.asked.take());
         let Some(asked) = asked else {
             return;
@@ -526,6 +540,9 @@ impl Run {
 
     /// The audit's connection is gone.
     fn lose_audit(&mut self, cause: Option<Cause>, why: &str) {
+        if !WHOLE {
+            return;
+        }
         self.answer_audit(Some(why));
         let log = self.audit.take().and_then(|wire| wire.log);
         if let (Some(connection), Some(cause)) = (log, cause) {
@@ -535,6 +552,9 @@ impl Run {
     }
 
     fn give_up_audit(&mut self, now: Time) {
+        if !WHOLE {
+            return;
+        }
         let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
         if asked.is_some_and(|asked| asked.until <= now) {
             if let Some(wire) = &self.audit {
@@ -714,7 +734,7 @@ impl Recorder {
             event,
         };
         self.diagnosis.observe(&self.state, &record);
-        if let Some(auditor) = &mut self.auditor {
+        if WHOLE && let Some(auditor) = &mut self.auditor {
             auditor.observe(&self.state, &record);
         }
         self.state.apply(&record);
@@ -747,6 +767,9 @@ impl Recorder {
 
     /// Records what the audit has to say, and what diagnosis says of that.
     fn append_audits(&mut self, now: Time) {
+        if !WHOLE {
+            return;
+        }
         let told = self.auditor.as_mut().map(Auditor::take).unwrap_or_default();
         if !told.is_empty() {
             for event in told {

@@ -274,7 +274,7 @@ impl BuiltIn {
             group: self.group.to_owned(),
             version: self.version.to_owned(),
             plural: self.plural.to_owned(),
-            singular: lowercase(&self.kind),
+            singular: lowercase(self.kind),
             kind: self.kind.to_owned(),
             short_names: self.short_names.iter().map(|&s| s.to_owned()).collect(),
             categories: if has(Flag::All) {

@@ -40,7 +40,7 @@ async fn main() -> Result<()> {
     println!(
         "{}",
         row(
-            "lesson module and its script, gzip",
+            "lesson worker module, gzip",
             MODULE_BAR_KB,
             module_kb()?,
             "kB"
@@ -143,14 +143,14 @@ async fn go(tab: &Tab, to_s: f64) -> Result<f64> {
     .await
 }
 
-/// What a browser fetches for lessons besides the page, with gzip, but for what draws them.
+/// What the worker's module weighs as gzip sends it.
 fn module_kb() -> Result<f64> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("lesson-") && name.ends_with(".gz") && !name.contains("worker") {
+        if name.starts_with("lesson-") && name.ends_with("_bg.wasm.gz") {
             bytes += entry.metadata()?.len();
         }
     }

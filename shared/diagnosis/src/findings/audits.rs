@@ -3,9 +3,8 @@
 //!
 //! Which of the causes it was cannot be seen from outside: the event is not there.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use watchscope_model::event::{Audit, Verdict};
+use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Divergence, Standing};
 use watchscope_model::{Object, Record, ResourceVersion, State, Text, WatchName};
 
@@ -73,7 +72,7 @@ impl Audits {
                 });
                 let mut evidence = vec![record.seq];
                 evidence.extend(raised.map(|open| open.since.seq));
-                evidence.sort();
+                tree::sort(&mut evidence);
                 let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(alike).until_cleared(), record.at);
             }
@@ -109,7 +108,7 @@ impl Audits {
             }
             FROM_THE_FUTURE => {
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
-                evidence.sort();
+                tree::sort(&mut evidence);
                 let summary = format!(
                     "The watch was opened at {progress}; its server knows nothing beyond {read}, {back} before that, and \
                      says nothing until it does, though lists have changed."

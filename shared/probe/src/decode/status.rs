@@ -42,7 +42,9 @@ impl<'a> Details<'a> {
                         Ok(())
                     })
                 })?,
-                _ => drop(reader.skip()?),
+                _ => {
+                    reader.skip()?;
+                }
             }
             Ok(())
         })?;
@@ -80,7 +82,9 @@ impl<'a> Status<'a> {
                 "details" if reader.peek()? != Next::Null => {
                     status.details = Some(Details::read(reader)?);
                 }
-                _ => drop(reader.skip()?),
+                _ => {
+                    reader.skip()?;
+                }
             }
             Ok(())
         })?;
