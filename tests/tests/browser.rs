@@ -496,7 +496,9 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
     relay.mend();
     words("2 watches streaming").await?;
 
+    // All there is, standing still: it would be out of view in as long as it took.
     tab.press("0").await?;
+    tab.press(" ").await?;
     eventually("the torn ends are painted", LONG, async || {
         for watch in watches {
             let inked = tab.pixels_of_errors(watch).await?;

@@ -41,7 +41,8 @@ async fn the_first_paint_needs_only_what_the_document_names_and_panels_come_with
     let watcher = "new MutationObserver((_, watcher) => {
             if (!document.querySelector('.follow')) return;
             watcher.disconnect();
-            window.sheetsOfPanels = [...document.styleSheets].map(sheet => new URL(sheet.href).pathname);
+            const hrefs = [...document.styleSheets].map(sheet => sheet.href).filter(Boolean);
+            window.sheetsOfPanels = hrefs.map(href => new URL(href).pathname);
         }).observe(document, {childList: true, subtree: true});";
     driver
         .cdp()

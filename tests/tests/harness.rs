@@ -216,7 +216,14 @@ async fn watchscope_sees_only_what_the_test_gives_it() -> Result<()> {
         .filter(|line| line.starts_with("WATCHSCOPE_") || line.starts_with("KUBE"))
         .filter(|line| !line.starts_with("KUBEBUILDER_ASSETS="))
         .collect();
-    assert_eq!(ours, ["KUBECONFIG=/nowhere", "WATCHSCOPE_MEMORY=1Gi"]);
+    assert_eq!(
+        ours,
+        [
+            "KUBECONFIG=/nowhere",
+            "WATCHSCOPE_AUDIT=off",
+            "WATCHSCOPE_MEMORY=1Gi"
+        ]
+    );
     let real_home = std::env::var("HOME").unwrap_or_default();
     assert_eq!(environment.lines().filter(home).count(), 2);
     assert!(
