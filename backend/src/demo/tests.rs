@@ -12,7 +12,7 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Entry, Record, WatchName};
-use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Act, Deed, Run, Story};
 use watchscope_simulator::{Config, Cut, Fault, Request, ServerId, Target, Throttle};
 
@@ -120,18 +120,7 @@ fn probe() -> ProbeConfig {
 fn in_the_world(story: Story, lasts: Duration) -> Vec<String> {
     let mut run = Run::of_story(story, SEED);
     run.run_for(BEGINS);
-    let spec = WatchSpec {
-        name: WatchName::new("default", "configmaps", "", None, None, 1),
-        group: "".into(),
-        resource: "configmaps".into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: "ConfigMap".into(),
-        }),
-        namespace: Some("default".into()),
-        label_selector: None,
-        field_selector: None,
-    };
+    let spec = WatchSpec::of("default", "configmaps", "ConfigMap");
     run.watch(spec, probe(), SEED);
     run.run_for(lasts - BEGINS);
     told(run.records())

@@ -99,6 +99,28 @@ text_ids! {
     WatchName;
 }
 
+/// What watchscope asks to find out about a watch. Its requests are in the log under a name of their own, so that the
+/// observer's load is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// A side watch: whether there is anything the watch does not say.
+    Side,
+    /// A witness: the same watch once more, whose events are compared.
+    Witness,
+    /// The audit's reads: whether what it holds is so.
+    Audit,
+}
+
+impl Aside {
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Side => "#s",
+            Self::Witness => "#w",
+            Self::Audit => "#a",
+        }
+    }
+}
+
 impl WatchName {
     /// Builds the name of the `ordinal`-th (from 1) watch of a resource.
     ///
@@ -127,6 +149,20 @@ impl WatchName {
             name.push_str(&format!("#{ordinal}"));
         }
         Self(name.into())
+    }
+
+    /// The name that what watchscope asks to find out about this watch goes by.
+    #[must_use]
+    pub fn aside(&self, aside: Aside) -> Self {
+        Self(format!("{self}{}", aside.suffix()).into())
+    }
+
+    /// Whether it is of something that is only asked to find out about a watch.
+    #[must_use]
+    pub fn is_aside(&self) -> bool {
+        [Aside::Side, Aside::Witness, Aside::Audit]
+            .iter()
+            .any(|aside| self.0.ends_with(aside.suffix()))
     }
 
     /// The namespace part: a name, `*`, `-`, or the whole if there is no slash.

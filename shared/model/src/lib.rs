@@ -32,8 +32,8 @@ pub mod wire;
 pub use event::{Event, Record};
 pub use fold::State;
 pub use id::{
-    ConnectionId, EpochId, LogId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, Uid,
-    WatchName,
+    Aside, ConnectionId, EpochId, LogId, Object, RequestId, ResourceVersion, Seq, StreamId, Text,
+    Uid, WatchName,
 };
 pub use inside::{Entry, Inside, InsideRecord};
 pub use layers::Layers;

@@ -14,7 +14,7 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
 use watchscope_probe::{
-    Channel, Context, Effect, Ids, Input, Output, Probe, ProbeConfig, Served, WatchSpec,
+    Channel, Context, Effect, Ids, Input, Output, Probe, ProbeConfig, WatchSpec,
 };
 
 const EVENTS: u64 = 1_000_000;
@@ -70,18 +70,7 @@ fn body(template: &str) -> Vec<u8> {
 
 /// A probe whose stream has just been opened.
 fn open_stream(metadata_only: bool) -> anyhow::Result<(Probe, RequestId)> {
-    let spec = WatchSpec {
-        name: "shop/pods".into(),
-        group: "".into(),
-        resource: "pods".into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: "Pod".into(),
-        }),
-        namespace: Some("shop".into()),
-        label_selector: None,
-        field_selector: None,
-    };
+    let spec = WatchSpec::of("shop", "pods", "Pod");
     let config = ProbeConfig {
         metadata_only,
         ..ProbeConfig::default()

@@ -7,7 +7,7 @@
 
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
-use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Time, WatchName};
+use watchscope_model::{Aside, ConnectionId, RequestId, ResourceVersion, Time, WatchName};
 
 use crate::decode::{Document, decode_line};
 use crate::journal::{send_get, worth_keeping};
@@ -273,6 +273,6 @@ impl Probe {
     }
 
     fn side_name(&self) -> WatchName {
-        WatchName(format!("{}#s", self.spec.name).into())
+        self.spec.name.aside(Aside::Side)
     }
 }

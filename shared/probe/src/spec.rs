@@ -71,6 +71,25 @@ pub(crate) enum Freshness<'a> {
 }
 
 impl WatchSpec {
+    /// The first watch of a resource (`deployments.apps`), served in v1 as this kind, without selectors; `namespace` as
+    /// in [`WatchName::new`].
+    #[must_use]
+    pub fn of(namespace: &str, resource: &str, kind: &str) -> Self {
+        let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+        Self {
+            name: WatchName::new(namespace, plural, group, None, None, 1),
+            group: group.into(),
+            resource: plural.into(),
+            served: Some(Served {
+                version: "v1".into(),
+                kind: kind.into(),
+            }),
+            namespace: (!matches!(namespace, "*" | "-")).then(|| namespace.into()),
+            label_selector: None,
+            field_selector: None,
+        }
+    }
+
     /// The event that opens the watch.
     pub(crate) fn started(&self) -> WatchStarted {
         WatchStarted {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::{Time, WatchName};
+use watchscope_model::Time;
 use watchscope_probe::{ProbeConfig, WatchSpec};
 
 use crate::{Run, Story, catalogue, stories};
@@ -75,15 +75,9 @@ impl Run {
         let mut run = Self::of_story(story, seed);
         run.world.tell_inside();
         for resource in resources {
-            let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
             let spec = WatchSpec {
-                name: WatchName::new(namespace, plural, group, None, None, 1),
-                group: group.into(),
-                resource: plural.into(),
                 served: None,
-                namespace: Some(namespace.into()),
-                label_selector: None,
-                field_selector: None,
+                ..WatchSpec::of(namespace, resource, "")
             };
             run.watch(spec, ProbeConfig::default(), seed);
         }

@@ -162,8 +162,8 @@ mod tests {
 
     use watchscope_model::fold::Moment;
     use watchscope_model::json::to_line;
-    use watchscope_model::{Layers, Time, WatchName};
-    use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+    use watchscope_model::{Layers, Time};
+    use watchscope_probe::{ProbeConfig, WatchSpec};
 
     use crate::{Run, demo};
 
@@ -172,18 +172,7 @@ mod tests {
         if tells_inside {
             run.world.tell_inside();
         }
-        let spec = WatchSpec {
-            name: WatchName::new("shop", "configmaps", "", None, None, 1),
-            group: "".into(),
-            resource: "configmaps".into(),
-            served: Some(Served {
-                version: "v1".into(),
-                kind: "ConfigMap".into(),
-            }),
-            namespace: Some("shop".into()),
-            label_selector: None,
-            field_selector: None,
-        };
+        let spec = WatchSpec::of("shop", "configmaps", "ConfigMap");
         run.watch(spec, ProbeConfig::default(), seed);
         run.run_for(Duration::from_secs(seconds));
         run

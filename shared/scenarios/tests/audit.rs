@@ -11,7 +11,7 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_model::event::Verdict;
 use watchscope_model::vocabulary::{Divergence, Standing};
 use watchscope_model::{Event, ResourceVersion, WatchName};
-use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::catalogue;
 use watchscope_scenarios::demo;
 use watchscope_scenarios::{Act, Deed, Run, Story};
@@ -130,19 +130,12 @@ fn what_is_confirmed_in_the_demo_is_so() {
     let mut run = Run::of_story(story, 1);
     run.audit(Level::Light);
     let types = [
-        ("pods", "", "Pod"),
-        ("configmaps", "", "ConfigMap"),
-        ("deployments", "apps", "Deployment"),
+        ("pods", "Pod"),
+        ("configmaps", "ConfigMap"),
+        ("deployments.apps", "Deployment"),
     ];
-    for (n, (resource, group, kind)) in (0..).zip(types) {
-        let mut spec = specs().remove(0);
-        spec.name = WatchName::new("shop", resource, group, None, None, 1);
-        (spec.group, spec.resource) = (group.into(), resource.into());
-        spec.namespace = Some("shop".into());
-        spec.served = Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        });
+    for (n, (resource, kind)) in (0..).zip(types) {
+        let spec = WatchSpec::of("shop", resource, kind);
         run.watch(spec, ProbeConfig::default(), n);
     }
     run.run_for(Duration::from_secs(3_600));
@@ -333,18 +326,7 @@ impl Script {
 }
 
 fn specs() -> Vec<WatchSpec> {
-    let spec = |namespace: &str, (resource, kind): (&str, &str)| WatchSpec {
-        name: WatchName::new(namespace, resource, "", None, None, 1),
-        group: "".into(),
-        resource: resource.into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        }),
-        namespace: (namespace != "*").then(|| namespace.into()),
-        label_selector: None,
-        field_selector: None,
-    };
+    let spec = |namespace, (resource, kind)| WatchSpec::of(namespace, resource, kind);
     let everywhere = TYPES.into_iter().map(|of| spec("*", of));
     everywhere
         .chain(TYPES.into_iter().map(|of| spec("default", of)))

@@ -5,37 +5,22 @@ use std::time::Duration;
 use watchscope_model::event::Event;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase};
 use watchscope_model::{Record, WatchName};
-use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Run, demo};
-
-fn spec(group: &str, resource: &str, kind: &str) -> WatchSpec {
-    WatchSpec {
-        name: WatchName::new("shop", resource, group, None, None, 1),
-        group: group.into(),
-        resource: resource.into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        }),
-        namespace: Some("shop".into()),
-        label_selector: None,
-        field_selector: None,
-    }
-}
 
 fn told(seed: u64, for_s: u64) -> Run {
     let mut run = Run::of_story(demo::story(), seed);
-    for (index, (group, resource, kind)) in [
-        ("", "pods", "Pod"),
-        ("", "configmaps", "ConfigMap"),
-        ("", "services", "Service"),
-        ("apps", "deployments", "Deployment"),
+    for (index, (resource, kind)) in [
+        ("pods", "Pod"),
+        ("configmaps", "ConfigMap"),
+        ("services", "Service"),
+        ("deployments.apps", "Deployment"),
     ]
     .into_iter()
     .enumerate()
     {
         run.watch(
-            spec(group, resource, kind),
+            WatchSpec::of("shop", resource, kind),
             ProbeConfig::default(),
             seed + index as u64,
         );

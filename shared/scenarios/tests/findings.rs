@@ -9,8 +9,8 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_diagnosis::texts::EXPLANATIONS;
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::Standing;
-use watchscope_model::{Event, Time, WatchName};
-use watchscope_probe::{Served, WatchSpec};
+use watchscope_model::{Event, Time};
+use watchscope_probe::WatchSpec;
 use watchscope_scenarios::catalogue::finds::{FINDS, Finds, UNSEEN};
 use watchscope_scenarios::catalogue::{self, Row};
 use watchscope_scenarios::{Act, Deed, Run};
@@ -37,37 +37,6 @@ const VARIANTS: [Variant; 4] = [
     Variant::Load,
     Variant::AnotherFailure,
 ];
-
-fn watch(resource: &str, kind: &str) -> WatchSpec {
-    WatchSpec {
-        name: WatchName::new("default", resource, "", None, None, 1),
-        group: "".into(),
-        resource: resource.into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        }),
-        namespace: Some("default".into()),
-        label_selector: None,
-        field_selector: None,
-    }
-}
-
-fn definitions() -> WatchSpec {
-    let (resource, group) = ("customresourcedefinitions", "apiextensions.k8s.io");
-    WatchSpec {
-        name: WatchName::new("-", resource, group, None, None, 1),
-        group: group.into(),
-        resource: resource.into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: "CustomResourceDefinition".into(),
-        }),
-        namespace: None,
-        label_selector: None,
-        field_selector: None,
-    }
-}
 
 fn service(n: u64) -> Deed {
     let body = json!({
@@ -97,10 +66,17 @@ fn tell(row: &Row, finds: &Finds, variant: Variant, seed: u64) -> (Run, Time) {
         for version in &mut row.story.config.servers {
             *version = finds.version.parse().expect("a version of the simulator's");
         }
-        others.push(definitions());
+        others.push(WatchSpec::of(
+            "-",
+            "customresourcedefinitions.apiextensions.k8s.io",
+            "CustomResourceDefinition",
+        ));
     }
     if finds.needs_others || matches!(variant, Variant::Load | Variant::AnotherFailure) {
-        others.extend([watch("services", "Service"), watch("secrets", "Secret")]);
+        others.extend([
+            WatchSpec::of("default", "services", "Service"),
+            WatchSpec::of("default", "secrets", "Secret"),
+        ]);
         let last = row.lasts.as_secs();
         for n in 0..(last / 3).min(100) {
             act(&mut row, n * 3_000 + 100, service(n));

@@ -10,7 +10,7 @@ use serde_json::json;
 use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::{Severity, Standing};
 use watchscope_model::{Event, WatchName};
-use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Act, Deed, Run, Story};
 use watchscope_simulator::{
     Config, Controller, Cut, Fault, Program, Request, Scope, Target, WorkloadConfig,
@@ -115,45 +115,28 @@ fn deeds(what: usize, at: u64, acts: &mut Vec<Act>) {
     }
 }
 
-fn spec(
-    namespace: &str,
-    resource: &str,
-    group: &str,
-    kind: &str,
-    labels: Option<&str>,
-) -> WatchSpec {
-    WatchSpec {
-        name: WatchName::new(namespace, resource, group, labels, None, 1),
-        group: group.into(),
-        resource: resource.into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        }),
-        namespace: (!matches!(namespace, "*" | "-")).then(|| namespace.into()),
-        label_selector: labels.map(Into::into),
-        field_selector: None,
-    }
-}
-
 fn watches() -> Vec<WatchSpec> {
+    let labels = "tier=web";
+    let selecting = WatchSpec {
+        name: WatchName::new("shop", "configmaps", "", Some(labels), None, 1),
+        label_selector: Some(labels.into()),
+        ..WatchSpec::of("shop", "configmaps", "ConfigMap")
+    };
     vec![
-        spec("shop", "pods", "", "Pod", None),
-        spec("*", "configmaps", "", "ConfigMap", None),
-        spec("shop", "configmaps", "", "ConfigMap", Some("tier=web")),
-        spec("shop", "services", "", "Service", None),
-        spec("shop", "events", "", "Event", None),
-        spec("*", "deployments", "apps", "Deployment", None),
-        spec("shop", "replicasets", "apps", "ReplicaSet", None),
-        spec("shop", "jobs", "batch", "Job", None),
-        spec("shop", "promotions", "shop.example.com", "Promotion", None),
-        spec("-", "namespaces", "", "Namespace", None),
-        spec(
+        WatchSpec::of("shop", "pods", "Pod"),
+        WatchSpec::of("*", "configmaps", "ConfigMap"),
+        selecting,
+        WatchSpec::of("shop", "services", "Service"),
+        WatchSpec::of("shop", "events", "Event"),
+        WatchSpec::of("*", "deployments.apps", "Deployment"),
+        WatchSpec::of("shop", "replicasets.apps", "ReplicaSet"),
+        WatchSpec::of("shop", "jobs.batch", "Job"),
+        WatchSpec::of("shop", "promotions.shop.example.com", "Promotion"),
+        WatchSpec::of("-", "namespaces", "Namespace"),
+        WatchSpec::of(
             "-",
-            "customresourcedefinitions",
-            "apiextensions.k8s.io",
+            "customresourcedefinitions.apiextensions.k8s.io",
             "CustomResourceDefinition",
-            None,
         ),
     ]
 }

@@ -76,18 +76,16 @@ pub struct HealthRow {
     pub cells: [Cell; COLUMNS.len()],
 }
 
-/// The table, by name of watch. Side watches, witnesses and the audit's reads prove others, and are left out.
+/// The table, by name of watch. What is only asked to find out about another is left out.
 #[must_use]
 pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
     let Some(state) = store.state() else {
         return Vec::new();
     };
-    let is_side = |name: &WatchName| {
-        let proving = ["#s", "#w", "#a"];
-        proving.iter().any(|end| name.as_str().ends_with(end))
-    };
-    let wanted = state.watches.iter().filter(|(name, _)| !is_side(name));
-    wanted
+    state
+        .watches
+        .iter()
+        .filter(|(name, _)| !name.is_aside())
         .map(|(name, watch)| {
             let lane = store.find_lane(name, None).and_then(|lane| lane.watch());
             let traces = store.epochs().iter();

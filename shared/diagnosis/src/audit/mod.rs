@@ -26,7 +26,9 @@ use std::sync::Arc;
 
 use watchscope_model::event::Verdict;
 use watchscope_model::vocabulary::{Certainty, Standing};
-use watchscope_model::{Event, Object, Record, ResourceVersion, State, Text, Time, WatchName};
+use watchscope_model::{
+    Aside, Event, Object, Record, ResourceVersion, State, Text, Time, WatchName,
+};
 
 use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
@@ -195,7 +197,7 @@ impl Auditor {
         self.flight = Some((name.clone(), task));
         Some(Read {
             watch: name.clone(),
-            lane: lane_name(name),
+            lane: name.aside(Aside::Audit),
             verb,
             path,
             query,
@@ -255,12 +257,6 @@ impl Auditor {
     pub fn steps(&self) -> usize {
         self.lanes.values().map(Lane::steps).sum()
     }
-}
-
-/// The name that the reads for a watch go by in the log.
-#[must_use]
-pub fn lane_name(watch: &WatchName) -> WatchName {
-    WatchName(format!("{watch}#a").into())
 }
 
 /// A verdict that stands, in another state.

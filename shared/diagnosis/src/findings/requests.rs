@@ -73,18 +73,12 @@ impl Open {
     }
 }
 
-/// Requests by watch, and the last 429s of each server, at most [`STORM`]. Side watches, witness watches and the audit's reads are
-/// not followed.
+/// Requests by watch, and the last 429s of each server, at most [`STORM`]. What is only asked to find out about a watch
+/// is not followed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     lanes: BTreeMap<WatchName, Lane>,
     throttles: BTreeMap<Text, VecDeque<(Time, Seq)>>,
-}
-
-fn is_ours(watch: &WatchName) -> bool {
-    ["#s", "#w", "#a"]
-        .iter()
-        .any(|end| watch.as_str().ends_with(end))
 }
 
 impl Requests {
@@ -117,7 +111,7 @@ impl Requests {
     }
 
     pub(super) fn sent(&mut self, event: &RequestSent, record: &Record, timers: &mut Timers) {
-        if is_ours(&event.watch) {
+        if event.watch.is_aside() {
             return;
         }
         let lane = self.lanes.entry(event.watch.clone()).or_default();

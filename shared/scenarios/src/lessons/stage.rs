@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use watchscope_log::{Ring, Sealed, Sealer};
-use watchscope_model::{Entry, EpochId, LogId, Seq, Time, WatchName};
-use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
+use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_simulator::{ClientGo, Version};
 
 use super::moment::{self, Finder};
@@ -91,7 +91,11 @@ impl Stage {
         driver.perform(&before);
         driver.run_for(SETTLING);
         if let Some((resource, kind)) = lesson.watches {
-            driver.watch(spec(resource, kind), ProbeConfig::default(), run.seed);
+            driver.watch(
+                WatchSpec::of("default", resource, kind),
+                ProbeConfig::default(),
+                run.seed,
+            );
         }
         let log = LogId::from("lesson");
         let epoch = EpochId::from(format!("run-{number}").as_str());
@@ -295,21 +299,6 @@ impl Stage {
         if let Some(sealed) = sealed {
             self.ring.push(sealed);
         }
-    }
-}
-
-fn spec(resource: &str, kind: &str) -> WatchSpec {
-    WatchSpec {
-        name: WatchName::new("default", resource, "", None, None, 1),
-        group: "".into(),
-        resource: resource.into(),
-        served: Some(Served {
-            version: "v1".into(),
-            kind: kind.into(),
-        }),
-        namespace: Some("default".into()),
-        label_selector: None,
-        field_selector: None,
     }
 }
 
