@@ -16,14 +16,13 @@ use bytes::Bytes;
 use http::header::{ACCEPT, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request};
 use tokio::sync::{mpsc, watch};
-use watchscope_diagnosis::audit::{Read, Reply, Seen};
+use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered, RequestSent};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId};
 use watchscope_probe::{
-    ACCEPT_LIST, ACCEPT_OBJECT, ReadObject, asked_to_wait_ms, headers_worth_keeping, read_object,
-    read_page,
+    ACCEPT_LIST, ACCEPT_OBJECT, asked_to_wait_ms, headers_worth_keeping, read_object, read_page,
 };
 
 use crate::cluster::Session;
@@ -270,27 +269,12 @@ impl Answer {
 
     fn reply(self, read: &Read) -> Reply {
         let retry_after_ms = asked_to_wait_ms(&self.headers, &self.body);
-        let seen = |(object, version): ReadObject| Seen { object, version };
-        match self.status {
-            _ if self.error.is_some() => Reply::Failed,
-            Some(200) if read.verb == "get" => {
-                read_object(&self.body).map_or(Reply::Failed, |object| Reply::One(seen(object)))
-            }
-            Some(200) => match read_page(&self.body) {
-                Some(page) => Reply::Page {
-                    version: page.version,
-                    token: page.token,
-                    items: page.items.into_iter().map(seen).collect(),
-                    unreadable: page.unreadable,
-                },
-                None => Reply::Failed,
-            },
-            Some(status) => Reply::Refused {
-                status,
-                retry_after_ms,
-            },
-            None => Reply::Failed,
-        }
+        read.reply(
+            self.status.filter(|_| self.error.is_none()),
+            retry_after_ms,
+            || read_object(&self.body),
+            || read_page(&self.body),
+        )
     }
 }
 

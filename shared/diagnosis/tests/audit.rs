@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use watchscope_diagnosis::audit::{Auditor, Level, Read, Reply, Seen};
+use watchscope_diagnosis::audit::{Auditor, Level, Read, Reply};
 use watchscope_model::event::{
     Bookmark, Change, Clock, ClusterConnected, ListComplete, RequestSent, StreamEnded,
     StreamOpened, WatchPhase, WatchStarted,
 };
+use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
@@ -289,12 +290,12 @@ impl Stage {
             .collect();
         let items: Vec<Seen> = all.iter().skip(from).take(self.page).cloned().collect();
         let next = from + items.len();
-        Reply::Page {
+        Reply::Page(Page {
             version: self.says.clone().unwrap_or_else(|| at.into()),
             token: (next < all.len()).then(|| format!("{at}.{next}")),
             items,
             unreadable: 0,
-        }
+        })
     }
 
     /// Lets time pass; each read takes 10 ms.
@@ -638,18 +639,18 @@ fn trap_chunked_list_continued_with_an_inconsistent_token() {
         object: object("a", 1),
         version: 11.into(),
     }];
-    let first = Reply::Page {
+    let first = Reply::Page(Page {
         version: 12.into(),
         token: Some("12.1".into()),
         items,
         unreadable: 0,
-    };
-    let second = Reply::Page {
+    });
+    let second = Reply::Page(Page {
         version: 99.into(),
         token: None,
         items: vec![],
         unreadable: 0,
-    };
+    });
     stage.answers = BTreeMap::from([(0, first), (1, second)]);
     stage.after_s(5);
     assert_snapshot!(stage.told(), @"0.02 shop/pods list exact at 12 0 cannot-tell: asked for 12, the server listed 99");
@@ -700,11 +701,13 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
         ResourceVersion::parse("x7"),
     );
     // A list at another version cannot be compared, and one at this version only for equality.
-    let page = |version: &str, items: Vec<Seen>| Reply::Page {
-        version: ResourceVersion::parse(version),
-        token: None,
-        items,
-        unreadable: 0,
+    let page = |version: &str, items: Vec<Seen>| {
+        Reply::Page(Page {
+            version: ResourceVersion::parse(version),
+            token: None,
+            items,
+            unreadable: 0,
+        })
     };
     let seen = |name: &str, version: &str| Seen {
         object: object(name, 1),

@@ -24,6 +24,7 @@ pub mod inside;
 pub mod json;
 pub mod layers;
 pub mod map;
+pub mod read;
 pub mod time;
 pub mod tree;
 pub mod vocabulary;

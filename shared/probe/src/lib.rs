@@ -38,8 +38,7 @@ pub use port::{
 };
 pub use probe::Probe;
 pub use read::{
-    ACCEPT_LIST, ACCEPT_OBJECT, ReadObject, ReadPage, asked_to_wait_ms, headers_worth_keeping,
-    read_object, read_page,
+    ACCEPT_LIST, ACCEPT_OBJECT, asked_to_wait_ms, headers_worth_keeping, read_object, read_page,
 };
 pub use redact::REDACTION_VERSION;
 pub use spec::{ProbeConfig, WatchSpec};

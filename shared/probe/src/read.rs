@@ -1,9 +1,8 @@
 //! Reading answers to single requests that no probe makes: the audit's. Of an object only who it is and its version.
 
-use std::sync::Arc;
-
+use watchscope_model::ResourceVersion;
 use watchscope_model::field::Headers;
-use watchscope_model::{Object, ResourceVersion};
+use watchscope_model::read::{Page, Seen};
 
 use crate::decode::{DecodeError, Decoder, ObjectHead, Status, decode_object, decode_page};
 use crate::held::new_object;
@@ -17,34 +16,18 @@ pub const ACCEPT_LIST: &str =
 pub const ACCEPT_OBJECT: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
-/// An object and its version.
-pub type ReadObject = (Arc<Object>, ResourceVersion);
-
-/// A page of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadPage {
-    /// The list's version.
-    pub version: ResourceVersion,
-    /// Where the next page begins.
-    pub token: Option<String>,
-    /// Its items.
-    pub items: Vec<ReadObject>,
-    /// Items of which not even name and version can be read.
-    pub unreadable: u64,
-}
-
 /// Reads a page of a list, of whatever kind. `None` if it is none.
 #[must_use]
-pub fn read_page(body: &[u8]) -> Option<ReadPage> {
+pub fn read_page(body: &[u8]) -> Option<Page> {
     let mut decoder = Decoder::new("", "", false);
     let page = decode_page(body, &mut decoder, true).ok()?;
     let found = page.items.len();
-    let items: Vec<ReadObject> = page
+    let items: Vec<Seen> = page
         .items
         .into_iter()
         .filter_map(|item| read(&item.ok()?.head).ok())
         .collect();
-    Some(ReadPage {
+    Some(Page {
         version: ResourceVersion::parse(&page.resource_version),
         token: page.token.map(|token| token.into_owned()),
         unreadable: (found - items.len()) as u64,
@@ -54,7 +37,7 @@ pub fn read_page(body: &[u8]) -> Option<ReadPage> {
 
 /// Reads an object, of whatever kind. `None` if it is none.
 #[must_use]
-pub fn read_object(body: &[u8]) -> Option<ReadObject> {
+pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
     let object = decode_object(body, &mut decoder).ok()?;
     read(&object.head).ok()
@@ -73,10 +56,13 @@ pub fn headers_worth_keeping(headers: Headers) -> Headers {
     crate::journal::worth_keeping(headers)
 }
 
-fn read(head: &ObjectHead<'_>) -> Result<ReadObject, DecodeError> {
+fn read(head: &ObjectHead<'_>) -> Result<Seen, DecodeError> {
     let (name, version) = identity(head)?;
     let uid = head.uid.as_deref().unwrap_or("");
-    Ok((new_object(head.namespace.as_deref(), name, uid), version))
+    Ok(Seen {
+        object: new_object(head.namespace.as_deref(), name, uid),
+        version,
+    })
 }
 
 #[cfg(test)]
@@ -92,7 +78,7 @@ mod tests {
             (page.version, page.token.as_deref(), page.unreadable),
             (14.into(), Some("abc"), 1)
         );
-        let (object, version) = &page.items[0];
+        let Seen { object, version } = &page.items[0];
         assert_eq!((&*object.name, version), ("a", &11.into()));
         assert!(object.uid.is("u1"));
     }
@@ -100,7 +86,7 @@ mod tests {
     #[test]
     fn an_object_is_read_and_a_refusal_is_none() {
         let body = br#"{"kind":"ConfigMap","data":{"a":"b"},"metadata":{"name":"a","resourceVersion":"11"}}"#;
-        assert_eq!(read_object(body).unwrap().1, 11.into());
+        assert_eq!(read_object(body).unwrap().version, 11.into());
         let status = br#"{"kind":"Status","status":"Failure","metadata":{},"details":{"retryAfterSeconds":3},"code":429}"#;
         assert_eq!((read_object(status), read_page(status)), (None, None));
         assert_eq!(asked_to_wait_ms(&Headers::default(), status), Some(3_000));

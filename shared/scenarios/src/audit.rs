@@ -1,13 +1,12 @@
 //! The audit in a simulated cluster: carries out its reads over a connection of its own, as `backend/src/audit` does over
 //! sockets, and decides nothing.
 
-use watchscope_diagnosis::audit::{Read, Reply, Seen};
+use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{RequestAnswered, RequestSent};
 use watchscope_model::field::Headers;
 use watchscope_model::{ConnectionId, RequestId, Time};
 use watchscope_probe::{
-    ACCEPT_LIST, ACCEPT_OBJECT, ReadObject, asked_to_wait_ms, headers_worth_keeping, read_object,
-    read_page,
+    ACCEPT_LIST, ACCEPT_OBJECT, asked_to_wait_ms, headers_worth_keeping, read_object, read_page,
 };
 use watchscope_simulator as sim;
 
@@ -91,30 +90,12 @@ impl Asked {
             retry_after_ms,
             error: error.map(str::to_owned),
         };
-        let reply = match self.status {
-            _ if error.is_some() => Reply::Failed,
-            Some(200) if self.read.verb == "get" => {
-                read_object(&self.body).map_or(Reply::Failed, |object| Reply::One(seen(object)))
-            }
-            Some(200) => match read_page(&self.body) {
-                Some(page) => Reply::Page {
-                    version: page.version,
-                    token: page.token,
-                    items: page.items.into_iter().map(seen).collect(),
-                    unreadable: page.unreadable,
-                },
-                None => Reply::Failed,
-            },
-            Some(status) => Reply::Refused {
-                status,
-                retry_after_ms,
-            },
-            None => Reply::Failed,
-        };
+        let reply = self.read.reply(
+            self.status.filter(|_| error.is_none()),
+            retry_after_ms,
+            || read_object(&self.body),
+            || read_page(&self.body),
+        );
         (event, reply)
     }
-}
-
-fn seen((object, version): ReadObject) -> Seen {
-    Seen { object, version }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use watchscope_model::read::Seen;
 use watchscope_model::vocabulary::Divergence;
 use watchscope_model::{Object, ResourceVersion};
 
@@ -10,15 +11,6 @@ use super::history::Past;
 
 /// Most differences of one comparison that are followed; a watch that differs in more is not told in more detail.
 pub const MAX_DIFFERENCES: usize = 100;
-
-/// An object as a read returned it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Which.
-    pub object: Arc<Object>,
-    /// Its version.
-    pub version: ResourceVersion,
-}
 
 /// How what is held and what was read differ in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use watchscope_model::event::{Audit, Change, Event, Verdict};
 use watchscope_model::fold::Watch;
+use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Certainty, Phase, Standing};
 use watchscope_model::{Object, ResourceVersion, Time, WatchName};
 
 use super::budget::{Minute, PER_WATCH};
-use super::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, Seen, compare};
+use super::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds, newest_lists_are_etcds};
 use super::{Level, Reply, restated, verdict_key};
@@ -339,41 +340,13 @@ impl Lane {
         out: &mut Vec<Event>,
     ) {
         match (task, reply) {
-            (
-                Task::Exact(comparison),
-                Reply::Page {
-                    version,
-                    token,
-                    items,
-                    unreadable,
-                },
-            ) => {
-                let page = Page {
-                    version,
-                    token,
-                    items,
-                    unreadable,
-                };
+            (Task::Exact(comparison), Reply::Page(page)) => {
                 self.exact(comparison, page, name, watch, server, out);
             }
-            (
-                Task::Newest,
-                Reply::Page {
-                    version,
-                    token,
-                    items,
-                    unreadable,
-                },
-            ) => {
-                let page = Page {
-                    version,
-                    token,
-                    items,
-                    unreadable,
-                };
+            (Task::Newest, Reply::Page(page)) => {
                 self.newest(&page, name, watch, server, now, out);
             }
-            (Task::Any, Reply::Page { version, .. }) => self.any(version, name, watch, now, out),
+            (Task::Any, Reply::Page(page)) => self.any(page.version, name, watch, now, out),
             (Task::Get(object), Reply::One(seen)) => {
                 self.got(&object, Some(&seen), name, watch, out)
             }
@@ -382,12 +355,12 @@ impl Lane {
             }
             (
                 Task::One { object, at, first },
-                Reply::Page {
+                Reply::Page(Page {
                     version,
                     items,
                     unreadable: 0,
                     ..
-                },
+                }),
             ) if version == at => {
                 self.one(&object, at, first, &items, name, watch, out);
             }
@@ -930,14 +903,6 @@ pub(crate) const WENT_BACK: &str = "list newest twice";
 /// The method of an audit that found a watch opened beyond what its server knows (F32).
 pub(crate) const FROM_THE_FUTURE: &str = "list any twice";
 const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
-
-/// A page of a list.
-struct Page {
-    version: ResourceVersion,
-    token: Option<String>,
-    items: Vec<Seen>,
-    unreadable: u64,
-}
 
 impl Task {
     fn method(&self) -> &'static str {

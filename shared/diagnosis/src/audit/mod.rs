@@ -25,14 +25,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use watchscope_model::event::Verdict;
+use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Certainty, Standing};
-use watchscope_model::{
-    Aside, Event, Object, Record, ResourceVersion, State, Text, Time, WatchName,
-};
+use watchscope_model::{Aside, Event, Object, Record, State, Text, Time, WatchName};
 
 use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
-pub use self::compare::{MAX_DIFFERENCES, Seen};
+pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
 pub use self::lane::MOST_LISTED;
 pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK};
@@ -68,20 +67,33 @@ pub struct Read {
     pub query: Option<String>,
 }
 
+impl Read {
+    /// What an answer of this status says, if it came whole; `one` and `page` read its body.
+    pub fn reply(
+        &self,
+        status: Option<u16>,
+        retry_after_ms: Option<u64>,
+        one: impl FnOnce() -> Option<Seen>,
+        page: impl FnOnce() -> Option<Page>,
+    ) -> Reply {
+        let reply = match status {
+            Some(200) if self.verb == "get" => one().map(Reply::One),
+            Some(200) => page().map(Reply::Page),
+            Some(status) => Some(Reply::Refused {
+                status,
+                retry_after_ms,
+            }),
+            None => None,
+        };
+        reply.unwrap_or(Reply::Failed)
+    }
+}
+
 /// What came of a [`Read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// A page of a list.
-    Page {
-        /// The list's version.
-        version: ResourceVersion,
-        /// Where the next page begins.
-        token: Option<String>,
-        /// Its items.
-        items: Vec<Seen>,
-        /// Items of which not even name and version could be read.
-        unreadable: u64,
-    },
+    Page(Page),
     /// An object.
     One(Seen),
     /// An HTTP status other than 200.

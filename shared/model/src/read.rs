@@ -1,0 +1,27 @@
+//! What a read of the audit returned: objects by who they are and their versions, no bodies.
+
+use std::sync::Arc;
+
+use crate::{Object, ResourceVersion};
+
+/// An object as a read returned it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Which.
+    pub object: Arc<Object>,
+    /// Its version.
+    pub version: ResourceVersion,
+}
+
+/// A page of a list. Bounded by the `limit` it was asked for with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The list's version.
+    pub version: ResourceVersion,
+    /// Where the next page begins.
+    pub token: Option<String>,
+    /// Its items.
+    pub items: Vec<Seen>,
+    /// Items of which not even name and version can be read.
+    pub unreadable: u64,
+}
