@@ -257,18 +257,23 @@ fn subject(finding: &Finding) -> String {
     }
 }
 
-/// How bad, as a number that rises; a severity of a later version counts as the least.
-pub(crate) fn rank(severity: Severity) -> u8 {
-    match severity {
-        Severity::Unknown => 0,
-        Severity::Note => 1,
-        Severity::Warning => 2,
-        Severity::Error => 3,
-        Severity::Divergence => 4,
-    }
+/// All severities, the worst last; one of a later version counts as the least.
+pub(crate) const RISING: [Severity; 5] = [
+    Severity::Unknown,
+    Severity::Note,
+    Severity::Warning,
+    Severity::Error,
+    Severity::Divergence,
+];
+
+/// How bad, as a number that rises.
+pub(crate) fn rank(severity: Severity) -> usize {
+    let place = RISING.iter().position(|&other| other == severity);
+    place.unwrap_or(0)
 }
 
-fn worse(a: Severity, b: Severity) -> Severity {
+/// The worse of two.
+pub(crate) fn worse(a: Severity, b: Severity) -> Severity {
     if rank(b) > rank(a) { b } else { a }
 }
 

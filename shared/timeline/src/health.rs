@@ -7,7 +7,7 @@ use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Time, WatchName};
 
-use crate::findings::{Muted, one_line};
+use crate::findings::{Muted, one_line, rank};
 use crate::format::{count, duration, number};
 use crate::store::{Store, WatchTrace};
 
@@ -303,13 +303,12 @@ fn lag(watch: &Watch, loaded: &[&WatchTrace], now: Time) -> Cell {
 
 /// `F11, F08`.
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
-    let rank = |severity| crate::findings::rank(severity);
     found.sort_by(|a, b| rank(b.1).cmp(&rank(a.1)).then_with(|| a.0.cmp(b.0)));
     let words: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
     let worst = found.first().map_or(0, |(_, severity)| rank(*severity));
     Cell {
         text: none_or(words.join(", ")),
-        rank: i64::from(worst) * 1_000_000 + found.len() as i64,
+        rank: worst as i64 * 1_000_000 + found.len() as i64,
         bad: worst >= rank(Severity::Error),
     }
 }

@@ -16,6 +16,7 @@ use watchscope_model::{Text, Time, WatchName};
 use self::filter::Filter;
 pub(crate) use self::layers::level_at;
 use crate::draw::Records;
+use crate::findings::{rank, worse};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId, ObjectId, WatchId};
 use crate::scene::Px;
@@ -275,7 +276,7 @@ impl Lanes {
         for (key, open) in &store.state()?.findings {
             let finding = &open.finding;
             if finding.watch.as_ref() == Some(watch)
-                && worst.is_none_or(|worst| worst.severity < finding.severity)
+                && worst.is_none_or(|worst| rank(worst.severity) < rank(finding.severity))
                 && !self.muted.contains(key)
             {
                 worst = Some(finding);
@@ -433,10 +434,10 @@ impl RowBuilder {
             .epochs()
             .iter()
             .flat_map(|epoch| epoch.trace.findings.all());
-        let (mut count, mut worst) = (0, None);
+        let (mut count, mut worst) = (0, Severity::Unknown);
         for span in spans.filter(|span| span.start.at <= right && span.end_at(right) >= left) {
             count += 1;
-            worst = worst.max(Some(span.what.severity));
+            worst = worse(worst, span.what.severity);
         }
         if count == 0 {
             return;
@@ -450,8 +451,8 @@ impl RowBuilder {
             Some(count),
         );
         row.mark = match worst {
-            Some(Severity::Divergence) => Some((Glyph::Ghost, Token::Divergence)),
-            Some(Severity::Error) => Some((Glyph::Error, Token::Error)),
+            Severity::Divergence => Some((Glyph::Ghost, Token::Divergence)),
+            Severity::Error => Some((Glyph::Error, Token::Error)),
             _ => None,
         };
     }

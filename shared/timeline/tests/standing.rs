@@ -10,7 +10,7 @@ use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
 use watchscope_timeline::words::{presence, severity_token};
-use watchscope_timeline::{Lanes, Store, View};
+use watchscope_timeline::{LaneId, Lanes, Store, Token, View};
 
 const PODS: &str = "shop/pods";
 const MAPS: &str = "shop/configmaps";
@@ -170,6 +170,29 @@ fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
         badge(&log.store(), &Muted::default()),
         ["shop/configmaps F11 warn", "shop/pods F23 error"]
     );
+}
+
+#[test]
+fn a_severity_of_a_later_version_is_no_worse_than_any_that_is_known() {
+    let mut log = found();
+    let unknown = Severity::Unknown;
+    log.finding(
+        21.0,
+        "F98",
+        unknown,
+        Standing::Raised,
+        MAPS,
+        "of a later one",
+    );
+    let store = log.store();
+    assert_eq!(
+        badge(&store, &Muted::default()),
+        ["shop/configmaps F11 warn", "shop/pods F24 div"]
+    );
+    let view = View::between(at(0.0), at(30.0), 800.0);
+    let rows = Lanes::default().rows(&store, &view, at(30.0));
+    let of_all = rows.find(LaneId::Findings).and_then(|row| row.mark);
+    assert_eq!(of_all.map(|(_, ink)| ink), Some(Token::Divergence));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use watchscope_model::vocabulary::Severity;
 
 use super::{Drawer, EpochView, HAIR, LEAST, Layer, TextLook, record};
+use crate::findings::RISING;
 use crate::format::text_width;
 use crate::lanes::Row;
 use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
@@ -11,15 +12,6 @@ use crate::tokens::Token;
 
 /// Height of a chip.
 const CHIP_HEIGHT: Px = Px::whole(14);
-
-/// All severities, the worst last.
-const RISING: &[Severity] = &[
-    Severity::Note,
-    Severity::Warning,
-    Severity::Error,
-    Severity::Divergence,
-    Severity::Unknown,
-];
 
 /// The colour of a severity.
 pub(crate) fn severity_ink(severity: Severity) -> Token {
@@ -61,7 +53,7 @@ impl Drawer<'_> {
                 });
             }
         }
-        for &severity in RISING {
+        for &severity in &RISING {
             for &(_, x0, x1) in lines.iter().filter(|line| line.0 == severity) {
                 let y = top + Px::whole(16);
                 self.fill(
