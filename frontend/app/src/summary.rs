@@ -17,13 +17,13 @@ pub struct Summary {
     pub words: String,
 }
 
-/// Sums a state up.
+/// Sums a state up. What is only asked to find out about a watch is no interest of its own.
 #[must_use]
 pub fn summarise(state: &State) -> Summary {
     let wanted = || {
         state.watches.iter().filter(|(name, watch)| {
             let phase = watch.phase.as_ref().map(|open| open.phase);
-            !is_side(name) && phase != Some(Phase::Stopped)
+            !name.is_aside() && phase != Some(Phase::Stopped)
         })
     };
     let streaming = wanted()
@@ -41,13 +41,6 @@ pub fn summarise(state: &State) -> Summary {
         namespaces: namespaces(wanted().map(|(name, _)| name)),
         words: words(wanted().count(), streaming),
     }
-}
-
-/// Side watches (`#s`), witness watches (`#w`) and the audit's reads (`#a`) prove others; they are no interest of their own.
-fn is_side(name: &WatchName) -> bool {
-    ["#s", "#w", "#a"]
-        .iter()
-        .any(|end| name.as_str().ends_with(end))
 }
 
 fn words(watches: usize, streaming: usize) -> String {
