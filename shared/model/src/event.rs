@@ -27,7 +27,12 @@ macro_rules! events {
             $($(#[$meta])* $name($name),)*
         }
 
-        $(impl From<$name> for $all {
+        $(impl $name {
+            /// Its number in the binary form.
+            pub const KIND: u64 = $kind;
+        }
+
+        impl From<$name> for $all {
             fn from(event: $name) -> Self {
                 Self::$name(event)
             }
@@ -35,12 +40,12 @@ macro_rules! events {
 
         impl $all {
             /// Every kind this build knows: its number in the binary form and its `type` in the JSON form.
-            pub const KINDS: &'static [(u64, &'static str)] = &[$(($kind, $json_type)),*];
+            pub const KINDS: &'static [(u64, &'static str)] = &[$(($name::KIND, $json_type)),*];
 
             /// The event's number in the binary form.
             #[must_use]
             pub fn kind(&self) -> u64 {
-                match self { $(Self::$name(_) => $kind,)* }
+                match self { $(Self::$name(_) => $name::KIND,)* }
             }
 
             /// The event's `type` in the JSON form.
@@ -56,7 +61,7 @@ macro_rules! events {
             /// Reads the fields of a kind; `None` if this build does not know the kind.
             pub(crate) fn read_fields(kind: u64, reader: &mut $crate::codec::Reader<'_>) -> Option<Self> {
                 Some(match kind {
-                    $($kind => Self::$name($crate::field::Fields::read_fields(reader)),)*
+                    $($name::KIND => Self::$name($crate::field::Fields::read_fields(reader)),)*
                     _ => return None,
                 })
             }

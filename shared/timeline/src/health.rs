@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use watchscope_model::event::{Bookmark, ListComplete, StreamOpened};
 use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Time, WatchName};
@@ -10,11 +11,6 @@ use watchscope_model::{Time, WatchName};
 use crate::findings::{Muted, one_line, rank};
 use crate::format::{count, duration, number};
 use crate::store::{Store, WatchTrace};
-
-/// Kind numbers of records that are counted.
-const LIST_COMPLETE: u64 = 11;
-const STREAM_OPENED: u64 = 12;
-const BOOKMARK: u64 = 16;
 
 /// The columns: name, and what it says.
 pub const COLUMNS: [(&str, &str); 12] = [
@@ -120,10 +116,10 @@ fn cells(
         },
         state(watch),
         lasting(now.micros_since(watch.since.at)),
-        figure(watch.counts.of(STREAM_OPENED)),
+        figure(watch.counts.of(StreamOpened::KIND)),
         ends(loaded),
         figure(changes),
-        figure(watch.counts.of(BOOKMARK)),
+        figure(watch.counts.of(Bookmark::KIND)),
         gaps(watch, loaded, now),
         missed(loaded),
         relists(watch, loaded),
@@ -266,7 +262,7 @@ fn missed(loaded: &[&WatchTrace]) -> Cell {
 
 /// `2: 428 objects`.
 fn relists(watch: &Watch, loaded: &[&WatchTrace]) -> Cell {
-    let times = watch.counts.of(LIST_COMPLETE).saturating_sub(1);
+    let times = watch.counts.of(ListComplete::KIND).saturating_sub(1);
     let lists = loaded.iter().flat_map(|trace| &trace.lists);
     let read: u64 = lists
         .filter(|list| list.relist)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use watchscope_model::event::{Change, Event, Finding, Record, Verdict};
+use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenStream, State, VersionStep, Watch};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
@@ -92,7 +92,7 @@ impl Before {
             connection: watch.connection,
             life: None,
             verdict: None,
-            listed: watch.counts.of(LIST_COMPLETE_KIND) > 0,
+            listed: watch.counts.of(ListComplete::KIND) > 0,
             older_list: false,
             step: VersionStep::Usual,
             status_only: false,
@@ -121,9 +121,6 @@ impl Before {
         before
     }
 }
-
-/// The kind number of `list.complete`.
-const LIST_COMPLETE_KIND: u64 = 11;
 
 fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
     let object = &verdict.object;
