@@ -122,11 +122,8 @@ impl Heard {
                 None
             }
             Event::Finding(finding) => {
-                let is_of = |other: &Finding| {
-                    (&other.code, &other.watch, &other.client)
-                        == (&finding.code, &finding.watch, &finding.client)
-                };
-                self.findings.retain(|other| !is_of(other));
+                let key = finding.key();
+                self.findings.retain(|other| other.key() != key);
                 if finding.state != Standing::Cleared {
                     self.findings.push(finding.clone());
                 }

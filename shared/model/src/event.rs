@@ -479,6 +479,27 @@ impl Event {
     }
 }
 
+impl Finding {
+    /// What it is about: a watch, else a server, else a client program; `None`: all of the cluster.
+    #[must_use]
+    pub fn subject(&self) -> Option<&Text> {
+        let watch = self.watch.as_ref().map(|watch| &watch.0);
+        watch.or(self.server.as_ref()).or(self.client.as_ref())
+    }
+
+    /// Code and subject, by which the fold knows it: what is told later under the same key is of the same finding.
+    #[must_use]
+    pub fn key(&self) -> Text {
+        Self::key_of(&self.code, self.subject())
+    }
+
+    /// The key of a code and a subject: `F11 shop/pods`.
+    #[must_use]
+    pub fn key_of(code: &str, subject: Option<&Text>) -> Text {
+        format!("{code} {}", subject.map_or("", |subject| subject)).into()
+    }
+}
+
 /// An event with its place and time. Never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

@@ -509,13 +509,7 @@ impl State {
     }
 
     fn apply_finding(&mut self, event: &Finding, now: Moment) {
-        let subject = event
-            .watch
-            .as_ref()
-            .map(|watch| &watch.0)
-            .or(event.server.as_ref())
-            .or(event.client.as_ref());
-        let key: Text = format!("{} {}", event.code, subject.map_or("", |subject| subject)).into();
+        let key = event.key();
         if event.state == Standing::Cleared {
             self.findings.remove(&key);
             return;

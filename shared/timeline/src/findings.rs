@@ -206,14 +206,7 @@ fn over(store: &Store) -> (Vec<Over>, u64) {
                 continue;
             };
             let what = &span.what;
-            // As the fold finds the key of one that stands.
-            let of = match (&what.watch, &what.server, &what.client) {
-                (Some(watch), ..) => watch.to_string(),
-                (None, Some(server), _) => server.to_string(),
-                (None, None, Some(client)) => client.to_string(),
-                (None, None, None) => String::new(),
-            };
-            let key: Text = format!("{} {of}", what.code).into();
+            let key = Finding::key_of(&what.code, what.subject.as_ref());
             let times = found.get(&key).map_or(0, |over| over.times);
             // Spans come oldest first: the last word stays.
             let over = Over {
@@ -221,11 +214,7 @@ fn over(store: &Store) -> (Vec<Over>, u64) {
                 code: what.code.clone(),
                 name: what.name.clone(),
                 severity: what.severity,
-                subject: if of.is_empty() {
-                    CLUSTER.to_owned()
-                } else {
-                    of
-                },
+                subject: named(what.subject.as_ref()),
                 times: times + 1,
                 stood: (span.start.at, end.at),
                 summary: what.summary.clone(),
@@ -248,13 +237,14 @@ fn over(store: &Store) -> (Vec<Over>, u64) {
 const CLUSTER: &str = "the cluster";
 
 fn subject(finding: &Finding) -> String {
-    match (&finding.watch, &finding.server, &finding.client) {
-        (Some(watch), _, Some(client)) => format!("{client}, {watch}"),
-        (Some(watch), _, None) => watch.to_string(),
-        (None, Some(server), _) => server.to_string(),
-        (None, None, Some(client)) => client.to_string(),
-        (None, None, None) => CLUSTER.to_owned(),
+    match (&finding.watch, &finding.client) {
+        (Some(watch), Some(client)) => format!("{client}, {watch}"),
+        _ => named(finding.subject()),
     }
+}
+
+fn named(subject: Option<&Text>) -> String {
+    subject.map_or(CLUSTER, |subject| subject).to_owned()
 }
 
 /// All severities, the worst last; one of a later version counts as the least.

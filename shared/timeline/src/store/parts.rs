@@ -3,7 +3,7 @@
 use watchscope_model::event::{Finding, Verdict};
 use watchscope_model::fold::{Moment, OpenPhase, OpenStream};
 use watchscope_model::vocabulary::{Cause, Divergence, LossPlace, Phase, PhaseReason, Severity};
-use watchscope_model::{ConnectionId, RequestId, ResourceVersion, StreamId, Text, Time, WatchName};
+use watchscope_model::{ConnectionId, RequestId, ResourceVersion, StreamId, Text, Time};
 
 /// How a plateau falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,7 @@ pub(crate) struct FindingSpan {
     pub(crate) code: Text,
     pub(crate) name: Text,
     pub(crate) severity: Severity,
-    pub(crate) watch: Option<WatchName>,
-    pub(crate) server: Option<Text>,
-    pub(crate) client: Option<Text>,
+    pub(crate) subject: Option<Text>,
     pub(crate) summary: String,
 }
 
@@ -191,9 +189,7 @@ impl FindingSpan {
             code: finding.code.clone(),
             name: finding.name.clone(),
             severity: finding.severity,
-            watch: finding.watch.clone(),
-            server: finding.server.clone(),
-            client: finding.client.clone(),
+            subject: finding.subject().cloned(),
             summary: finding.summary.clone(),
         }
     }

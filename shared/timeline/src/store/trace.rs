@@ -131,14 +131,8 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
 }
 
 fn open_finding(state: &State, finding: &Finding) -> Option<Moment> {
-    let same = |open: &&watchscope_model::fold::OpenFinding| {
-        let other = &open.finding;
-        other.code == finding.code
-            && other.watch == finding.watch
-            && (other.watch.is_some() || other.server == finding.server)
-            && other.client == finding.client
-    };
-    state.findings.values().find(same).map(|open| open.since)
+    let open = state.findings.get(&finding.key())?;
+    Some(open.since)
 }
 
 impl Trace {
