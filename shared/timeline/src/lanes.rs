@@ -16,7 +16,7 @@ use watchscope_model::{Text, Time, WatchName};
 use self::filter::Filter;
 pub(crate) use self::layers::level_at;
 use crate::draw::Records;
-use crate::findings::{rank, worse};
+use crate::findings::{Muted, rank, worse};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId, ObjectId, WatchId};
 use crate::scene::Px;
@@ -144,8 +144,8 @@ pub struct Lanes {
     pub selected: Option<LaneId>,
     /// How records are drawn: layers have rows only where something draws them.
     pub records: Option<&'static Records>,
-    /// Findings that are muted, by code and subject.
-    pub muted: Vec<Text>,
+    /// Findings the person does not want to see.
+    pub muted: Muted,
     filter: Filter,
     /// Layers that were opened or closed, against what they are unless asked.
     toggled_layers: Vec<LayerId>,
@@ -277,7 +277,7 @@ impl Lanes {
             let finding = &open.finding;
             if finding.watch.as_ref() == Some(watch)
                 && worst.is_none_or(|worst| rank(worst.severity) < rank(finding.severity))
-                && !self.muted.contains(key)
+                && !self.muted.has(key)
             {
                 worst = Some(finding);
             }

@@ -137,7 +137,7 @@ fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its
 /// The watches' badges.
 fn badge(store: &Store, muted: &Muted) -> Vec<String> {
     let mut lanes = Lanes::default();
-    lanes.muted = muted.keys().cloned().collect();
+    lanes.muted = muted.clone();
     let rows = lanes.rows(store, &View::between(at(0.0), at(30.0), 800.0), at(30.0));
     let badges = rows.rows.iter().filter_map(|row| {
         let (code, severity) = row.finding.as_ref()?;

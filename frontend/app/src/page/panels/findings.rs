@@ -46,7 +46,10 @@ impl Engine {
                 publish(panels.watches_open, false);
                 self.clear_selection();
             }
-            publish(panels.board, findings::board(&self.store, &self.desk.muted));
+            publish(
+                panels.board,
+                findings::board(&self.store, &self.lanes.muted),
+            );
             focus_soon(".findings");
         }
         panels.findings_open.set(is_open);
@@ -59,7 +62,7 @@ impl Engine {
     /// Writes what the panels show of findings and watches.
     pub(super) fn publish_findings(&self, now: Time) {
         let panels = self.panels();
-        let muted = &self.desk.muted;
+        let muted = &self.lanes.muted;
         let board = findings::board(&self.store, muted);
         let worst = board.standing.first().map(|group| group.severity);
         let ink = worst.map_or("note", |severity| severity_token(severity).name());
@@ -114,17 +117,15 @@ impl Engine {
         if let Ok(Some(storage)) = self.stage.window.local_storage()
             && let Ok(Some(text)) = storage.get_item(MUTED_KEY)
         {
-            self.desk.muted = Muted::parse(&text);
-            self.lanes.muted = self.desk.muted.keys().cloned().collect();
+            self.lanes.muted = Muted::parse(&text);
         }
     }
 
     fn change_muted(&mut self, change: impl FnOnce(&mut Muted)) {
-        change(&mut self.desk.muted);
-        self.lanes.muted = self.desk.muted.keys().cloned().collect();
+        change(&mut self.lanes.muted);
         // Without storage it lasts as long as the page.
         if let Ok(Some(storage)) = self.stage.window.local_storage() {
-            let _ = storage.set_item(MUTED_KEY, &self.desk.muted.to_text());
+            let _ = storage.set_item(MUTED_KEY, &self.lanes.muted.to_text());
         }
         self.publish_findings(self.now());
         self.redraw();

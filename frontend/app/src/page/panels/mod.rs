@@ -25,7 +25,6 @@ mod watches;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
-use watchscope_timeline::findings::Muted;
 use web_sys::HtmlInputElement;
 
 use self::selection::Selection;
@@ -49,8 +48,6 @@ pub(super) struct Desk {
     /// Records at the head when following stopped.
     paused_at: Option<u64>,
     filter_field: Option<HtmlInputElement>,
-    /// Findings the person does not want to see, in this browser.
-    muted: Muted,
     /// What wants to know when the picture was drawn.
     drawn: Option<js_sys::Function>,
 }

@@ -22,7 +22,7 @@ impl Engine {
         publish(self.panels().summary, summary::summarise(state));
         publish(
             self.panels().problems,
-            words::problems(&self.store, &self.desk.muted),
+            words::problems(&self.store, &self.lanes.muted),
         );
         self.publish_findings(now);
         publish(self.panels().empty, self.emptiness(now));

@@ -39,7 +39,7 @@ impl Engine {
 
     /// The table in its order.
     pub(super) fn table(&self, now: Time) -> Vec<HealthRow> {
-        let mut rows = health::table(&self.store, &self.desk.muted, now);
+        let mut rows = health::table(&self.store, &self.lanes.muted, now);
         health::sort(&mut rows, self.panels().order.get_untracked());
         rows
     }
