@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use watchscope_model::event::Finding;
+use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Certainty, Severity};
-use watchscope_model::{Event, Text, Time};
+use watchscope_model::{Event, State, Text, Time};
 
 use crate::format::clock;
 use crate::id::{LaneId, RecordId};
@@ -129,19 +130,37 @@ impl Board {
     }
 }
 
+/// How many findings stand and are not muted, and how bad the worst of them is.
+#[must_use]
+pub fn tally(store: &Store, muted: &Muted) -> (u64, Option<Severity>) {
+    let mut found = (0, None);
+    for (_, open) in standing(store.state(), muted) {
+        let severity = open.finding.severity;
+        found = (
+            found.0 + 1,
+            Some(found.1.map_or(severity, |worst| worse(worst, severity))),
+        );
+    }
+    found
+}
+
+/// What stands and is not muted, by key.
+fn standing<'a>(
+    state: Option<&'a State>,
+    muted: &'a Muted,
+) -> impl Iterator<Item = (&'a Text, &'a OpenFinding)> {
+    let all = state.into_iter().flat_map(|state| &state.findings);
+    all.filter(|(key, _)| !muted.has(key))
+}
+
 /// What the findings are now.
 #[must_use]
 pub fn board(store: &Store, muted: &Muted) -> Board {
     let epochs = store.epochs();
     let epoch = epochs.len().saturating_sub(1) as u32;
     let mut groups: BTreeMap<Text, Group> = BTreeMap::new();
-    let standing = || {
-        store
-            .state()
-            .into_iter()
-            .flat_map(|state| state.findings.iter())
-    };
-    for (key, open) in standing().filter(|(key, _)| !muted.has(key)) {
+    let state = store.state();
+    for (key, open) in standing(state, muted) {
         let finding = &open.finding;
         let group = groups.entry(finding.code.clone()).or_insert_with(|| Group {
             code: finding.code.clone(),
@@ -179,7 +198,6 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             .then_with(|| newest(b).cmp(&newest(a)))
             .then_with(|| a.code.cmp(&b.code))
     });
-    let is_standing = |key: &Text| standing().any(|(other, _)| other == key);
     let (over, over_more) = over(store);
     Board {
         standing: standing_groups,
@@ -189,7 +207,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             .map(|(key, reason)| MutedItem {
                 key: key.clone(),
                 reason: reason.clone(),
-                stands: is_standing(key),
+                stands: state.is_some_and(|state| state.findings.contains_key(key)),
             })
             .collect(),
         over,

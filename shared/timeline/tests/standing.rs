@@ -134,6 +134,22 @@ fn what_is_muted_leaves_the_list_the_badge_and_the_header_and_is_listed_with_its
     );
 }
 
+#[test]
+fn the_tally_is_of_what_the_board_lists() {
+    let counted = |log: &Log, keys: &[(&str, &str)]| {
+        let (store, muted) = (log.store(), muted(keys));
+        let tally = findings::tally(&store, &muted);
+        let board = findings::board(&store, &muted);
+        let worst = board.standing.first().map(|group| group.severity);
+        assert_eq!(tally, (board.total(), worst));
+        tally
+    };
+    assert_eq!(counted(&Log::new("a"), &[]), (0, None));
+    assert_eq!(counted(&found(), &[]), (6, Some(Severity::Divergence)));
+    let divergent = [("F24 shop/pods", ""), ("F25 informer", "")];
+    assert_eq!(counted(&found(), &divergent), (4, Some(Severity::Error)));
+}
+
 /// The watches' badges.
 fn badge(store: &Store, muted: &Muted) -> Vec<String> {
     let mut lanes = Lanes::default();

@@ -63,13 +63,12 @@ impl Engine {
     pub(super) fn publish_findings(&self, now: Time) {
         let panels = self.panels();
         let muted = &self.lanes.muted;
-        let board = findings::board(&self.store, muted);
-        let worst = board.standing.first().map(|group| group.severity);
+        let (total, worst) = findings::tally(&self.store, muted);
         let ink = worst.map_or("note", |severity| severity_token(severity).name());
-        publish(panels.standing, (board.total(), ink));
+        publish(panels.standing, (total, ink));
         publish(panels.restored, findings::restored(&self.store, muted));
         if panels.findings_open.get_untracked() {
-            publish(panels.board, board);
+            publish(panels.board, findings::board(&self.store, muted));
         }
         if panels.watches_open.get_untracked() {
             publish(panels.watches, self.table(now));
