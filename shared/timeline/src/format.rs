@@ -91,14 +91,15 @@ pub fn tick(at: Time, step_us: i64) -> String {
     clock_ms(at)
 }
 
-/// A count with its noun: `1 object`, `2 objects`.
+/// A count with its noun: `1 object`, `2 objects`, `2 watches`.
 #[must_use]
 pub fn count(value: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        number(value),
-        if value == 1 { "" } else { "s" }
-    )
+    let ending = match value {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", number(value))
 }
 
 /// About how wide a text is; sans faces differ by a few percent, so what must fit gets some px to spare.
@@ -130,6 +131,13 @@ mod tests {
         assert_eq!(number(0), "0");
         assert_eq!(number(999), "999");
         assert_eq!(number(88_238_954), "88,238,954");
+    }
+
+    #[test]
+    fn a_count_has_its_noun_in_the_singular_or_plural() {
+        assert_eq!(count(1, "watch"), "1 watch");
+        assert_eq!(count(0, "watch"), "0 watches");
+        assert_eq!(count(2_000, "lane"), "2,000 lanes");
     }
 
     #[test]

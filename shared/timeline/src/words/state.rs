@@ -235,11 +235,7 @@ impl Empty {
                 )
             }
             Self::NothingYet { watches, since } => {
-                let open = if *watches == 1 {
-                    "1 watch".to_string()
-                } else {
-                    format!("{watches} watches")
-                };
+                let open = count(*watches, "watch");
                 (
                     format!("{open} open, no event since {}.", clock(*since)),
                     "Quiet is data: the plateaus are drawn, the pen moves.".into(),

@@ -132,7 +132,7 @@ fn Open(panels: Panels, handle: Handle) -> impl IntoView {
             ></div>
             <div class="detail-head">
                 <h2>"Watches"</h2>
-                <span class="what">{move || rows.with(|rows| count(rows.len() as u64, "watch").replace("watchs", "watches"))}</span>
+                <span class="what">{move || rows.with(|rows| count(rows.len() as u64, "watch"))}</span>
                 <span class="space"></span>
                 <span class="quiet" role="status">{move || copied.get()}</span>
                 <button class="control" on:click=move |_| handle.copy_watches(panels, copied)>"Copy as text"</button>
