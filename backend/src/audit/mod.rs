@@ -21,9 +21,7 @@ use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered, RequestS
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId};
-use watchscope_probe::{
-    ACCEPT_LIST, ACCEPT_OBJECT, asked_to_wait_ms, headers_worth_keeping, read_object, read_page,
-};
+use watchscope_probe::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
 
 use crate::cluster::Session;
 use crate::log::LogHandle;
@@ -188,23 +186,14 @@ impl Reader {
 
 /// The HTTP request, with credentials; a sentence if there are none.
 async fn request_of(read: &Read, session: Option<&Session>) -> Result<Request<Bytes>, String> {
-    let accept = if read.verb == "get" {
-        ACCEPT_OBJECT
-    } else {
-        ACCEPT_LIST
-    };
     let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(ACCEPT, HeaderValue::from_static(read.accept()));
     headers.insert(USER_AGENT, HeaderValue::from_static(OUR_USER_AGENT));
     if let Some(session) = session {
         let authorized = session.authorize(&mut headers).await;
         authorized.map_err(|error| error.to_string())?;
     }
-    let target = match &read.query {
-        Some(query) => format!("{}?{query}", read.path),
-        None => read.path.clone(),
-    };
-    let request = Request::get(target).body(Bytes::new());
+    let request = Request::get(read.target()).body(Bytes::new());
     let mut request = request.map_err(|error| error.to_string())?;
     *request.headers_mut() = headers;
     Ok(request)

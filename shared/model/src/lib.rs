@@ -25,6 +25,7 @@ pub mod json;
 pub mod layers;
 pub mod map;
 pub mod read;
+pub mod request;
 pub mod time;
 pub mod tree;
 pub mod vocabulary;

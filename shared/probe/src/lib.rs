@@ -37,8 +37,6 @@ pub use port::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Served,
 };
 pub use probe::Probe;
-pub use read::{
-    ACCEPT_LIST, ACCEPT_OBJECT, asked_to_wait_ms, headers_worth_keeping, read_object, read_page,
-};
+pub use read::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
 pub use redact::REDACTION_VERSION;
 pub use spec::{ProbeConfig, WatchSpec};

@@ -9,13 +9,6 @@ use crate::held::new_object;
 use crate::list::identity;
 use crate::refusal;
 
-/// What to accept for a list: metadata only, or whatever the server has.
-pub const ACCEPT_LIST: &str =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-/// What to accept for an object: metadata only, or whatever the server has.
-pub const ACCEPT_OBJECT: &str =
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-
 /// Reads a page of a list, of whatever kind. `None` if it is none.
 #[must_use]
 pub fn read_page(body: &[u8]) -> Option<Page> {

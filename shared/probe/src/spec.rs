@@ -1,9 +1,11 @@
 //! What to watch and how: the specification of a watch, a probe's settings, and the requests made of them.
 
-use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use watchscope_model::event::WatchStarted;
+use watchscope_model::request::{
+    ACCEPT_METADATA, ACCEPT_METADATA_LIST, ACCEPT_WHOLE, percent_encode,
+};
 use watchscope_model::{ResourceVersion, Text, WatchName};
 
 use crate::port::{Get, Served};
@@ -221,16 +223,12 @@ enum Shape {
     Object,
 }
 
-/// A server that cannot give metadata only may give whole objects: they are decoded and redacted all the same.
+/// Whole objects that come where metadata was asked for are decoded and redacted all the same.
 fn accept(config: &ProbeConfig, shape: Shape) -> &'static str {
     match (config.metadata_only, shape) {
-        (false, _) => "application/json",
-        (true, Shape::Object) => {
-            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-        }
-        (true, Shape::List) => {
-            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-        }
+        (false, _) => ACCEPT_WHOLE,
+        (true, Shape::Object) => ACCEPT_METADATA,
+        (true, Shape::List) => ACCEPT_METADATA_LIST,
     }
 }
 
@@ -241,18 +239,6 @@ fn push_parameter(query: &mut String, name: &str, value: &str) {
     query.push_str(name);
     query.push('=');
     percent_encode(value, query);
-}
-
-/// Everything but RFC 3986's unreserved characters.
-fn percent_encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a String does not fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
 }
 
 #[cfg(test)]

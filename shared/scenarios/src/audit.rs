@@ -5,9 +5,7 @@ use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{RequestAnswered, RequestSent};
 use watchscope_model::field::Headers;
 use watchscope_model::{ConnectionId, RequestId, Time};
-use watchscope_probe::{
-    ACCEPT_LIST, ACCEPT_OBJECT, asked_to_wait_ms, headers_worth_keeping, read_object, read_page,
-};
+use watchscope_probe::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
 use watchscope_simulator as sim;
 
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
@@ -46,14 +44,8 @@ impl Asked {
     }
 
     pub(crate) fn request(&self) -> sim::Request {
-        let accept = if self.read.verb == "get" {
-            ACCEPT_OBJECT
-        } else {
-            ACCEPT_LIST
-        };
-        let query = self.read.query.as_ref().map(|query| format!("?{query}"));
-        sim::Request::get(&format!("{}{}", self.read.path, query.unwrap_or_default()))
-            .header("accept", accept)
+        sim::Request::get(&self.read.target())
+            .header("accept", self.read.accept())
             .header("user-agent", "watchscope-audit")
     }
 

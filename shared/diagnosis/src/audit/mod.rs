@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use watchscope_model::event::Verdict;
 use watchscope_model::read::{Page, Seen};
+use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Aside, Event, Object, Record, State, Text, Time, WatchName};
 
@@ -68,6 +69,25 @@ pub struct Read {
 }
 
 impl Read {
+    /// Path and query.
+    #[must_use]
+    pub fn target(&self) -> String {
+        match &self.query {
+            Some(query) => format!("{}?{query}", self.path),
+            None => self.path.clone(),
+        }
+    }
+
+    /// What to accept: no more than metadata is compared.
+    #[must_use]
+    pub fn accept(&self) -> &'static str {
+        if self.verb == "get" {
+            ACCEPT_METADATA
+        } else {
+            ACCEPT_METADATA_LIST
+        }
+    }
+
     /// What an answer of this status says, if it came whole; `one` and `page` read its body.
     pub fn reply(
         &self,

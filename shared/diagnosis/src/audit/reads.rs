@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use watchscope_model::event::RequestSent;
+use watchscope_model::request::percent_encode;
 use watchscope_model::{Object, ResourceVersion, Text};
 
 /// `limit` of a page.
@@ -142,17 +143,6 @@ impl Scope {
     fn select(&self, query: &mut String) {
         for selector in [&self.labels, &self.fields].into_iter().flatten() {
             let _ = write!(query, "&{selector}");
-        }
-    }
-}
-
-/// Everything but RFC 3986's unreserved characters.
-fn percent_encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
         }
     }
 }
