@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Request};
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request};
 use tokio::sync::{mpsc, watch};
 use watchscope_diagnosis::audit::{Read, Reply};
-use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered, RequestSent};
+use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId};
@@ -26,7 +26,7 @@ use watchscope_probe::{asked_to_wait_ms, headers_worth_keeping, read_object, rea
 use crate::cluster::Session;
 use crate::log::LogHandle;
 use crate::probes::connections::{Connections, Dialled, opened};
-use crate::probes::driver::{cause_of, headers_of};
+use crate::probes::message::{cause_of, headers_of, request_of};
 use crate::stop::stopped;
 use crate::transport::{BodyEnd, CollectError, Connection};
 
@@ -102,8 +102,13 @@ impl Reader {
             return Reply::Failed;
         };
         let is_shared = connection.is_shared();
-        let message = match request_of(read, self.session.clone().as_deref()).await {
-            Ok(message) => message,
+        let message = request_of(read.target(), read.accept(), self.session.as_deref()).await;
+        let message = match message {
+            Ok(mut message) => {
+                let agent = HeaderValue::from_static(OUR_USER_AGENT);
+                message.headers_mut().insert(USER_AGENT, agent);
+                message
+            }
             Err(error) => {
                 tracing::info!("an audit read cannot be sent: {error}");
                 self.reload = true;
@@ -113,14 +118,7 @@ impl Reader {
             }
         };
         let request = self.log.ids().request();
-        let sent = RequestSent {
-            watch: read.lane.clone(),
-            request,
-            connection: id,
-            verb: read.verb.into(),
-            path: read.path.as_str().into(),
-            query: read.query.clone(),
-        };
+        let sent = read.sent(request, id);
         // A log that is closed ends the process.
         let _ = self.log.append(Event::from(sent)).await;
         let (answer, kept) = exchange(connection, message).await;
@@ -182,21 +180,6 @@ impl Reader {
             let _ = self.log.append(Event::from(event)).await;
         }
     }
-}
-
-/// The HTTP request, with credentials; a sentence if there are none.
-async fn request_of(read: &Read, session: Option<&Session>) -> Result<Request<Bytes>, String> {
-    let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, HeaderValue::from_static(read.accept()));
-    headers.insert(USER_AGENT, HeaderValue::from_static(OUR_USER_AGENT));
-    if let Some(session) = session {
-        let authorized = session.authorize(&mut headers).await;
-        authorized.map_err(|error| error.to_string())?;
-    }
-    let request = Request::get(read.target()).body(Bytes::new());
-    let mut request = request.map_err(|error| error.to_string())?;
-    *request.headers_mut() = headers;
-    Ok(request)
 }
 
 /// Waits for the end of the connection kept; losing the wait loses nothing.

@@ -16,7 +16,7 @@ use watchscope_model::ConnectionId;
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Event};
 use watchscope_model::vocabulary::Cause;
 
-use super::driver::cause_of;
+use super::message::cause_of;
 use crate::cluster::{Cluster, Session};
 use crate::log::LogHandle;
 use crate::transport::{Connection, ConnectionFacts, DialError, Happening, Listener};

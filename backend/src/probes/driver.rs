@@ -18,12 +18,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use http::header::ACCEPT;
-use http::{HeaderMap, Request};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 use watchscope_model::event::{ConnectionClosed, Event, Loss};
-use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, LossPlace};
 use watchscope_model::{ConnectionId, RequestId, StreamId};
 use watchscope_probe::{
@@ -31,6 +28,7 @@ use watchscope_probe::{
 };
 
 use super::connections::{Connections, Dialled, opened};
+use super::message::{cause_of, headers_of, request_of};
 use crate::cluster::{Catalog, Discovery, Session};
 use crate::log::{Batch, Ids, LogHandle};
 use crate::stop::stopped;
@@ -281,7 +279,8 @@ impl Driver {
         let is_watch = get.query.starts_with("watch=");
         let limit = header_limit(&get.query);
         let is_shared = idle.is_shared();
-        match request_of(&get, self.session.clone()).await {
+        let target = format!("{}?{}", get.path, get.query);
+        match request_of(target, get.accept, self.session.as_deref()).await {
             Ok(message) => {
                 let sending = idle.send(message, limit).boxed();
                 let exchange = Exchange {
@@ -542,48 +541,6 @@ fn header_limit(query: &str) -> Duration {
     match asked_s {
         Some(asked_s) => Duration::from_secs(asked_s) + WATCH_HEADER_GRACE,
         None => LIST_HEADER_LIMIT,
-    }
-}
-
-/// The HTTP request, with credentials; a sentence if there are none.
-async fn request_of(get: &Get, session: Option<Arc<Session>>) -> Result<Request<Bytes>, String> {
-    let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, http::HeaderValue::from_static(get.accept));
-    if let Some(session) = session {
-        session
-            .authorize(&mut headers)
-            .await
-            .map_err(|error| error.to_string())?;
-    }
-    let target = format!("{}?{}", get.path, get.query);
-    let mut request = Request::get(target)
-        .body(Bytes::new())
-        .map_err(|error| error.to_string())?;
-    *request.headers_mut() = headers;
-    Ok(request)
-}
-
-pub(crate) fn headers_of(headers: &HeaderMap) -> Headers {
-    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
-    Headers(
-        headers
-            .iter()
-            .map(|(name, value)| (name.as_str().into(), text(value)))
-            .collect(),
-    )
-}
-
-/// The end of a body or a connection as the log has it.
-pub(crate) fn cause_of(end: &BodyEnd) -> Cause {
-    match end {
-        BodyEnd::EofInFrame => Cause::EofInFrame,
-        BodyEnd::Reset { .. } => Cause::RstStream,
-        BodyEnd::GoAway { .. } => Cause::Goaway,
-        BodyEnd::Silent { .. } => Cause::IdleTimeout,
-        BodyEnd::Eof { .. } => Cause::Eof,
-        BodyEnd::TcpReset { .. } => Cause::TcpReset,
-        BodyEnd::Tls { .. } => Cause::Tls,
-        BodyEnd::Malformed { .. } => Cause::Decode,
     }
 }
 

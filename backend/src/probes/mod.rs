@@ -7,7 +7,8 @@
 //! ```
 
 pub(crate) mod connections;
-pub(crate) mod driver;
+mod driver;
+pub(crate) mod message;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 //! sockets, and decides nothing.
 
 use watchscope_diagnosis::audit::{Read, Reply};
-use watchscope_model::event::{RequestAnswered, RequestSent};
+use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
 use watchscope_model::{ConnectionId, RequestId, Time};
 use watchscope_probe::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
@@ -47,17 +47,6 @@ impl Asked {
         sim::Request::get(&self.read.target())
             .header("accept", self.read.accept())
             .header("user-agent", "watchscope-audit")
-    }
-
-    pub(crate) fn sent(&self, request: RequestId, connection: ConnectionId) -> RequestSent {
-        RequestSent {
-            watch: self.read.lane.clone(),
-            request,
-            connection,
-            verb: self.read.verb.into(),
-            path: self.read.path.as_str().into(),
-            query: self.read.query.clone(),
-        }
     }
 
     pub(crate) fn head(&mut self, head: &sim::Head) {

@@ -466,7 +466,7 @@ impl Run {
         if let (Some(asked), Some(connection)) = (&mut wire.asked, wire.log) {
             let request = self.recorder.ids.request();
             asked.ids = Some((self.world.send(wire.world, asked.request()), request));
-            let sent = asked.sent(request, connection);
+            let sent = asked.read.sent(request, connection);
             self.recorder.record(sent.into(), now);
         }
     }

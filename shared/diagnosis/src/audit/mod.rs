@@ -24,11 +24,13 @@ mod reads;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use watchscope_model::event::Verdict;
+use watchscope_model::event::{RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::{Certainty, Standing};
-use watchscope_model::{Aside, Event, Object, Record, State, Text, Time, WatchName};
+use watchscope_model::{
+    Aside, ConnectionId, Event, Object, Record, RequestId, State, Text, Time, WatchName,
+};
 
 use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
@@ -85,6 +87,19 @@ impl Read {
             ACCEPT_METADATA
         } else {
             ACCEPT_METADATA_LIST
+        }
+    }
+
+    /// What the log has of it.
+    #[must_use]
+    pub fn sent(&self, request: RequestId, connection: ConnectionId) -> RequestSent {
+        RequestSent {
+            watch: self.lane.clone(),
+            request,
+            connection,
+            verb: self.verb.into(),
+            path: self.path.as_str().into(),
+            query: self.query.clone(),
         }
     }
 

@@ -1,0 +1,53 @@
+//! HTTP messages between transport and log: requests with credentials on the way out, headers and ends on the way in.
+
+use bytes::Bytes;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue, Request};
+use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::Cause;
+
+use crate::cluster::Session;
+use crate::transport::BodyEnd;
+
+/// A GET with credentials; a sentence if there are none.
+pub(crate) async fn request_of(
+    target: String,
+    accept: &'static str,
+    session: Option<&Session>,
+) -> Result<Request<Bytes>, String> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    if let Some(session) = session {
+        let authorized = session.authorize(&mut headers).await;
+        authorized.map_err(|error| error.to_string())?;
+    }
+    let request = Request::get(target).body(Bytes::new());
+    let mut request = request.map_err(|error| error.to_string())?;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+/// Headers as the log has them.
+pub(crate) fn headers_of(headers: &HeaderMap) -> Headers {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
+    Headers(
+        headers
+            .iter()
+            .map(|(name, value)| (name.as_str().into(), text(value)))
+            .collect(),
+    )
+}
+
+/// The end of a body or a connection as the log has it.
+pub(crate) fn cause_of(end: &BodyEnd) -> Cause {
+    match end {
+        BodyEnd::EofInFrame => Cause::EofInFrame,
+        BodyEnd::Reset { .. } => Cause::RstStream,
+        BodyEnd::GoAway { .. } => Cause::Goaway,
+        BodyEnd::Silent { .. } => Cause::IdleTimeout,
+        BodyEnd::Eof { .. } => Cause::Eof,
+        BodyEnd::TcpReset { .. } => Cause::TcpReset,
+        BodyEnd::Tls { .. } => Cause::Tls,
+        BodyEnd::Malformed { .. } => Cause::Decode,
+    }
+}
