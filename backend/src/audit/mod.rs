@@ -52,6 +52,8 @@ pub(crate) struct Reader {
 struct Answer {
     status: Option<u16>,
     headers: Headers,
+    /// What a refusal asks us to wait.
+    retry_after_ms: Option<u64>,
     body: Bytes,
     error: Option<String>,
 }
@@ -201,6 +203,7 @@ async fn exchange(
             let answer = Answer {
                 status: None,
                 headers: Headers::default(),
+                retry_after_ms: None,
                 body: Bytes::new(),
                 error: Some(error.to_string()),
             };
@@ -218,9 +221,12 @@ async fn exchange(
             (Bytes::new(), Some(error.to_string()), Err(cause))
         }
     };
+    // The body of what is no refusal is long, and no Status.
+    let retry_after_ms = (status != 200).then(|| asked_to_wait_ms(&headers, &body));
     let answer = Answer {
         status: Some(status),
         headers,
+        retry_after_ms: retry_after_ms.flatten(),
         body,
         error,
     };
@@ -234,16 +240,15 @@ impl Answer {
             request,
             status: self.status,
             headers: headers_worth_keeping(self.headers.clone()),
-            retry_after_ms: asked_to_wait_ms(&self.headers, &self.body),
+            retry_after_ms: self.retry_after_ms,
             error: self.error.clone(),
         }
     }
 
     fn reply(self, read: &Read) -> Reply {
-        let retry_after_ms = asked_to_wait_ms(&self.headers, &self.body);
         read.reply(
             self.status.filter(|_| self.error.is_none()),
-            retry_after_ms,
+            self.retry_after_ms,
             || read_object(&self.body),
             || read_page(&self.body),
         )

@@ -62,7 +62,9 @@ impl Asked {
 
     /// The answer, as it is recorded and as the audit reads it. `error`: why there is none, or not all of it.
     pub(crate) fn answered(&self, error: Option<&str>) -> (RequestAnswered, Reply) {
-        let retry_after_ms = asked_to_wait_ms(&self.headers, &self.body);
+        // The body of what is no refusal is long, and no Status.
+        let refused = self.status.filter(|&status| status != 200);
+        let retry_after_ms = refused.and_then(|_| asked_to_wait_ms(&self.headers, &self.body));
         let event = RequestAnswered {
             watch: self.read.lane.clone(),
             request: self.ids.map_or(RequestId(0), |(_, request)| request),
