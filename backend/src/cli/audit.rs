@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use watchscope_model::event::Audit;
 use watchscope_model::vocabulary::{Phase, Standing};
 use watchscope_model::{Entry, Event, Record, State, Text, WatchName, json};
 
@@ -168,7 +169,7 @@ impl Report {
             .watches
             .keys()
             .filter_map(|name| match self.outcomes.get(name) {
-                Some((outcome, _)) if &**outcome == "agrees" => None,
+                Some((outcome, _)) if &**outcome == Audit::AGREES => None,
                 Some((_, Some(reason))) => Some(format!("{name}: {reason}")),
                 Some((_, None)) => Some(format!("{name}: it was not found a second time")),
                 None => Some(format!(

@@ -330,7 +330,7 @@ events! {
         method "method": Text,
         /// Objects compared.
         compared "compared": u64,
-        /// `agrees`, `differs` or `cannot-tell`.
+        /// [`Audit::AGREES`], [`Audit::DIFFERS`] or [`Audit::CANNOT_TELL`].
         outcome "outcome": Text,
         /// What this read cannot reveal, or why nothing can be told, in a sentence.
         reason "reason": Option<Text>,
@@ -477,6 +477,16 @@ impl Event {
             | Self::ClientReport(_) => None,
         }
     }
+}
+
+/// The outcomes of an audit.
+impl Audit {
+    /// All that was compared is as the watch holds it.
+    pub const AGREES: &str = "agrees";
+    /// Something is not.
+    pub const DIFFERS: &str = "differs";
+    /// What was read says neither.
+    pub const CANNOT_TELL: &str = "cannot-tell";
 }
 
 impl Finding {

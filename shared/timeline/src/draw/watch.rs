@@ -1,5 +1,6 @@
 //! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
 
+use watchscope_model::event::Audit;
 use watchscope_model::vocabulary::{Cause, LossPlace};
 use watchscope_model::{Time, catalogue};
 
@@ -550,7 +551,7 @@ impl Drawer<'_> {
             self.right,
         ) {
             let x = self.x(audit.moment.at);
-            let differs = &*audit.outcome == "differs";
+            let differs = &*audit.outcome == Audit::DIFFERS;
             if x < drawn + ERRORS_APART && !differs {
                 continue;
             }
@@ -561,7 +562,7 @@ impl Drawer<'_> {
                 Glyph::ReadAgrees
             };
             let mut mark = GlyphMark::new(glyph, x, y, 10, Token::StreamFill);
-            if &*audit.outcome == "cannot-tell" {
+            if &*audit.outcome == Audit::CANNOT_TELL {
                 mark.ink = Token::Line3;
             }
             let layer = if differs {

@@ -1,6 +1,6 @@
 //! Why an object is here: since which event, from which origin, confirmed when, by which read.
 
-use watchscope_model::event::Event;
+use watchscope_model::event::{Audit, Event};
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Seq, Time};
 
@@ -167,7 +167,7 @@ fn confirmed(watch: &WatchTrace, since: Seq, since_at: Time) -> String {
         .audits
         .iter()
         .rev()
-        .find(|audit| &*audit.outcome == "agrees" && audit.moment.at >= since_at);
+        .find(|audit| &*audit.outcome == Audit::AGREES && audit.moment.at >= since_at);
     let list_words = list.map(|list| {
         let words = format!(
             "The list of {} had it, among {}.",
