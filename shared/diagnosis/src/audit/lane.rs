@@ -7,19 +7,19 @@ use watchscope_model::event::{Audit, Change, Event, Verdict};
 use watchscope_model::fold::Watch;
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Certainty, Phase, Standing};
-use watchscope_model::{Object, ResourceVersion, Time, WatchName};
+use watchscope_model::{Aside, Object, ResourceVersion, Time, WatchName};
 
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds, newest_lists_are_etcds};
-use super::{Level, Reply, restated, verdict_key};
+use super::{Level, Read, Reply, restated, verdict_key};
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
-/// How long after a read that was ahead of the watch it is looked at again, in milliseconds. A cache that is not there
+/// How long after a read that was ahead of the watch it is looked at again, in microseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.
-const AGAIN_MS: u64 = 4_000;
+const AGAIN_US: i64 = 4_000_000;
 /// Objects looked up one by one in a round, by level: off (then a person asks for it), light, full.
 const SAMPLED: (usize, usize, usize) = (16, 6, 4);
 /// Most objects looked up because a list that may be a cache's differs in them.
@@ -31,10 +31,6 @@ pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 const MAX_TASKS: usize = 64;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
 const MAX_RESTARTS: u32 = 2;
-
-const AGREES: &str = "agrees";
-const DIFFERS: &str = "differs";
-const CANNOT_TELL: &str = "cannot-tell";
 
 /// Something to be read.
 #[derive(Clone, Debug)]
@@ -97,6 +93,15 @@ pub(super) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
         .held(&change.object)
         .is_some_and(|held| held.resource_version.is_after(&change.resource_version));
     (!is_replay).then(|| restated(standing, Standing::Cleared, standing.certainty))
+}
+
+/// What a step goes by besides its lane, and where it says what it found.
+pub(super) struct Turn<'a> {
+    pub(super) name: &'a WatchName,
+    pub(super) watch: &'a Watch,
+    pub(super) server: Server,
+    pub(super) now: Time,
+    pub(super) out: &'a mut Vec<Event>,
 }
 
 impl Lane {
@@ -199,14 +204,8 @@ impl Lane {
 
     /// Begins a round, if it is time. Nothing is asked of a watch that does not stream: it claims nothing beyond its
     /// progress, and is either reading a state or waiting.
-    pub(super) fn begin(
-        &mut self,
-        name: &WatchName,
-        watch: &Watch,
-        server: Server,
-        now: Time,
-        out: &mut Vec<Event>,
-    ) {
+    pub(super) fn begin(&mut self, turn: &mut Turn<'_>) {
+        let (watch, now) = (turn.watch, turn.now);
         let is_streaming = watch.stream.is_some()
             && watch
                 .phase
@@ -248,10 +247,9 @@ impl Lane {
                 );
                 let at = behind.version.clone();
                 self.behind = None;
-                self.cannot_tell(name, "list", Some(at), why, out);
+                self.cannot_tell(turn, "list", Some(at), why);
             } else {
-                let is_new =
-                    now.micros_since(behind.since) < i64::try_from(AGAIN_MS).unwrap_or(0) * 1_000;
+                let is_new = now.micros_since(behind.since) < AGAIN_US;
                 let may_be_from_the_future = says_nothing(watch) && behind.future < 2;
                 if may_be_from_the_future && !is_new {
                     self.tasks.push_back(Task::Any);
@@ -268,7 +266,7 @@ impl Lane {
             self.tasks
                 .push_back(Task::Exact(Comparison::new(progress.clone(), None)));
         }
-        if is_long || !exact_lists_are_etcds(server) {
+        if is_long || !exact_lists_are_etcds(turn.server) {
             self.sample(watch);
         }
     }
@@ -293,33 +291,40 @@ impl Lane {
     }
 
     fn look_again(&mut self, now: Time) {
-        let soon = now.plus_millis(AGAIN_MS);
+        let soon = now.plus_micros(AGAIN_US);
         self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
     }
 
-    /// The next request: what for, its verb, its path and query.
-    #[allow(clippy::type_complexity)]
+    /// The next request, and what for.
     pub(super) fn ask(
         &mut self,
+        name: &WatchName,
         server: Server,
         now: Time,
-    ) -> Option<(Task, &'static str, (String, Option<String>))> {
+    ) -> Option<(Task, Read)> {
         let scope = self.scope.as_ref()?;
         let task = self.tasks.pop_front()?;
-        let list = |(path, query)| ("list", (path, Some(query)));
-        let (verb, target) = match &task {
+        let list = |(path, query)| ("list", path, Some(query));
+        let (verb, path, query) = match &task {
             Task::Exact(comparison) => {
                 let token = comparison.token.as_deref();
                 list(scope.exact(server, &comparison.at, token))
             }
             Task::Newest => list(scope.newest()),
             Task::Any => list(scope.any()),
-            Task::Get(object) => ("get", (scope.get(object), None)),
+            Task::Get(object) => ("get", scope.get(object), None),
             Task::One { object, at, .. } => list(scope.one(at, object)),
         };
         self.minute.spend(now);
         self.asked_at = now;
-        Some((task, verb, target))
+        let read = Read {
+            watch: name.clone(),
+            lane: name.aside(Aside::Audit),
+            verb,
+            path,
+            query,
+        };
+        Some((task, read))
     }
 
     /// The server is busy: the same again later.
@@ -328,30 +333,14 @@ impl Lane {
     }
 
     /// Takes what came of a task.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn answered(
-        &mut self,
-        task: Task,
-        reply: Reply,
-        name: &WatchName,
-        watch: &Watch,
-        server: Server,
-        now: Time,
-        out: &mut Vec<Event>,
-    ) {
+    pub(super) fn answered(&mut self, task: Task, reply: Reply, turn: &mut Turn<'_>) {
         match (task, reply) {
-            (Task::Exact(comparison), Reply::Page(page)) => {
-                self.exact(comparison, page, name, watch, server, out);
-            }
-            (Task::Newest, Reply::Page(page)) => {
-                self.newest(&page, name, watch, server, now, out);
-            }
-            (Task::Any, Reply::Page(page)) => self.any(page.version, name, watch, now, out),
-            (Task::Get(object), Reply::One(seen)) => {
-                self.got(&object, Some(&seen), name, watch, out)
-            }
+            (Task::Exact(comparison), Reply::Page(page)) => self.exact(comparison, page, turn),
+            (Task::Newest, Reply::Page(page)) => self.newest(&page, turn),
+            (Task::Any, Reply::Page(page)) => self.any(page.version, turn),
+            (Task::Get(object), Reply::One(seen)) => self.got(&object, Some(&seen), turn),
             (Task::Get(object), Reply::Refused { status: 404, .. }) => {
-                self.got(&object, None, name, watch, out);
+                self.got(&object, None, turn);
             }
             (
                 Task::One { object, at, first },
@@ -362,44 +351,33 @@ impl Lane {
                     ..
                 }),
             ) if version == at => {
-                self.one(&object, at, first, &items, name, watch, out);
+                self.one(&object, at, first, &items, turn);
             }
             (Task::Exact(comparison), Reply::Refused { status, .. }) => {
-                self.exact_refused(comparison, status, name, watch, out);
+                self.exact_refused(comparison, status, turn);
             }
             (Task::One { object, at, .. }, Reply::Refused { status: 410, .. }) => {
                 // Its version is compacted; the watch may have come further meanwhile.
-                match watch
-                    .progress
-                    .as_ref()
-                    .filter(|progress| progress.is_after(&at))
-                {
+                let progress = turn.watch.progress.as_ref();
+                match progress.filter(|progress| progress.is_after(&at)) {
                     Some(progress) => self.look_up(&object, progress.clone()),
-                    None => self.cannot_tell(name, "get", Some(at), COMPACTED.to_owned(), out),
+                    None => self.cannot_tell(turn, "get", Some(at), COMPACTED.to_owned()),
                 }
             }
             (task, Reply::Refused { status, .. }) => {
                 let why = format!("the server answered {status}");
-                self.cannot_tell(name, task.method(), None, why, out);
+                self.cannot_tell(turn, task.method(), None, why);
             }
             (task, _) => {
                 let why = "there was no answer that could be read".to_owned();
-                self.cannot_tell(name, task.method(), None, why, out);
+                self.cannot_tell(turn, task.method(), None, why);
             }
         }
-        self.tell_sampled(name, watch, out);
+        self.tell_sampled(turn);
     }
 
     /// A page of all at exactly a version.
-    fn exact(
-        &mut self,
-        mut comparison: Comparison,
-        page: Page,
-        name: &WatchName,
-        watch: &Watch,
-        server: Server,
-        out: &mut Vec<Event>,
-    ) {
+    fn exact(&mut self, mut comparison: Comparison, page: Page, turn: &mut Turn<'_>) {
         let method = if comparison.first.is_some() {
             "list exact again"
         } else {
@@ -415,10 +393,10 @@ impl Lane {
                     comparison.at, page.version
                 )
             };
-            return self.cannot_tell(name, method, Some(comparison.at), why, out);
+            return self.cannot_tell(turn, method, Some(comparison.at), why);
         }
-        let Some(past) = self.history.at(watch, &comparison.at) else {
-            return self.restart(name, watch, comparison.at, out);
+        let Some(past) = self.history.at(turn.watch, &comparison.at) else {
+            return self.restart(comparison.at, turn);
         };
         comparison.take(&page.items, &past);
         if let Some(token) = page.token {
@@ -434,17 +412,16 @@ impl Lane {
         let (compared, differences) = comparison.finish(&past);
         if unclear > 0 {
             let why = format!("{unclear} objects have versions that cannot be compared");
-            return self.cannot_tell(name, method, Some(at), why, out);
+            return self.cannot_tell(turn, method, Some(at), why);
         }
-        if exact_lists_are_etcds(server) {
-            self.conclude(method, at, compared, differences, first, name, watch, out);
+        if exact_lists_are_etcds(turn.server) {
+            self.conclude(method, at, compared, differences, first, turn);
         } else {
-            self.follow(method, at, compared, &differences, name, out);
+            self.follow(method, at, compared, &differences, turn);
         }
     }
 
     /// What etcd has at a version was compared with all that was held at it.
-    #[allow(clippy::too_many_arguments)]
     fn conclude(
         &mut self,
         method: &'static str,
@@ -452,25 +429,24 @@ impl Lane {
         compared: u64,
         differences: Vec<Difference>,
         first: Option<Vec<Difference>>,
-        name: &WatchName,
-        watch: &Watch,
-        out: &mut Vec<Event>,
+        turn: &mut Turn<'_>,
     ) {
         let outcome = if differences.is_empty() {
-            AGREES
+            Audit::AGREES
         } else {
-            DIFFERS
+            Audit::DIFFERS
         };
-        self.tell(name, method, Some(at.clone()), compared, outcome, None, out);
+        self.tell(turn, method, Some(at.clone()), compared, outcome, None);
         // Of more differences than are followed some are not in sight.
         let is_all = differences.len() < MAX_DIFFERENCES;
-        for open in watch.verdicts.values().filter(|_| is_all) {
+        for open in turn.watch.verdicts.values().filter(|_| is_all) {
             let standing = &open.verdict;
             let differs = differences
                 .iter()
                 .any(|found| same_place(&found.object, &standing.object));
             if !differs {
-                out.push(restated(standing, Standing::Cleared, standing.certainty).into());
+                turn.out
+                    .push(restated(standing, Standing::Cleared, standing.certainty).into());
             }
         }
         if differences.is_empty() {
@@ -481,55 +457,12 @@ impl Lane {
         let mut is_all_confirmed = true;
         for found in &differences {
             let is_second = first.as_ref().is_some_and(|first| first.contains(found));
-            is_all_confirmed &= self.judge(found, is_second, name, watch, out);
+            is_all_confirmed &= judge(found, is_second, turn);
         }
         if first.is_none() && !is_all_confirmed {
             self.tasks
                 .push_front(Task::Exact(Comparison::new(at, Some(differences))));
         }
-    }
-
-    /// Raises or confirms a verdict; whether it is confirmed.
-    fn judge(
-        &self,
-        found: &Difference,
-        is_second: bool,
-        name: &WatchName,
-        watch: &Watch,
-        out: &mut Vec<Event>,
-    ) -> bool {
-        let standing = watch
-            .verdicts
-            .get(&*verdict_key(&found.object))
-            .map(|open| &open.verdict);
-        let same = standing.filter(|standing| {
-            standing.kind == found.kind
-                && standing.held == found.held
-                && standing.listed == found.listed
-                && standing.object == found.object
-        });
-        let is_confirmed = same.is_some_and(|same| same.state == Standing::Confirmed);
-        if is_confirmed || (same.is_some() && !is_second) {
-            return is_confirmed;
-        }
-        let (state, certainty) = if is_second {
-            (Standing::Confirmed, Certainty::Definite)
-        } else {
-            (Standing::Raised, Certainty::Likely)
-        };
-        out.push(
-            Verdict {
-                watch: name.clone(),
-                object: found.object.clone(),
-                kind: found.kind,
-                held: found.held.clone(),
-                listed: found.listed.clone(),
-                state,
-                certainty,
-            }
-            .into(),
-        );
-        is_second
     }
 
     /// What may be a cache's was compared: what differs is looked up in etcd, one by one.
@@ -539,31 +472,19 @@ impl Lane {
         at: ResourceVersion,
         compared: u64,
         differences: &[Difference],
-        name: &WatchName,
-        out: &mut Vec<Event>,
+        turn: &mut Turn<'_>,
     ) {
         let (outcome, why) = if differences.is_empty() {
             self.agreed = Some(at.clone());
-            (
-                AGREES,
-                "the list may be the watch cache's, and so show what only the cache believes",
-            )
+            (Audit::AGREES, MAY_BE_A_CACHES)
         } else {
             self.agreed = None;
             (
-                CANNOT_TELL,
+                Audit::CANNOT_TELL,
                 "the list may be the watch cache's; what differs is looked up in etcd",
             )
         };
-        self.tell(
-            name,
-            method,
-            Some(at.clone()),
-            compared,
-            outcome,
-            Some(why),
-            out,
-        );
+        self.tell(turn, method, Some(at.clone()), compared, outcome, Some(why));
         for found in differences.iter().take(FOLLOWED).rev() {
             self.look_up(&found.object, at.clone());
         }
@@ -578,21 +499,15 @@ impl Lane {
     }
 
     /// An object as it is in etcd now. Only if it is not what is held does its version matter.
-    fn got(
-        &mut self,
-        object: &Arc<Object>,
-        seen: Option<&Seen>,
-        name: &WatchName,
-        watch: &Watch,
-        out: &mut Vec<Event>,
-    ) {
+    fn got(&mut self, object: &Arc<Object>, seen: Option<&Seen>, turn: &mut Turn<'_>) {
+        let watch = turn.watch;
         let held = watch
             .held(object)
             .map(|held| (&held.object, &held.resource_version));
         let found = match compare(held, seen) {
             Compared::Equal => {
                 self.sampled += 1;
-                return clear(watch, object, out);
+                return clear(object, turn);
             }
             Compared::Differs(found) => Some(found.kind),
             Compared::Unclear => None,
@@ -610,27 +525,24 @@ impl Lane {
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
                 let why = "versions that are no numbers do not say which is newer".to_owned();
-                self.cannot_tell(name, "get", None, why, out);
+                self.cannot_tell(turn, "get", None, why);
             }
         }
     }
 
     /// An object as etcd has it at a version.
-    #[allow(clippy::too_many_arguments)]
     fn one(
         &mut self,
         object: &Arc<Object>,
         at: ResourceVersion,
         first: Option<Difference>,
         items: &[Seen],
-        name: &WatchName,
-        watch: &Watch,
-        out: &mut Vec<Event>,
+        turn: &mut Turn<'_>,
     ) {
         let method = "list one exact";
         let Some(past) = self
             .history
-            .at(watch, &at)
+            .at(turn.watch, &at)
             .filter(|past| past.still_holds(object))
         else {
             return;
@@ -638,14 +550,14 @@ impl Lane {
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
         match compare(past.get(object), seen) {
             Compared::Equal => {
-                self.tell(name, method, Some(at), 1, AGREES, None, out);
-                clear(watch, object, out);
+                self.tell(turn, method, Some(at), 1, Audit::AGREES, None);
+                clear(object, turn);
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
-                self.tell(name, method, Some(at.clone()), 1, DIFFERS, None, out);
+                self.tell(turn, method, Some(at.clone()), 1, Audit::DIFFERS, None);
                 let is_second = first.as_ref() == Some(&found);
-                let is_confirmed = self.judge(&found, is_second, name, watch, out);
+                let is_confirmed = judge(&found, is_second, turn);
                 if first.is_none() && !is_confirmed {
                     self.tasks.push_front(Task::One {
                         object: object.clone(),
@@ -658,21 +570,14 @@ impl Lane {
     }
 
     /// The first page of what is there now: whether the watch has come so far.
-    fn newest(
-        &mut self,
-        page: &Page,
-        name: &WatchName,
-        watch: &Watch,
-        server: Server,
-        now: Time,
-        out: &mut Vec<Event>,
-    ) {
+    fn newest(&mut self, page: &Page, turn: &mut Turn<'_>) {
         let method = "list newest";
+        let (watch, server) = (turn.watch, turn.server);
         let Some(progress) = &watch.progress else {
             return;
         };
         if progress.is_after(&page.version) {
-            return self.is_back(page, progress, name, watch, now, out);
+            return self.is_back(page, progress, turn);
         }
         self.went_back = None;
         let Some(past) = self.history.at(watch, progress) else {
@@ -680,7 +585,7 @@ impl Lane {
         };
         if page.version != *progress && page.version.compare(progress).is_none() {
             let why = "versions that are no numbers do not say which is newer".to_owned();
-            return self.cannot_tell(name, method, Some(page.version.clone()), why, out);
+            return self.cannot_tell(turn, method, Some(page.version.clone()), why);
         }
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);
@@ -696,16 +601,8 @@ impl Lane {
         if page.version == *progress && self.refuses_exact && is_whole {
             // The next best to a list at an exact version: one that happens to be of it. It cannot be asked for again.
             if newest_lists_are_etcds(server) {
-                self.conclude(
-                    method,
-                    page.version.clone(),
-                    compared,
-                    differences,
-                    Some(Vec::new()),
-                    name,
-                    watch,
-                    out,
-                );
+                let at = page.version.clone();
+                self.conclude(method, at, compared, differences, Some(Vec::new()), turn);
             }
             return;
         }
@@ -713,101 +610,63 @@ impl Lane {
             self.agreed = None;
             let behind = Behind {
                 version: page.version.clone(),
-                since: now,
+                since: turn.now,
                 future: 0,
             };
             self.behind.get_or_insert(behind);
-            self.look_again(now);
-        } else if is_whole && newest_lists_are_etcds(server) {
-            self.tell(
-                name,
-                method,
-                Some(page.version.clone()),
-                compared,
-                AGREES,
-                None,
-                out,
-            );
+            self.look_again(turn.now);
         } else if is_whole {
-            let why = "the list may be the watch cache's, and so show what only the cache believes";
-            self.tell(
-                name,
-                method,
-                Some(page.version.clone()),
-                compared,
-                AGREES,
-                Some(why),
-                out,
-            );
+            let at = Some(page.version.clone());
+            let why = (!newest_lists_are_etcds(server)).then_some(MAY_BE_A_CACHES);
+            self.tell(turn, method, at, compared, Audit::AGREES, why);
         }
     }
 
     /// A consistent list is from before what the watch has seen: etcd's revision went back (F33). One such answer could
     /// be a mistake of somebody on the way; a second one after a while is none. No verdict outlasts that.
-    fn is_back(
-        &mut self,
-        page: &Page,
-        progress: &ResourceVersion,
-        name: &WatchName,
-        watch: &Watch,
-        now: Time,
-        out: &mut Vec<Event>,
-    ) {
-        let since = *self.went_back.get_or_insert(now);
-        if now.micros_since(since) < i64::try_from(AGAIN_MS).unwrap_or(0) * 1_000 {
+    fn is_back(&mut self, page: &Page, progress: &ResourceVersion, turn: &mut Turn<'_>) {
+        let since = *self.went_back.get_or_insert(turn.now);
+        if turn.now.micros_since(since) < AGAIN_US {
             self.agreed = Some(progress.clone());
-            return self.look_again(now);
+            return self.look_again(turn.now);
         }
         let why = format!(
             "the newest list is of {}, though the watch has seen {progress}",
             page.version
         );
-        self.cannot_tell(name, WENT_BACK, Some(page.version.clone()), why, out);
-        for open in watch.verdicts.values() {
+        self.cannot_tell(turn, WENT_BACK, Some(page.version.clone()), why);
+        for open in turn.watch.verdicts.values() {
             let standing = &open.verdict;
-            out.push(restated(standing, Standing::Cleared, standing.certainty).into());
+            turn.out
+                .push(restated(standing, Standing::Cleared, standing.certainty).into());
         }
     }
 
     /// How far the server's cache is, of a watch that is behind and whose stream has never said anything.
-    fn any(
-        &mut self,
-        version: ResourceVersion,
-        name: &WatchName,
-        watch: &Watch,
-        now: Time,
-        out: &mut Vec<Event>,
-    ) {
-        let (Some(progress), Some(behind)) = (&watch.progress, &mut self.behind) else {
+    fn any(&mut self, version: ResourceVersion, turn: &mut Turn<'_>) {
+        let (Some(progress), Some(behind)) = (&turn.watch.progress, &mut self.behind) else {
             return;
         };
-        if !says_nothing(watch) || !progress.is_after(&version) {
+        if !says_nothing(turn.watch) || !progress.is_after(&version) {
             // It will come, or it is behind for another reason.
             behind.future = u32::MAX;
             return;
         }
         behind.future += 1;
         if behind.future < 2 {
-            return self.look_again(now);
+            return self.look_again(turn.now);
         }
         let why = format!(
             "the server knows nothing beyond {version}; the stream was opened at {progress}, and a list at {} differs \
              from what is held",
             behind.version
         );
-        self.cannot_tell(name, FROM_THE_FUTURE, Some(version), why, out);
+        self.cannot_tell(turn, FROM_THE_FUTURE, Some(version), why);
     }
 
-    fn exact_refused(
-        &mut self,
-        comparison: Comparison,
-        status: u16,
-        name: &WatchName,
-        watch: &Watch,
-        out: &mut Vec<Event>,
-    ) {
+    fn exact_refused(&mut self, comparison: Comparison, status: u16, turn: &mut Turn<'_>) {
         match status {
-            410 => self.restart(name, watch, comparison.at, out),
+            410 => self.restart(comparison.at, turn),
             // Beyond what the server has (504, or 500 where etcd says so): what does it have?
             500.. => self.tasks.push_front(Task::Newest),
             400 | 422 => {
@@ -816,77 +675,61 @@ impl Lane {
             }
             status => {
                 let why = format!("the server answered {status}");
-                self.cannot_tell(name, "list exact", Some(comparison.at), why, out);
+                self.cannot_tell(turn, "list exact", Some(comparison.at), why);
             }
         }
     }
 
     /// A comparison cannot be finished at its version: again at where the watch is now, or see where the server is.
-    fn restart(
-        &mut self,
-        name: &WatchName,
-        watch: &Watch,
-        at: ResourceVersion,
-        out: &mut Vec<Event>,
-    ) {
+    fn restart(&mut self, at: ResourceVersion, turn: &mut Turn<'_>) {
         self.restarts += 1;
-        match &watch.progress {
+        match &turn.watch.progress {
             Some(progress) if self.restarts <= MAX_RESTARTS && progress.is_after(&at) => {
                 let comparison = Comparison::new(progress.clone(), None);
                 self.tasks.push_front(Task::Exact(comparison));
             }
             _ if self.restarts <= MAX_RESTARTS => self.tasks.push_front(Task::Newest),
-            _ => self.cannot_tell(name, "list exact", Some(at), COMPACTED.to_owned(), out),
+            _ => self.cannot_tell(turn, "list exact", Some(at), COMPACTED.to_owned()),
         }
     }
 
     /// Once all samples of a round are back, how many were equal.
-    fn tell_sampled(&mut self, name: &WatchName, watch: &Watch, out: &mut Vec<Event>) {
+    fn tell_sampled(&mut self, turn: &mut Turn<'_>) {
         let more = self.tasks.iter().any(|task| matches!(task, Task::Get(_)));
         if self.sampled > 0 && !more {
             let sampled = std::mem::take(&mut self.sampled);
-            self.tell(
-                name,
-                "get",
-                watch.progress.clone(),
-                sampled,
-                AGREES,
-                None,
-                out,
-            );
+            let at = turn.watch.progress.clone();
+            self.tell(turn, "get", at, sampled, Audit::AGREES, None);
         }
     }
 
     fn cannot_tell(
         &mut self,
-        name: &WatchName,
+        turn: &mut Turn<'_>,
         method: &'static str,
         at: Option<ResourceVersion>,
         why: String,
-        out: &mut Vec<Event>,
     ) {
         let untold = (method, why);
         if self.untold.as_ref() != Some(&untold) {
-            self.tell(name, method, at, 0, CANNOT_TELL, Some(&untold.1), out);
+            self.tell(turn, method, at, 0, Audit::CANNOT_TELL, Some(&untold.1));
             self.untold = Some(untold);
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn tell(
         &mut self,
-        name: &WatchName,
+        turn: &mut Turn<'_>,
         method: &'static str,
         at: Option<ResourceVersion>,
         compared: u64,
         outcome: &'static str,
         why: Option<&str>,
-        out: &mut Vec<Event>,
     ) {
         self.untold = None;
-        out.push(
+        turn.out.push(
             Audit {
-                watch: name.clone(),
+                watch: turn.name.clone(),
                 resource_version: at,
                 method: method.into(),
                 compared,
@@ -902,6 +745,8 @@ impl Lane {
 pub(crate) const WENT_BACK: &str = "list newest twice";
 /// The method of an audit that found a watch opened beyond what its server knows (F32).
 pub(crate) const FROM_THE_FUTURE: &str = "list any twice";
+const MAY_BE_A_CACHES: &str =
+    "the list may be the watch cache's, and so show what only the cache believes";
 const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
 
 impl Task {
@@ -927,9 +772,47 @@ fn same_place(a: &Object, b: &Object) -> bool {
     a.name == b.name && a.namespace == b.namespace
 }
 
+/// Raises or confirms a verdict; whether it is confirmed.
+fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
+    let standing = turn
+        .watch
+        .verdicts
+        .get(&*verdict_key(&found.object))
+        .map(|open| &open.verdict);
+    let same = standing.filter(|standing| {
+        standing.kind == found.kind
+            && standing.held == found.held
+            && standing.listed == found.listed
+            && standing.object == found.object
+    });
+    let is_confirmed = same.is_some_and(|same| same.state == Standing::Confirmed);
+    if is_confirmed || (same.is_some() && !is_second) {
+        return is_confirmed;
+    }
+    let (state, certainty) = if is_second {
+        (Standing::Confirmed, Certainty::Definite)
+    } else {
+        (Standing::Raised, Certainty::Likely)
+    };
+    turn.out.push(
+        Verdict {
+            watch: turn.name.clone(),
+            object: found.object.clone(),
+            kind: found.kind,
+            held: found.held.clone(),
+            listed: found.listed.clone(),
+            state,
+            certainty,
+        }
+        .into(),
+    );
+    is_second
+}
+
 /// The verdict on an object, if one stands, is over.
-fn clear(watch: &Watch, object: &Arc<Object>, out: &mut Vec<Event>) {
-    if let Some(open) = watch.verdicts.get(&*verdict_key(object)) {
-        out.push(restated(&open.verdict, Standing::Cleared, open.verdict.certainty).into());
+fn clear(object: &Object, turn: &mut Turn<'_>) {
+    if let Some(open) = turn.watch.verdicts.get(&*verdict_key(object)) {
+        turn.out
+            .push(restated(&open.verdict, Standing::Cleared, open.verdict.certainty).into());
     }
 }

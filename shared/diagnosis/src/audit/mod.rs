@@ -29,7 +29,7 @@ use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{
-    Aside, ConnectionId, Event, Object, Record, RequestId, State, Text, Time, WatchName,
+    ConnectionId, Event, Object, Record, RequestId, State, Text, Time, WatchName,
 };
 
 use self::budget::Budget;
@@ -38,7 +38,7 @@ pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
 pub use self::lane::MOST_LISTED;
 pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK};
-use self::lane::{Lane, Task};
+use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
 use crate::findings::server_version;
 
@@ -230,7 +230,13 @@ impl Auditor {
         let server = server_version(state);
         for (name, lane) in &mut self.lanes {
             if let Some(watch) = state.watches.get(name) {
-                lane.begin(name, watch, server, now, &mut self.out);
+                lane.begin(&mut Turn {
+                    name,
+                    watch,
+                    server,
+                    now,
+                    out: &mut self.out,
+                });
             }
         }
         // Who had the least of late is next.
@@ -239,16 +245,10 @@ impl Auditor {
             .iter_mut()
             .filter(|(_, lane)| lane.can_ask(now))
             .min_by_key(|(_, lane)| lane.asked_of_late(now))?;
-        let (task, verb, (path, query)) = lane.ask(server, now)?;
+        let (task, read) = lane.ask(name, server, now)?;
         self.budget.spend(now);
         self.flight = Some((name.clone(), task));
-        Some(Read {
-            watch: name.clone(),
-            lane: name.aside(Aside::Audit),
-            verb,
-            path,
-            query,
-        })
+        Some(read)
     }
 
     /// Takes what came of the read under way.
@@ -275,8 +275,14 @@ impl Auditor {
             lane.put_back(task);
             return;
         }
-        let server = server_version(state);
-        lane.answered(task, reply, &name, watch, server, now, &mut self.out);
+        let mut turn = Turn {
+            name: &name,
+            watch,
+            server: server_version(state),
+            now,
+            out: &mut self.out,
+        };
+        lane.answered(task, reply, &mut turn);
     }
 
     /// What is to be appended: audits, and verdicts raised, confirmed, cleared.
