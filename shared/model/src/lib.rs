@@ -18,6 +18,7 @@ pub mod chance;
 pub mod codec;
 pub mod event;
 pub mod field;
+pub mod fnv;
 pub mod fold;
 pub mod id;
 pub mod inside;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::Time;
+use watchscope_model::{Time, fnv};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 
 use crate::{Run, Story, catalogue, stories};
@@ -13,7 +13,7 @@ use crate::{Run, Story, catalogue, stories};
 /// How long a story is told that has no end of its own: longer than a round of the demo's.
 const TELLS: Duration = Duration::from_secs(240);
 
-/// A digest of bytes: as many, in as many frames, with this FNV-1a of 64 bits. Against chance, not against malice.
+/// A digest of bytes: as many, in as many frames, with this hash ([`fnv`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// Frames: the openings of chapters, and segments.
@@ -29,16 +29,14 @@ impl Digest {
         Self {
             frames: 0,
             bytes: 0,
-            hash: 0xcbf2_9ce4_8422_2325,
+            hash: fnv::EMPTY,
         }
     }
 
     pub(crate) fn take(&mut self, frame: &[u8]) {
         self.frames += 1;
         self.bytes += frame.len() as u64;
-        self.hash = frame.iter().fold(self.hash, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        self.hash = fnv::after(self.hash, frame);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;
+use watchscope_model::fnv;
 use watchscope_timeline::glyph::{GLYPH_BOX, GLYPH_HALO_PX, Paint};
 use watchscope_timeline::scene::{Align, Hatch, Pattern, Px, Step, Stroke, TextLine};
 use watchscope_timeline::{Glyph, Token};
@@ -308,7 +309,7 @@ impl Sprites {
     }
 
     fn find(&self, key: &[u8]) -> Option<usize> {
-        let hash = hash(key);
+        let hash = fnv::after(fnv::EMPTY, key);
         let from = self.order.partition_point(|&(other, _)| other < hash);
         let same = self.order[from..]
             .iter()
@@ -324,7 +325,7 @@ impl Sprites {
             self.forget();
             self.pixels = (width * height) as usize;
         }
-        let (hash, place) = (hash(key), self.known.len());
+        let (hash, place) = (fnv::after(fnv::EMPTY, key), self.known.len());
         let at = self.order.partition_point(|&(other, _)| other < hash);
         self.order.insert(at, (hash, place as u32));
         self.known.push((key.into(), sprite));
@@ -538,11 +539,4 @@ impl Sprites {
         self.context.set_stroke_style(&self.inks[ink as usize]);
         self.context.set_line_width(width);
     }
-}
-
-/// FNV-1a.
-fn hash(key: &[u8]) -> u64 {
-    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

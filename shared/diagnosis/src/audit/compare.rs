@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use watchscope_model::read::Seen;
 use watchscope_model::vocabulary::Divergence;
-use watchscope_model::{Object, ResourceVersion};
+use watchscope_model::{Object, ResourceVersion, fnv};
 
 use super::history::Past;
 
@@ -134,15 +134,9 @@ fn place(object: &Object) -> (Option<&str>, &str) {
     (object.namespace.as_deref(), &object.name)
 }
 
-/// FNV-1a of a place.
+/// The hash of a place. No name has a zero byte in it.
 fn hash(object: &Object) -> u64 {
     let (namespace, name) = place(object);
-    let bytes = namespace
-        .unwrap_or("")
-        .bytes()
-        .chain([0])
-        .chain(name.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let parts = [namespace.unwrap_or("").as_bytes(), &[0], name.as_bytes()];
+    parts.into_iter().fold(fnv::EMPTY, fnv::after)
 }
