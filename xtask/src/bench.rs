@@ -1,7 +1,7 @@
 //! `bench`: programs that measure, and the page of docs that keeps their figures.
 //!
-//! A benchmark is a binary target named `bench-NAME` in any package of the workspace; the first
-//! line of its file says what it measures. On standard output it writes only rows of the table,
+//! A benchmark is a binary target named `bench-NAME` in any package of the workspace, behind that package's feature
+//! `benchmarks`; the first line of its file says what it measures. On standard output it writes only rows of the table,
 //! `| figure | bar | measured | met or missed |`; whatever else it has to say goes to standard
 //! error. It runs optimised, in a process of its own.
 
@@ -20,6 +20,8 @@ use crate::setup::{Installs, browser, kube};
 use crate::{build, page, shell};
 
 const PREFIX: &str = "bench-";
+/// Without it the benchmarks are not built, so that tests need not link them.
+pub(crate) const FEATURE: &str = "benchmarks";
 
 struct Benchmark {
     name: String,
@@ -60,6 +62,7 @@ pub(crate) fn run(
         let mut command = project.cargo("run");
         command
             .args(["--quiet", "--release", "--package", &benchmark.package])
+            .args(["--features", FEATURE])
             .args(["--bin", &format!("{PREFIX}{}", benchmark.name)])
             .env("WATCHSCOPE_TEST_BINARY", &binary)
             .stderr(Stdio::inherit());

@@ -37,6 +37,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
     }
+    if long {
+        // Nothing else builds it, and the cut into parts depends on how it is compiled.
+        page::build(project, installs, PageProfile::Dev)?;
+    }
     page::build(project, installs, PageProfile::Release)?;
     let binary = build::binary(project, false, None)?;
 

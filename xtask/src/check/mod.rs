@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::setup::{Installs, targets};
-use crate::shell;
+use crate::{bench, shell};
 
 /// A broken rule of the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     // Without a package named, cargo takes the default members, which are those for the host.
     rule("clippy for the host", &mut || {
         let mut command = project.cargo("clippy");
+        command.args(["--features", bench::FEATURE]);
         shell::run(command.args(["--keep-going", "--all-targets", "--", "--deny", "warnings"]))
     });
     rule("clippy for wasm32", &mut || {
