@@ -47,7 +47,7 @@ pub fn unescaped(inner: &str) -> Option<String> {
     while let Some(at) = rest.find('\\') {
         text.push_str(&rest[..at]);
         let escape = *rest.as_bytes().get(at + 1)?;
-        rest = &rest[at + 2..];
+        rest = rest.get(at + 2..)?;
         text.push(match escape {
             b'"' | b'\\' | b'/' => char::from(escape),
             b'b' => '\u{8}',
@@ -310,6 +310,8 @@ mod tests {
             "18446744073709551616",
             "[1,]",
             "{\"a\" 1}",
+            // The byte behind a backslash need not be a character.
+            "\"\\é\"",
         ] {
             assert_eq!(read(text.as_bytes()), None, "{text}");
         }
