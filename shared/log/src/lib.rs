@@ -12,7 +12,7 @@ mod reader;
 mod ring;
 mod sealer;
 
-pub use reader::{BEHIND_BYTES, BEHIND_US, MAX_BACKFILLS, Parting, Reader, Refusal, Step};
+pub use reader::{BEHIND_BYTES, BEHIND_US, MAX_BACKFILLS, Parting, Reader, Refusal, Served, Step};
 pub use ring::{
     Chapter, HeadSnapshot, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES, SealedSegment,
 };

@@ -208,6 +208,54 @@ fn a_viewer_whose_next_record_was_dropped_is_moved_even_without_lag_limits() {
 }
 
 #[test]
+fn what_became_of_a_viewer_is_counted_and_a_pause_is_no_fault_of_it() {
+    let (mut world, mut viewer) = live(3 << 20);
+    let joined = viewer.reader.served();
+    assert_eq!((joined.moves, joined.moved_past), (0, 0));
+    assert_eq!(joined.unacknowledged_bytes, 0);
+    world.changes(1);
+    world.pass_ms(100);
+    viewer.fill(&mut world);
+    let followed = viewer.reader.served();
+    assert_eq!(followed.messages, joined.messages + 1);
+    assert_eq!(
+        followed.unacknowledged_bytes,
+        followed.bytes - joined.bytes,
+        "sent and not acknowledged"
+    );
+    viewer.settle(&mut world);
+
+    viewer.pause(&world, true);
+    world.changes(3);
+    viewer.pause(&world, false);
+    viewer.settle(&mut world);
+    assert_eq!(viewer.page.moved.len(), 1);
+    assert_eq!(viewer.reader.served().moves, 0);
+
+    world.notes(8 << 20);
+    viewer.settle(&mut world);
+    let moved = &viewer.page.moved[1];
+    let served = viewer.reader.served();
+    assert_eq!(
+        (served.moves, served.moved_past),
+        (1, moved.to.0 - moved.from.0 + 1)
+    );
+}
+
+#[test]
+fn how_long_a_segment_waited_is_told_with_it_alone() {
+    let (mut world, mut viewer) = live(RING);
+    world.changes(1);
+    world.pass_ms(70);
+    let step = viewer.reader.next(&world.ring, world.now);
+    assert!(matches!(step, Step::Send(_)), "{step:?}");
+    assert_eq!(viewer.reader.served().waited_us, Some(70_000));
+    let step = viewer.reader.next(&world.ring, world.now);
+    assert!(matches!(step, Step::Wait { .. }), "{step:?}");
+    assert_eq!(viewer.reader.served().waited_us, None);
+}
+
+#[test]
 fn a_viewer_that_comes_back_soon_goes_on_from_what_it_has() {
     let mut world = World::new(RING);
     let mut viewer = Viewer::connect(&world);

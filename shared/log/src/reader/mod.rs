@@ -51,6 +51,27 @@ pub struct Reader {
     transfers: u64,
     heartbeat_at: Option<Time>,
     parting: Option<Parting>,
+    /// Whether it joins because it was left behind.
+    is_late: bool,
+    served: Served,
+}
+
+/// What became of a viewer so far, for whoever counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Messages sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Of those, what is not acknowledged yet.
+    pub unacknowledged_bytes: u64,
+    /// How often it was moved to the head because it was left behind; not: because it came back from a pause.
+    pub moves: u64,
+    /// Records it was moved past, which it has only as part of a snapshot.
+    pub moved_past: u64,
+    /// How long the first record of the last segment sent had waited since it was written, in microseconds; `None` once
+    /// something else was sent.
+    pub waited_us: Option<i64>,
 }
 
 /// Where a viewer stands with live data.
@@ -152,6 +173,17 @@ impl Reader {
             transfers: 0,
             heartbeat_at: None,
             parting: None,
+            is_late: false,
+            served: Served::default(),
+        }
+    }
+
+    /// What became of it so far.
+    #[must_use]
+    pub fn served(&self) -> Served {
+        Served {
+            unacknowledged_bytes: self.window.unacknowledged(),
+            ..self.served
         }
     }
 
@@ -227,6 +259,7 @@ impl Reader {
 
     /// What to do next.
     pub fn next(&mut self, ring: &Ring, now: Time) -> Step {
+        self.served.waited_us = None;
         loop {
             if let Some(message) = self.control.pop_front() {
                 return self.send(message, Content::Control, now);
@@ -270,6 +303,8 @@ impl Reader {
 
     fn send(&mut self, message: Bytes, content: Content, now: Time) -> Step {
         self.window.send(message.len(), content, now);
+        self.served.messages += 1;
+        self.served.bytes += message.len() as u64;
         Step::Send(message)
     }
 
@@ -340,6 +375,11 @@ impl Reader {
         };
     }
 
+    fn fall_behind(&mut self, next: Seq) {
+        self.is_late = true;
+        self.rejoin(next);
+    }
+
     fn live(&mut self, ring: &Ring, now: Time) -> Live {
         let is_wanted = self.is_wanted();
         match self.feed {
@@ -370,7 +410,7 @@ impl Reader {
             return Live::Blocked;
         }
         let Ok((message, is_last)) = transfer.next(ring) else {
-            self.rejoin(next);
+            self.fall_behind(next);
             return Live::Changed;
         };
         if !is_last {
@@ -397,6 +437,10 @@ impl Reader {
             return Live::NeedsSnapshot;
         };
         if let Some(from) = moved_from {
+            if std::mem::take(&mut self.is_late) {
+                self.served.moves += 1;
+                self.served.moved_past += snapshot.seq.next().0.saturating_sub(from.0);
+            }
             self.tell(Moved {
                 log: ring.log().clone(),
                 from,
@@ -420,7 +464,7 @@ impl Reader {
         }
         let Some(segment) = ring.segment(next) else {
             // Dropped by the ring before it was sent.
-            self.rejoin(next);
+            self.fall_behind(next);
             return Live::Changed;
         };
         let after = segment.last.next();
@@ -428,6 +472,7 @@ impl Reader {
             .window
             .admits_live(segment.message.len().min(MAX_MESSAGE_BYTES), now)
         {
+            self.served.waited_us = Some(now.micros_since(segment.first_at));
             if segment.message.len() <= MAX_MESSAGE_BYTES {
                 self.feed = Feed::Live { next: after };
                 return Live::Send(segment.message.clone(), Content::Records { next: after });
@@ -441,7 +486,7 @@ impl Reader {
             return Live::Changed;
         }
         if self.window.is_left_behind(ring, now) {
-            self.rejoin(next);
+            self.fall_behind(next);
             return Live::Changed;
         }
         Live::Blocked

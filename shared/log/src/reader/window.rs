@@ -201,7 +201,8 @@ impl Window {
         }
     }
 
-    fn unacknowledged(&self) -> u64 {
+    /// Bytes sent and not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
         self.sent - self.acknowledged
     }
 
