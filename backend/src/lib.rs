@@ -7,6 +7,7 @@ pub mod control;
 pub mod demo;
 pub mod hub;
 pub mod log;
+mod metrics;
 pub mod probes;
 pub mod session;
 mod stop;

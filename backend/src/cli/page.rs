@@ -10,11 +10,14 @@ use tokio::sync::watch;
 use super::args::ListenArgs;
 use super::exit::Failure;
 use crate::control::{ControlSocket, Folders};
+use crate::hub::LogHub;
+use crate::log::LogHandle;
+use crate::metrics::Metrics;
 use crate::session::{BROWSER_LINK_LIFETIME, Base, LINK_LIFETIME, Link, Sessions, TokenFile};
 use crate::stop::stopped;
 use crate::web::hosts::AllowedHosts;
 use crate::web::listen::{Listen, link_base};
-use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health, hub_border};
+use crate::web::{self, Limits, Policy, Refusals, Traffic, WebConfig, health};
 
 /// What was asked of the page, judged before anything is tried: wrong usage is told before what fails.
 pub(super) struct Plan {
@@ -100,17 +103,18 @@ impl Page {
     ///
     /// With in-cluster configuration the link carries no secret: what is printed there is shipped elsewhere, and
     /// `watchscope token` makes the first link.
-    pub(super) async fn run<H: hub_border::Hub>(
+    pub(super) async fn run(
         self,
-        hub: H,
+        hub: LogHub,
+        log: LogHandle,
         is_in_cluster: bool,
-        metrics: impl Fn() -> String + Send + Sync + 'static,
         stop: watch::Receiver<bool>,
         mut end: watch::Receiver<bool>,
     ) -> Result<(), Failure> {
         self.announce(is_in_cluster)?;
         let refusals = Arc::new(Refusals::default());
         let traffic = Arc::new(Traffic::default());
+        let viewing = hub.viewing();
         let router = web::router(
             hub,
             WebConfig {
@@ -131,8 +135,11 @@ impl Page {
                     Ok(())
                 }
             };
-            let (traffic, refusals) = (Arc::clone(&traffic), refusals);
-            let text = move || metrics() + &traffic.metrics() + &refusals.metrics();
+            let metrics = Arc::new(Metrics::new(log, viewing, Arc::clone(&traffic), refusals));
+            let text = move |form| {
+                let metrics = Arc::clone(&metrics);
+                async move { metrics.text(form).await }
+            };
             web::serve(
                 listener,
                 health::router(ready, text),

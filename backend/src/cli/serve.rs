@@ -151,8 +151,7 @@ async fn run(
     if let Some(words) = words {
         tokio::spawn(write_down(words, log.clone()));
     }
-    let metrics = metrics(log.clone());
-    let served = page.run(hub, is_in_cluster, metrics, stop, ending).await;
+    let served = page.run(hub, log, is_in_cluster, stop, ending).await;
     keeping.abort();
     served
 }
@@ -370,19 +369,4 @@ fn choices(error: &ConfigError) -> Option<Contexts> {
             .collect(),
         reason: error.reason(),
     })
-}
-
-fn metrics(log: LogHandle) -> impl Fn() -> String + Send + Sync + 'static {
-    move || {
-        let (first, head) = log.with_ring(|ring| (ring.first(), ring.head()));
-        format!(
-            "# HELP watchscope_log_records_total Records written to the log.\n\
-             # TYPE watchscope_log_records_total counter\n\
-             watchscope_log_records_total {head}\n\
-             # HELP watchscope_log_records_dropped_total Records the ring has dropped to stay within its budget.\n\
-             # TYPE watchscope_log_records_dropped_total counter\n\
-             watchscope_log_records_dropped_total {}\n",
-            first.0.saturating_sub(1)
-        )
-    }
 }

@@ -8,6 +8,7 @@
 
 mod lines;
 mod viewer;
+mod viewing;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use watchscope_model::wire::Contexts;
 use watchscope_model::{Seq, Text};
 
 pub use self::viewer::HubViewer;
+pub(crate) use self::viewing::Viewing;
 use crate::log::{BodyLookup, LogHandle};
 use crate::web::hub_border::{BadPosition, Hub, JsonLines, ObjectError};
 
@@ -47,6 +49,7 @@ pub struct LogHub {
     contexts: watch::Sender<Option<Contexts>>,
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
+    viewing: Arc<Viewing>,
 }
 
 /// Why all viewers are sent away.
@@ -68,6 +71,7 @@ impl LogHub {
             contexts: watch::Sender::default(),
             ending: watch::Sender::default(),
             viewers: Arc::default(),
+            viewing: Arc::default(),
         };
         (hub, requests)
     }
@@ -76,6 +80,11 @@ impl LogHub {
     /// there is one.
     pub fn set_contexts(&self, contexts: Option<Contexts>) {
         self.contexts.send_replace(contexts);
+    }
+
+    /// What viewers get, added up.
+    pub(crate) fn viewing(&self) -> Arc<Viewing> {
+        Arc::clone(&self.viewing)
     }
 
     /// Says goodbye to all viewers, and to those still to come: going away, come back soon, each at its own moment.

@@ -374,3 +374,39 @@ async fn bodies_are_found_gone_or_unknown() {
     assert_eq!(hub.object("e1", 2), Err(ObjectError::Unknown));
     assert_eq!(hub.object("e2", 1), Err(ObjectError::Unknown));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_viewers_get_is_added_up_and_one_that_goes_takes_its_queue_along() {
+    let (log, hub, _commands) = hub();
+    let told = || {
+        let mut exposition = crate::metrics::Exposition::default();
+        hub.viewing().expose(&mut exposition);
+        let text = exposition.open_metrics();
+        let value = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap().trim().parse::<f64>().unwrap()
+        };
+        [
+            value("watchscope_viewers "),
+            value("watchscope_viewer_queue_bytes "),
+            value("watchscope_viewer_sent_bytes_total "),
+            value("watchscope_ingest_to_send_seconds_count "),
+        ]
+    };
+    let mut first = joined(&hub).await;
+    let second = joined(&hub).await;
+    let [viewers, queued, sent, waits] = told();
+    assert_eq!((viewers, queued, waits), (2.0, sent, 0.0));
+
+    log.append(note("after")).await.unwrap();
+    assert!(matches!(heard(&mut first).await, ServerMessage::Segment(_)));
+    assert_eq!(told()[3], 1.0);
+    let bytes = u64::try_from(told()[2] as i64).unwrap() - sent as u64 / 2;
+    // What the first was sent: half of what both were before, and the segment.
+    say(&mut first, watchscope_model::wire::Acknowledge { bytes });
+    assert_eq!(told()[1], sent / 2.0, "the second has acknowledged nothing");
+    drop(second);
+    assert_eq!(told()[..2], [1.0, 0.0]);
+    drop(first);
+    assert_eq!(told()[..2], [0.0, 0.0]);
+}

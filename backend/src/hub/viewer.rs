@@ -13,6 +13,7 @@ use watchscope_log::{Parting, Reader, Refusal, Step};
 use watchscope_model::Time;
 use watchscope_model::wire::{Command, CommandDone, Contexts};
 
+use super::viewing::Share;
 use super::{CommandRequest, Ending, LogHub};
 use crate::log::{LogHandle, RingProgress};
 use crate::web::hub_border::{Close, Outgoing, Viewer};
@@ -38,6 +39,7 @@ pub struct HubViewer {
     ending: watch::Receiver<Option<Ending>>,
     alarm: Alarm,
     number: u64,
+    share: Share,
 }
 
 impl HubViewer {
@@ -57,6 +59,7 @@ impl HubViewer {
             ending,
             alarm: Alarm::default(),
             number,
+            share: Share::of(hub.viewing()),
         }
     }
 
@@ -99,7 +102,9 @@ impl HubViewer {
         self.take_news();
         let now = self.log.now();
         let reader = &mut self.reader;
-        match self.log.with_ring(|ring| reader.next(ring, now)) {
+        let step = self.log.with_ring(|ring| reader.next(ring, now));
+        self.share.update(self.reader.served());
+        match step {
             Step::Send(message) => Ok(Outgoing::Message(message)),
             Step::End(parting) => Ok(Outgoing::Close(close(&parting))),
             Step::Wait {
@@ -138,6 +143,7 @@ impl Viewer for HubViewer {
         let taken = self
             .log
             .with_ring(|ring| reader.receive(&message, ring, now));
+        self.share.update(self.reader.served());
         match taken {
             Ok(None) => Ok(()),
             Ok(Some(command)) => {

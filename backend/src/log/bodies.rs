@@ -117,6 +117,11 @@ impl Bodies {
         }
     }
 
+    /// Bytes held, bookkeeping included, and bytes that may be.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        (self.cost, self.budget)
+    }
+
     pub(super) fn get(&self, seq: Seq) -> BodyLookup {
         let found = self.kept.get(&seq).or_else(|| {
             let place = self.recent.binary_search_by_key(&seq, |body| body.seq);

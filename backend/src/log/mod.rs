@@ -31,6 +31,7 @@ pub use self::clock::{Clock, SystemClock};
 pub use self::ids::Ids;
 pub use self::reader::{LogReader, Read, Since};
 use self::writer::{Input, Writer};
+use crate::metrics::{Exposition, families as f};
 
 /// Bytes of the ring unless asked otherwise.
 pub const RING_BYTES: u64 = 64 << 20;
@@ -225,6 +226,28 @@ impl LogHandle {
             // An error means the writer was closed meanwhile.
             let _ = rests.await;
         }
+    }
+
+    /// What the writer has counted, and what stands; `None` after [`LogHandle::close`].
+    pub(crate) async fn measure(&self) -> Option<Exposition> {
+        let (reply, measured) = oneshot::channel();
+        self.put(Input::Measure(reply)).await.ok()?;
+        measured.await.ok()
+    }
+
+    /// Adds how full ring, bodies and queue are.
+    pub(crate) fn expose(&self, out: &mut Exposition) {
+        let cluster = || (&self.shared.log.0).into();
+        let (first, held, capacity) =
+            self.with_ring(|ring| (ring.first(), ring.held_bytes(), ring.capacity_bytes()));
+        out.add(&f::LOG_DROPPED, [cluster()], first.0.saturating_sub(1));
+        out.add(&f::RING_BYTES, [cluster()], held);
+        out.add(&f::RING_CAPACITY, [cluster()], capacity);
+        let (held, capacity) = lock(&self.shared.bodies).bytes();
+        out.add(&f::BODY_BYTES, [cluster()], held);
+        out.add(&f::BODY_CAPACITY, [cluster()], capacity);
+        let queued = self.inputs.max_capacity() - self.inputs.capacity();
+        out.add(&f::QUEUED, [cluster()], queued);
     }
 
     async fn put(&self, input: Input) -> Result<(), LogClosed> {

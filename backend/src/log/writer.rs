@@ -1,7 +1,8 @@
 //! The one writer: stamps what producers append, has it judged, seals it, and wakes readers.
 //!
 //! Diagnosis sits here and not at a reader: it sees each record with the fold the writer has anyway, so it decodes
-//! nothing, holds no state twice, and its judgements stand in the log right behind what they rest on.
+//! nothing, holds no state twice, and its judgements stand in the log right behind what they rest on. For the same
+//! reason what `/metrics` tells of watches is counted here.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use watchscope_model::event::Clock as ClockEvent;
 use watchscope_model::{Event, Inside, Object, Time, WatchName};
 
 use super::{Batch, Shared, lock};
+use crate::metrics::{Exposition, Tally, standing};
 
 /// Inputs taken at once.
 const INPUTS_AT_ONCE: usize = 32;
@@ -39,6 +41,8 @@ pub(super) enum Input {
     Reply(Reply),
     /// Compare a watch, or all, or an object of one, now.
     Ask(Option<WatchName>, Option<Arc<Object>>),
+    /// Say what was counted, and what stands.
+    Measure(oneshot::Sender<Exposition>),
     /// Say when the audit wants to read nothing more.
     WhenRested(oneshot::Sender<()>),
     /// Take what is queued, then end.
@@ -50,6 +54,7 @@ pub(super) struct Writer {
     shared: Arc<Shared>,
     sealer: Sealer,
     diagnosis: Diagnosis,
+    tally: Tally,
     audit: Option<(Box<Auditor>, mpsc::Sender<AuditRead>)>,
     waiting_for_rest: Vec<oneshot::Sender<()>>,
     wall_off_us: i64,
@@ -64,6 +69,7 @@ impl Writer {
             shared,
             sealer,
             diagnosis: Diagnosis::default(),
+            tally: Tally::default(),
             audit: None,
             waiting_for_rest: Vec::new(),
         }
@@ -93,6 +99,8 @@ impl Writer {
                                     auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now());
                                 }
                             }
+                            // Whoever asked may have gone meanwhile.
+                            Input::Measure(reply) => drop(reply.send(self.measure())),
                             Input::WhenRested(done) => self.waiting_for_rest.push(done),
                             Input::Close(done) => {
                                 queue.close();
@@ -144,6 +152,7 @@ impl Writer {
             let record = self.sealer.stamp(event, now);
             book.record(record.seq, &record.event, body, overhead);
             self.diagnosis.observe(self.sealer.state(), &record);
+            self.tally.observe(&record);
             if let Some((auditor, _)) = &mut self.audit {
                 auditor.observe(self.sealer.state(), &record);
             }
@@ -214,6 +223,16 @@ impl Writer {
             self.append(told.into());
             self.judge();
         }
+    }
+
+    fn measure(&mut self) -> Exposition {
+        let now = self.shared.clock.now();
+        let log = &self.shared.log.0;
+        let mut exposition = Exposition::default();
+        self.tally.settle(now);
+        self.tally.expose(log, &mut exposition);
+        standing(self.sealer.state(), &self.tally, log, now, &mut exposition);
+        exposition
     }
 
     fn publish(&mut self, sealed: Option<Sealed>) {

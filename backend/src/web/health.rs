@@ -1,25 +1,58 @@
-//! The health listener: liveness, readiness and metrics, on an address of its own and without any cluster data.
+//! The health listener: liveness, readiness and metrics, on an address of its own.
 //!
-//! It has no Host check: the kubelet probes the pod's address.
+//! It has no Host check: the kubelet probes the pod's address. It asks for no session either: what it serves has neither
+//! content nor names of objects.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, VARY};
+use http::{HeaderMap, StatusCode};
 
 use super::headers;
 
-/// The text form of Prometheus.
-const METRICS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+/// The forms in which `/metrics` is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The text form of Prometheus, which everything reads.
+    Plain,
+    /// OpenMetrics, for those who ask for it, as Prometheus does.
+    OpenMetrics,
+}
+
+impl Form {
+    fn wanted(headers: &HeaderMap) -> Self {
+        let is_open_metrics = |accept: &HeaderValue| {
+            let mut wanted = accept.as_bytes().split(|&byte| byte == b',');
+            wanted.any(|kind| {
+                kind.trim_ascii_start()
+                    .starts_with(b"application/openmetrics-text")
+            })
+        };
+        if headers.get_all(ACCEPT).iter().any(is_open_metrics) {
+            Self::OpenMetrics
+        } else {
+            Self::Plain
+        }
+    }
+
+    fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Plain => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        })
+    }
+}
 
 /// `/livez` (the process answers), `/readyz` (`ready` says why not, if so) and `/metrics` (the text `metrics` gives).
-pub fn router(
+pub fn router<F: Future<Output = Bytes> + Send>(
     ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
-    metrics: impl Fn() -> String + Send + Sync + 'static,
+    metrics: impl Fn(Form) -> F + Send + Sync + 'static,
 ) -> Router {
     let (ready, metrics) = (Arc::new(ready), Arc::new(metrics));
     Router::new()
@@ -27,7 +60,12 @@ pub fn router(
         .route("/readyz", get(move || async move { readiness(ready()) }))
         .route(
             "/metrics",
-            get(move || async move { ([(CONTENT_TYPE, METRICS)], metrics()) }),
+            get(move |headers: HeaderMap| async move {
+                let form = Form::wanted(&headers);
+                let content_type = (CONTENT_TYPE, form.content_type());
+                let vary = (VARY, HeaderValue::from_static("Accept"));
+                ([content_type, vary], metrics(form).await)
+            }),
         )
         .layer(middleware::map_response(headers::secure))
 }
@@ -60,7 +98,7 @@ mod tests {
                 Ok(())
             }
         };
-        let router = router(ready, || "watchscope_records_total 7\n".to_owned());
+        let router = router(ready, async |form| Bytes::from(format!("{form:?}\n")));
         let ask = |path: &'static str| {
             let router = router.clone();
             async move {
@@ -78,12 +116,34 @@ mod tests {
         is_stopping.store(true, Ordering::Relaxed);
         assert_eq!(ask("/readyz").await, (503, "shutting down\n".to_owned()));
         assert_eq!(ask("/livez").await, (200, "ok\n".to_owned()));
-        assert_eq!(
-            ask("/metrics").await,
-            (200, "watchscope_records_total 7\n".to_owned())
-        );
+        assert_eq!(ask("/metrics").await, (200, "Plain\n".to_owned()));
         for elsewhere in ["/", "/api/state", "/ws", "/session"] {
             assert_eq!(ask(elsewhere).await.0, 404, "{elsewhere}");
         }
+    }
+
+    #[test]
+    fn open_metrics_is_for_those_who_ask_for_it() {
+        let wanted = |accept: &'static str| {
+            Form::wanted(&HeaderMap::from_iter([(
+                ACCEPT,
+                HeaderValue::from_static(accept),
+            )]))
+        };
+        let prometheus = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        let protobuf_first =
+            "application/vnd.google.protobuf;q=0.7, application/openmetrics-text; version=0.0.1";
+        for accept in [prometheus, protobuf_first] {
+            assert_eq!(wanted(accept), Form::OpenMetrics, "{accept}");
+        }
+        for accept in [
+            "*/*",
+            "text/plain",
+            "",
+            "text/plain;x=application/openmetrics-text",
+        ] {
+            assert_eq!(wanted(accept), Form::Plain, "{accept}");
+        }
+        assert_eq!(Form::wanted(&HeaderMap::new()), Form::Plain);
     }
 }

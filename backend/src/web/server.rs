@@ -360,22 +360,16 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The counters in the text form of Prometheus.
+    /// Connections accepted.
     #[must_use]
-    pub fn metrics(&self) -> String {
-        let [accepted, evicted, admitted] = [&self.accepted, &self.evicted, &self.admitted]
-            .map(|counter| counter.load(Ordering::Relaxed));
-        format!(
-            "# HELP watchscope_web_connections_total Connections accepted.\n\
-             # TYPE watchscope_web_connections_total counter\n\
-             watchscope_web_connections_total {accepted}\n\
-             # HELP watchscope_web_evicted_total Connections without a session closed to make room.\n\
-             # TYPE watchscope_web_evicted_total counter\n\
-             watchscope_web_evicted_total {evicted}\n\
-             # HELP watchscope_web_admitted_connections Connections with a session.\n\
-             # TYPE watchscope_web_admitted_connections gauge\n\
-             watchscope_web_admitted_connections {admitted}\n"
-        )
+    pub fn accepted(&self) -> u64 {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    /// Connections without a session that were closed to make room.
+    #[must_use]
+    pub fn evicted(&self) -> u64 {
+        self.evicted.load(Ordering::Relaxed)
     }
 
     /// Connections with a session, now.

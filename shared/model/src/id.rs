@@ -160,9 +160,15 @@ impl WatchName {
     /// Whether it is of something that is only asked to find out about a watch.
     #[must_use]
     pub fn is_aside(&self) -> bool {
+        self.as_aside().is_some()
+    }
+
+    /// What of, if it is of something that is only asked to find out about a watch.
+    #[must_use]
+    pub fn as_aside(&self) -> Option<Aside> {
         [Aside::Side, Aside::Witness, Aside::Audit]
-            .iter()
-            .any(|aside| self.0.ends_with(aside.suffix()))
+            .into_iter()
+            .find(|aside| self.0.ends_with(aside.suffix()))
     }
 
     /// The namespace part: a name, `*`, `-`, or the whole if there is no slash.

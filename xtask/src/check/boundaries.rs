@@ -122,8 +122,11 @@ const CLOCKS: &[&str] = &[
 ];
 
 /// Who may mention what in the backend: (item, modules).
-const BACKEND_MENTIONS: &[(&str, &[&str])] =
-    &[("kube", &["cluster", "transport"]), ("axum", &["web"])];
+const BACKEND_MENTIONS: &[(&str, &[&str])] = &[
+    ("kube", &["cluster", "transport"]),
+    ("axum", &["web"]),
+    ("prometheus_client", &["metrics"]),
+];
 
 /// All broken boundaries of the checkout.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {

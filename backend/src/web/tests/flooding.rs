@@ -43,13 +43,7 @@ async fn ten_thousand_half_open_connections_cost_a_fixed_number_and_viewers_go_o
         // The client's side of those that were closed goes, so that the test itself stays small.
         strangers.drain(..strangers.len().saturating_sub(150));
     }
-    let metrics = world.traffic.metrics();
-    let evicted: u64 = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix("watchscope_web_evicted_total "))
-        .and_then(|count| count.parse().ok())
-        .unwrap();
-    assert!(evicted >= 9_000, "{metrics}");
+    assert!(world.traffic.evicted() >= 9_000, "{:?}", world.traffic);
     assert_eq!(world.traffic.admitted(), 1);
 }
 

@@ -1,0 +1,194 @@
+//! The families of metrics: name, type, labels and what they say. docs/metrics.md has one row for each, kept by a test.
+//!
+//! Names that a test or a dashboard of somebody may rely on; they are only ever added. The first six are those of the
+//! security reference, section C.
+
+/// What a family is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Only rises, until watchscope restarts.
+    Counter,
+    /// Is what it is now.
+    Gauge,
+    /// Durations by size.
+    Histogram,
+    /// Always 1; its labels are what it tells.
+    Info,
+}
+
+impl Kind {
+    /// As docs/metrics.md and the older text form say it.
+    #[cfg(test)]
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge | Self::Info => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// A family of series.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    /// The name of its series; of a histogram, without `_bucket`, `_sum` and `_count`.
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// Its labels' names; what their values can be is said at [`super`].
+    pub(crate) labels: &'static [&'static str],
+    /// One sentence or two, without line feeds, backslashes and quotes, so that no form escapes anything.
+    pub(crate) help: &'static str,
+}
+
+impl Family {
+    /// OpenMetrics names a counter's family without `_total`, and an info's without `_info`.
+    pub(super) fn open_metrics_name(&self) -> &'static str {
+        let suffix = match self.kind {
+            Kind::Counter => "_total",
+            Kind::Info => "_info",
+            Kind::Gauge | Kind::Histogram => "",
+        };
+        self.name.strip_suffix(suffix).unwrap_or(self.name)
+    }
+}
+
+/// The family that has this name in OpenMetrics.
+pub(super) fn of_open_metrics_name(name: &str) -> Option<&'static Family> {
+    FAMILIES
+        .iter()
+        .copied()
+        .find(|family| family.open_metrics_name() == name)
+}
+
+macro_rules! families {
+    ($($id:ident $kind:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
+        $(pub(crate) static $id: Family = Family {
+            name: $name,
+            kind: Kind::$kind,
+            labels: &[$($label),*],
+            help: $help,
+        };)*
+
+        /// All of them, in the order of docs/metrics.md.
+        pub(crate) static FAMILIES: &[&Family] = &[$(&$id),*];
+    };
+}
+
+families! {
+    // What watches receive.
+    WATCH_EVENTS Counter "watchscope_watch_events_total" ["cluster", "group", "resource"]
+        "Documents received on watch streams: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR.";
+    RELISTS Counter "watchscope_relist_total" ["cluster", "group", "resource"]
+        "Lists that a watch had to do again after its first.";
+    LISTS Counter "watchscope_lists_total" ["cluster", "group", "resource"]
+        "Lists completed, first ones and relists, whole or as initial events of a stream.";
+    LIST_ITEMS Counter "watchscope_list_items_total" ["cluster", "group", "resource"]
+        "Objects read by lists.";
+    LIST_SECONDS Histogram "watchscope_list_duration_seconds" ["cluster", "group", "resource"]
+        "Time from the start of a list, all its pages and retries included, to its end.";
+    CHANGES Counter "watchscope_changes_total" ["cluster", "group", "resource", "type"]
+        "Changes of objects as the watch learned them, by lists and streams: ADDED, MODIFIED, DELETED.";
+    INFERRED_DELETES Counter "watchscope_inferred_deletes_total" ["cluster", "group", "resource"]
+        "Objects found gone by a relist: their DELETED event was never received.";
+    OBJECT_BYTES Counter "watchscope_object_bytes_total" ["cluster", "group", "resource"]
+        "Bytes of objects received, by lists and streams, before compression and redaction.";
+    BOOKMARKS Counter "watchscope_bookmarks_total" ["cluster", "group", "resource"]
+        "BOOKMARK events received.";
+    WATCH_ERRORS Counter "watchscope_watch_errors_total" ["cluster", "group", "resource", "code"]
+        "ERROR events received on watch streams, by the code of their Status; 410 means the history was gone.";
+    // How streams fare.
+    STREAMS Counter "watchscope_streams_total" ["cluster", "group", "resource"]
+        "Watch streams opened.";
+    STREAM_ENDS Counter "watchscope_stream_ends_total" ["cluster", "group", "resource", "cause"]
+        "Watch streams ended, by what was seen on the wire.";
+    STREAM_ATTRIBUTIONS Counter "watchscope_stream_attributions_total" ["cluster", "group", "resource", "code"]
+        "Watch streams ended, by why they did: normal, ours, unknown, or a row of the failure catalogue. Counted a few seconds after the end.";
+    SHORT_STREAMS Counter "watchscope_short_streams_total" ["cluster", "group", "resource"]
+        "Watch streams that ended within a second without a single event.";
+    STREAM_SECONDS Histogram "watchscope_stream_duration_seconds" ["cluster", "group", "resource"]
+        "How long watch streams lived, from the sending of their request.";
+    GAPS Counter "watchscope_gaps_total" ["cluster", "group", "resource", "outcome"]
+        "Stretches without a stream, closed: resumed (nothing is lost), relisted (events may be lost), unknown (it cannot be told).";
+    LOST_EVENTS Counter "watchscope_lost_events_total" ["cluster", "group", "resource"]
+        "Events known to be lost in gaps; where it is not known how many, a gap of outcome unknown counts instead.";
+    // How watches stand now.
+    WATCHES Gauge "watchscope_watches" ["cluster", "group", "resource", "phase"]
+        "Watches, by what they do now.";
+    OBJECTS Gauge "watchscope_objects" ["cluster", "group", "resource"]
+        "Objects that watches hold.";
+    SILENCE Gauge "watchscope_watch_silence_seconds" ["cluster", "group", "resource"]
+        "Time since anything proved a watch up to date: an event, a BOOKMARK, a list. Of several watches, the longest.";
+    OPEN_GAP Gauge "watchscope_watch_gap_seconds" ["cluster", "group", "resource"]
+        "How long a watch has been without the stream it should have, since the last one ended or was refused; else 0. Of several watches, the longest.";
+    LAST_VERSION Gauge "watchscope_watch_last_resource_version" ["cluster", "group", "resource"]
+        "The resourceVersion from which a watch would resume. Of several watches, the lowest; absent where it is no number.";
+    // What is found.
+    FINDINGS Gauge "watchscope_findings" ["cluster", "group", "resource", "code", "severity"]
+        "Findings that stand now, by row of the failure catalogue. Without a resource: of a server or a client.";
+    FINDINGS_RAISED Counter "watchscope_findings_raised_total" ["cluster", "code", "severity"]
+        "Findings raised, repeats of a standing one not counted.";
+    DIVERGENT Gauge "watchscope_divergent_objects" ["cluster", "group", "resource", "kind"]
+        "Objects that a watch holds otherwise than etcd, confirmed by a second read: ghost, missing, stale, list-older.";
+    AUDITS Counter "watchscope_audits_total" ["cluster", "group", "resource", "outcome"]
+        "Comparisons of a watch with etcd: agrees, differs, cannot-tell.";
+    AUDITED Counter "watchscope_audited_objects_total" ["cluster", "group", "resource"]
+        "Objects compared with etcd.";
+    // The way to the cluster.
+    REQUESTS Counter "watchscope_requests_total" ["cluster", "verb", "code", "purpose"]
+        "Requests to apiservers answered, by HTTP status; none: there was no answer. Purpose says what for: a watch, a side look, a witness, or the audit.";
+    REQUEST_SECONDS Histogram "watchscope_request_duration_seconds" ["cluster", "verb"]
+        "Time from the sending of a request to the head of its answer.";
+    CONNECTIONS Gauge "watchscope_connections" ["cluster"]
+        "Connections to apiservers that are open.";
+    CONNECTIONS_OPENED Counter "watchscope_connections_opened_total" ["cluster"]
+        "Connections to apiservers opened.";
+    CONNECTIONS_CLOSED Counter "watchscope_connections_closed_total" ["cluster", "cause"]
+        "Connections to apiservers closed, by cause.";
+    GOAWAYS Counter "watchscope_goaways_total" ["cluster"]
+        "HTTP/2 GOAWAY frames received from apiservers.";
+    CLUSTER_UP Gauge "watchscope_cluster_connected" ["cluster"]
+        "1 once the cluster has answered, else 0.";
+    CLOCK_OFF Gauge "watchscope_clock_off_seconds" ["cluster"]
+        "How far this host's wall clock departed from the log's clock since watchscope started; told when it changes by over a second.";
+    // The log.
+    LOG_RECORDS Counter "watchscope_log_records_total" ["cluster"]
+        "Records written to the log. All that one scrape says of a cluster is of the moment after the last of them.";
+    LOG_DROPPED Counter "watchscope_log_records_dropped_total" ["cluster"]
+        "Records the ring has dropped to stay within its budget; pages can no longer load them.";
+    LOSSES Counter "watchscope_losses_total" ["cluster", "where"]
+        "What was lost by watchscope or on the way to it: bodies dropped from memory, frames that could not become an event, records the log could not take.";
+    RING_BYTES Gauge "watchscope_ring_bytes" ["cluster"]
+        "Bytes the ring of records holds.";
+    RING_CAPACITY Gauge "watchscope_ring_capacity_bytes" ["cluster"]
+        "Bytes the ring of records may hold.";
+    BODY_BYTES Gauge "watchscope_body_bytes" ["cluster"]
+        "Bytes that bodies of objects take in memory.";
+    BODY_CAPACITY Gauge "watchscope_body_capacity_bytes" ["cluster"]
+        "Bytes that bodies of objects may take in memory.";
+    QUEUED Gauge "watchscope_log_queued_batches" ["cluster"]
+        "Batches of events that wait for the log's writer, of at most 64. While it is full, watches wait.";
+    // Viewers.
+    VIEWERS Gauge "watchscope_viewers" []
+        "Viewers connected: pages with a socket.";
+    VIEWER_QUEUE Gauge "watchscope_viewer_queue_bytes" []
+        "Bytes sent to viewers and not acknowledged, of all viewers together; at most 1 MiB each.";
+    VIEWER_BYTES Counter "watchscope_viewer_sent_bytes_total" []
+        "Bytes of messages sent to viewers.";
+    GAP_FRAMES Counter "watchscope_gap_frames_total" []
+        "Times a viewer was too slow and was moved to the head of the log.";
+    COALESCED Counter "watchscope_coalesced_total" []
+        "Records that slow viewers were moved past: they got them as part of a snapshot, not one by one.";
+    INGEST_TO_SEND Histogram "watchscope_ingest_to_send_seconds" []
+        "Time from the writing of a segment's first record to its hand-over to a viewer's socket.";
+    // The listener of the page.
+    WEB_CONNECTIONS Counter "watchscope_web_connections_total" []
+        "Connections accepted by the page's listener.";
+    WEB_ADMITTED Gauge "watchscope_web_admitted_connections" []
+        "Connections with a session.";
+    WEB_EVICTED Counter "watchscope_web_evicted_total" []
+        "Connections without a session closed to make room for others.";
+    WEB_REFUSED Counter "watchscope_web_refused_total" ["reason"]
+        "Requests refused, by reason.";
+    BUILD_INFO Info "watchscope_build_info" ["version"]
+        "Always 1; the version of watchscope.";
+}

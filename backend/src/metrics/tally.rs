@@ -1,0 +1,499 @@
+//! Counters, folded from records.
+//!
+//! Pure: records in, numbers out; the only clock is the records'. What stands now is not here but in the log's own fold.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use watchscope_diagnosis::REVISED_US;
+use watchscope_model::event::{
+    Attribution, Change, ListComplete, RequestAnswered, RequestSent, StreamEnded, WatchStarted,
+};
+use watchscope_model::vocabulary::{
+    Cause, ChangeType, LossPlace, Origin, Phase, Severity, Standing,
+};
+use watchscope_model::{Event, Record, RequestId, StreamId, Text, Time, WatchName};
+
+use super::exposition::{Exposition, Label};
+use super::families as f;
+use super::histogram::Histogram;
+use super::words::{Code, OTHER, Purpose, Status, Verb, status};
+
+/// Resources that have series of their own; those that are watched later share the series of resource and group `other`.
+pub(crate) const MAX_RESOURCES: usize = 128;
+/// A name longer than a DNS name can be is no resource's, and counts as `other`.
+const MAX_NAME_BYTES: usize = 253;
+/// Requests remembered until they are answered; past that the oldest are forgotten, and their answers have no duration.
+const MAX_OPEN_REQUESTS: usize = 4_096;
+/// Streams that ended whose attribution may still be replaced; past that the oldest is taken as it is.
+const MAX_SETTLING: usize = 1_024;
+/// A stream shorter than this without an event is short, as client-go defined it, in milliseconds.
+const SHORT_MS: u64 = 1_000;
+
+/// 10 ms to a minute: a list of a few objects takes some milliseconds, one of 150,000 in pages tens of seconds.
+const LIST_BOUNDS_US: &[u64] = &[
+    10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 30_000_000, 60_000_000,
+];
+/// A second to an hour: streams cut at once, by proxies after a minute, by their own timeout after 5 to 10 minutes, by
+/// the apiserver after 30 to 60.
+const STREAM_BOUNDS_US: &[u64] = &[
+    1_000_000,
+    10_000_000,
+    60_000_000,
+    300_000_000,
+    600_000_000,
+    1_800_000_000,
+    3_600_000_000,
+];
+/// 5 ms to a minute, the deadline of an apiserver's request.
+const REQUEST_BOUNDS_US: &[u64] = &[
+    5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 5_000_000, 15_000_000,
+    60_000_000,
+];
+
+/// All that is counted.
+///
+/// Bounded: [`MAX_RESOURCES`] and one more times the closed lists, a few words for each watch of the epoch, which the fold
+/// keeps as well, [`MAX_OPEN_REQUESTS`] and [`MAX_SETTLING`].
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    series: Vec<Series>,
+    watches: IndexMap<WatchName, Note, FxBuildHasher>,
+    settling: VecDeque<Settling>,
+    open_requests: BTreeMap<RequestId, (Verb, Time)>,
+    requests: BTreeMap<(Verb, Status, Purpose), u64>,
+    request_durations: BTreeMap<Verb, Histogram>,
+    connections_opened: u64,
+    connections_closed: BTreeMap<Cause, u64>,
+    goaways: u64,
+    losses: BTreeMap<LossPlace, u64>,
+    findings: BTreeMap<(Code, Severity), u64>,
+}
+
+/// What is counted of the watches of one resource.
+#[derive(Debug)]
+struct Series {
+    group: Text,
+    resource: Text,
+    events: u64,
+    relists: u64,
+    lists: u64,
+    list_items: u64,
+    list_durations: Histogram,
+    added: u64,
+    modified: u64,
+    deleted: u64,
+    inferred_deletes: u64,
+    object_bytes: u64,
+    bookmarks: u64,
+    errors: BTreeMap<Status, u64>,
+    streams: u64,
+    ends: BTreeMap<Cause, u64>,
+    attributions: BTreeMap<Code, u64>,
+    short_streams: u64,
+    stream_durations: Histogram,
+    resumed: u64,
+    relisted: u64,
+    unknown: u64,
+    lost_events: u64,
+    audits: [u64; AUDIT_OUTCOMES.len()],
+    audited: u64,
+}
+
+/// The words of an audit's outcome, and what stands for others.
+const AUDIT_OUTCOMES: [&str; 4] = ["agrees", "differs", "cannot-tell", OTHER];
+
+/// What is remembered of a watch.
+#[derive(Debug)]
+struct Note {
+    series: usize,
+    lists: u64,
+    /// When it began to list; `None` while it does not.
+    listing_since: Option<Time>,
+    /// When something last proved it up to date, or when it was started.
+    heard_at: Time,
+}
+
+/// An attribution that a later one may replace.
+#[derive(Debug)]
+struct Settling {
+    told_at: Time,
+    series: usize,
+    stream: StreamId,
+    code: Code,
+}
+
+impl Tally {
+    /// Counts the next record.
+    pub(crate) fn observe(&mut self, record: &Record) {
+        self.settle(record.at);
+        match &record.event {
+            Event::WatchStarted(event) => self.start(event, record.at),
+            Event::WatchPhase(event) => {
+                if let Some(note) = self.watches.get_mut(&event.watch) {
+                    let since = note.listing_since.unwrap_or(record.at);
+                    // A list that is retried goes on.
+                    let goes_on = match event.to {
+                        Phase::Listing => true,
+                        Phase::Waiting | Phase::Connecting => note.listing_since.is_some(),
+                        _ => false,
+                    };
+                    note.listing_since = goes_on.then_some(since);
+                }
+            }
+            Event::RequestSent(event) => self.send(event, record.at),
+            Event::RequestAnswered(event) => self.answer(event, record.at),
+            Event::ListComplete(event) => self.complete_list(event, record.at),
+            Event::StreamOpened(event) => {
+                if let Some((series, _)) = self.of(&event.watch) {
+                    series.streams += 1;
+                }
+            }
+            Event::StreamEnded(event) => self.end_stream(event),
+            Event::Attribution(event) => self.attribute(event, record.at),
+            Event::Change(event) => self.change(event, record.at),
+            Event::Bookmark(event) => {
+                if let Some((series, note)) = self.of(&event.watch) {
+                    series.events += 1;
+                    series.bookmarks += 1;
+                    note.heard_at = record.at;
+                }
+            }
+            Event::StreamError(event) => {
+                if let Some((series, _)) = self.of(&event.watch) {
+                    series.events += 1;
+                    *series.errors.entry(status(event.code)).or_default() += 1;
+                }
+            }
+            Event::Gap(event) => {
+                if let Some((series, _)) = self.of(&event.watch) {
+                    let outcome = match (event.resumed, event.lost) {
+                        (true, _) => &mut series.resumed,
+                        (false, Some(_)) => &mut series.relisted,
+                        (false, None) => &mut series.unknown,
+                    };
+                    *outcome += 1;
+                    series.lost_events += event.lost.unwrap_or(0);
+                }
+            }
+            Event::Audit(event) => {
+                if let Some((series, _)) = self.of(&event.watch) {
+                    let known = AUDIT_OUTCOMES
+                        .iter()
+                        .position(|word| *word == &*event.outcome);
+                    series.audits[known.unwrap_or(AUDIT_OUTCOMES.len() - 1)] += 1;
+                    series.audited += event.compared;
+                }
+            }
+            Event::Finding(event) if event.state == Standing::Raised => {
+                let key = (Code::of(&event.code), event.severity);
+                *self.findings.entry(key).or_default() += 1;
+            }
+            Event::Loss(event) => *self.losses.entry(event.place).or_default() += event.count,
+            Event::ConnectionOpened(_) => self.connections_opened += 1,
+            Event::ConnectionGoaway(_) => self.goaways += 1,
+            Event::ConnectionClosed(event) => {
+                *self.connections_closed.entry(event.cause).or_default() += 1;
+            }
+            // What stands is in the fold; clients are of simulated clusters.
+            Event::ClusterConnected(_)
+            | Event::WatchStopped(_)
+            | Event::ListPage(_)
+            | Event::Verdict(_)
+            | Event::Finding(_)
+            | Event::Clock(_)
+            | Event::ClientStarted(_)
+            | Event::ClientRequest(_)
+            | Event::ClientReport(_)
+            | Event::Note(_) => {}
+        }
+    }
+
+    /// Takes attributions that will not be replaced any more as they are.
+    pub(crate) fn settle(&mut self, now: Time) {
+        while let Some(settling) = self.settling.front() {
+            // The first comes after the end, so all others come within this.
+            if now.micros_since(settling.told_at) <= REVISED_US
+                && self.settling.len() <= MAX_SETTLING
+            {
+                return;
+            }
+            let series = &mut self.series[settling.series];
+            *series.attributions.entry(settling.code).or_default() += 1;
+            self.settling.pop_front();
+        }
+    }
+
+    /// The names of a watch's resource, as its series have them; `None` if it is not one that is counted.
+    pub(crate) fn resource_of(&self, watch: &WatchName) -> Option<(&Text, &Text)> {
+        let series = &self.series[self.watches.get(watch)?.series];
+        Some((&series.group, &series.resource))
+    }
+
+    /// When something last proved a watch up to date.
+    pub(crate) fn heard_at(&self, watch: &WatchName) -> Option<Time> {
+        Some(self.watches.get(watch)?.heard_at)
+    }
+
+    fn of(&mut self, watch: &WatchName) -> Option<(&mut Series, &mut Note)> {
+        let note = self.watches.get_mut(watch)?;
+        Some((&mut self.series[note.series], note))
+    }
+
+    fn start(&mut self, event: &WatchStarted, at: Time) {
+        if event.watch.is_aside() {
+            return;
+        }
+        let note = Note {
+            series: self.series_of(&event.group, &event.resource),
+            lists: 0,
+            listing_since: None,
+            heard_at: at,
+        };
+        self.watches.insert(event.watch.clone(), note);
+    }
+
+    fn series_of(&mut self, group: &Text, resource: &Text) -> usize {
+        let find = |series: &[Series], group: &str, resource: &str| {
+            let is_it = |one: &Series| &*one.group == group && &*one.resource == resource;
+            series.iter().position(is_it)
+        };
+        if let Some(place) = find(&self.series, group, resource) {
+            return place;
+        }
+        let fits =
+            self.series.len() < MAX_RESOURCES && group.len().max(resource.len()) <= MAX_NAME_BYTES;
+        if !fits && let Some(place) = find(&self.series, OTHER, OTHER) {
+            return place;
+        }
+        self.series.push(if fits {
+            Series::new(group.clone(), resource.clone())
+        } else {
+            Series::new(OTHER.into(), OTHER.into())
+        });
+        self.series.len() - 1
+    }
+
+    fn send(&mut self, event: &RequestSent, at: Time) {
+        if self.open_requests.len() >= MAX_OPEN_REQUESTS {
+            self.open_requests.pop_first();
+        }
+        let verb = Verb::of(&event.verb);
+        self.open_requests.insert(event.request, (verb, at));
+    }
+
+    fn answer(&mut self, event: &RequestAnswered, at: Time) {
+        let sent = self.open_requests.remove(&event.request);
+        let verb = sent.map_or(Verb::Other, |(verb, _)| verb);
+        let code = event.status.map_or("none", |code| status(code.into()));
+        let key = (verb, code, Purpose::of(&event.watch));
+        *self.requests.entry(key).or_default() += 1;
+        if let (Some((_, sent_at)), Some(_)) = (sent, event.status) {
+            self.request_durations
+                .entry(verb)
+                .or_insert_with(|| Histogram::new(REQUEST_BOUNDS_US))
+                .observe_us(at.micros_since(sent_at));
+        }
+    }
+
+    fn complete_list(&mut self, event: &ListComplete, at: Time) {
+        if let Some((series, note)) = self.of(&event.watch) {
+            note.lists += 1;
+            note.heard_at = at;
+            series.lists += 1;
+            series.relists += u64::from(note.lists > 1);
+            series.list_items += event.items;
+            if let Some(since) = note.listing_since.take() {
+                series.list_durations.observe_us(at.micros_since(since));
+            }
+        }
+    }
+
+    fn end_stream(&mut self, event: &StreamEnded) {
+        if let Some((series, _)) = self.of(&event.watch) {
+            *series.ends.entry(event.cause).or_default() += 1;
+            series.short_streams += u64::from(event.age_ms < SHORT_MS && event.events == 0);
+            let us = i64::try_from(event.age_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+            series.stream_durations.observe_us(us);
+        }
+    }
+
+    fn attribute(&mut self, event: &Attribution, at: Time) {
+        let Some(note) = self.watches.get(&event.watch) else {
+            return;
+        };
+        let code = Code::of(&event.code);
+        let told = self
+            .settling
+            .iter_mut()
+            .find(|settling| settling.stream == event.stream);
+        match told {
+            Some(settling) => settling.code = code,
+            None => self.settling.push_back(Settling {
+                told_at: at,
+                series: note.series,
+                stream: event.stream,
+                code,
+            }),
+        }
+    }
+
+    fn change(&mut self, event: &Change, at: Time) {
+        if let Some((series, note)) = self.of(&event.watch) {
+            match event.change {
+                ChangeType::Added => series.added += 1,
+                ChangeType::Modified => series.modified += 1,
+                ChangeType::Deleted => series.deleted += 1,
+                ChangeType::Unknown => {}
+            }
+            series.events += u64::from(event.stream.is_some());
+            series.object_bytes += event.bytes.unwrap_or(0);
+            if event.origin == Origin::Inferred {
+                series.inferred_deletes += u64::from(event.change == ChangeType::Deleted);
+            } else {
+                note.heard_at = at;
+            }
+        }
+    }
+}
+
+/// What is told of it.
+impl Tally {
+    /// Adds all counters, of the log of that name.
+    pub(crate) fn expose(&self, log: &Text, out: &mut Exposition) {
+        for series in &self.series {
+            series.expose(log, out);
+        }
+        let cluster = || Label::from(log);
+        for (&(verb, code, purpose), &count) in &self.requests {
+            let labels = [
+                cluster(),
+                verb.word().into(),
+                code.into(),
+                purpose.word().into(),
+            ];
+            out.add(&f::REQUESTS, labels, count);
+        }
+        for (verb, durations) in &self.request_durations {
+            out.add(
+                &f::REQUEST_SECONDS,
+                [cluster(), verb.word().into()],
+                durations,
+            );
+        }
+        out.add(&f::CONNECTIONS_OPENED, [cluster()], self.connections_opened);
+        for (cause, count) in with_zeros(Cause::ALL, &self.connections_closed) {
+            // Refused begins gaps, and ends nothing.
+            if cause != Cause::Refused {
+                let labels = [cluster(), cause.word().into()];
+                out.add(&f::CONNECTIONS_CLOSED, labels, count);
+            }
+        }
+        out.add(&f::GOAWAYS, [cluster()], self.goaways);
+        for (place, count) in with_zeros(LossPlace::ALL, &self.losses) {
+            // What the ring dropped is told to readers, and is no record.
+            if place != LossPlace::Ring {
+                out.add(&f::LOSSES, [cluster(), place.word().into()], count);
+            }
+        }
+        for (&(code, severity), &count) in &self.findings {
+            let labels = [cluster(), code.label(), severity.word().into()];
+            out.add(&f::FINDINGS_RAISED, labels, count);
+        }
+    }
+}
+
+impl Series {
+    fn new(group: Text, resource: Text) -> Self {
+        Self {
+            group,
+            resource,
+            events: 0,
+            relists: 0,
+            lists: 0,
+            list_items: 0,
+            list_durations: Histogram::new(LIST_BOUNDS_US),
+            added: 0,
+            modified: 0,
+            deleted: 0,
+            inferred_deletes: 0,
+            object_bytes: 0,
+            bookmarks: 0,
+            errors: BTreeMap::new(),
+            streams: 0,
+            ends: BTreeMap::new(),
+            attributions: BTreeMap::new(),
+            short_streams: 0,
+            stream_durations: Histogram::new(STREAM_BOUNDS_US),
+            resumed: 0,
+            relisted: 0,
+            unknown: 0,
+            lost_events: 0,
+            audits: [0; AUDIT_OUTCOMES.len()],
+            audited: 0,
+        }
+    }
+
+    fn expose(&self, log: &Text, out: &mut Exposition) {
+        let of = || [log.into(), (&self.group).into(), (&self.resource).into()];
+        let with = |word: Label| {
+            let [log, group, resource] = of();
+            [log, group, resource, word]
+        };
+        out.add(&f::WATCH_EVENTS, of(), self.events);
+        out.add(&f::RELISTS, of(), self.relists);
+        out.add(&f::LISTS, of(), self.lists);
+        out.add(&f::LIST_ITEMS, of(), self.list_items);
+        out.add(&f::LIST_SECONDS, of(), &self.list_durations);
+        for (change, count) in [
+            (ChangeType::Added, self.added),
+            (ChangeType::Modified, self.modified),
+            (ChangeType::Deleted, self.deleted),
+        ] {
+            out.add(&f::CHANGES, with(change.word().into()), count);
+        }
+        out.add(&f::INFERRED_DELETES, of(), self.inferred_deletes);
+        out.add(&f::OBJECT_BYTES, of(), self.object_bytes);
+        out.add(&f::BOOKMARKS, of(), self.bookmarks);
+        for (&code, &count) in &self.errors {
+            out.add(&f::WATCH_ERRORS, with(code.into()), count);
+        }
+        out.add(&f::STREAMS, of(), self.streams);
+        for (cause, count) in with_zeros(Cause::ALL, &self.ends) {
+            if cause != Cause::Refused {
+                out.add(&f::STREAM_ENDS, with(cause.word().into()), count);
+            }
+        }
+        for (code, &count) in &self.attributions {
+            out.add(&f::STREAM_ATTRIBUTIONS, with(code.label()), count);
+        }
+        out.add(&f::SHORT_STREAMS, of(), self.short_streams);
+        out.add(&f::STREAM_SECONDS, of(), &self.stream_durations);
+        for (outcome, count) in [
+            ("resumed", self.resumed),
+            ("relisted", self.relisted),
+            ("unknown", self.unknown),
+        ] {
+            out.add(&f::GAPS, with(outcome.into()), count);
+        }
+        out.add(&f::LOST_EVENTS, of(), self.lost_events);
+        for (outcome, &count) in AUDIT_OUTCOMES.iter().zip(&self.audits) {
+            if count > 0 || *outcome != OTHER {
+                out.add(&f::AUDITS, with((*outcome).into()), count);
+            }
+        }
+        out.add(&f::AUDITED, of(), self.audited);
+    }
+}
+
+/// The counts of all words, those that never came too: a rate begins at the first one only if there was a zero before.
+/// What a later version appended is told once it came.
+fn with_zeros<W: Copy + Ord>(
+    words: &[W],
+    counts: &BTreeMap<W, u64>,
+) -> impl Iterator<Item = (W, u64)> {
+    let mut all: BTreeMap<W, u64> = words.iter().map(|&word| (word, 0)).collect();
+    all.extend(counts);
+    all.into_iter()
+}

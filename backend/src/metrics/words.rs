@@ -1,0 +1,129 @@
+//! What labels say: words of closed lists, and one word for all that is in none.
+
+use watchscope_model::{Aside, WatchName, catalogue};
+
+use super::exposition::Label;
+
+/// What stands for whatever is beyond a bound.
+pub(super) const OTHER: &str = "other";
+
+/// A code of a finding or an attribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Code {
+    /// A row of the catalogue, by its number.
+    Row(u8),
+    /// One of [`CODES`], by its place.
+    Word(usize),
+}
+
+/// What else an attribution can say; the last stands for what this build does not know.
+const CODES: [&str; 4] = ["normal", "ours", "unknown", OTHER];
+
+/// A request's verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verb {
+    Get,
+    List,
+    Watch,
+    Other,
+}
+
+/// An HTTP status or the code of a Status, as a label says it.
+pub(super) type Status = &'static str;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Purpose {
+    Watch,
+    Side,
+    Witness,
+    Audit,
+}
+
+impl Code {
+    pub(super) fn of(code: &str) -> Self {
+        let row = code
+            .strip_prefix('F')
+            .and_then(|number| number.parse().ok());
+        match row {
+            Some(number) if catalogue::name(code).is_some() => Self::Row(number),
+            _ => {
+                let known = CODES.iter().position(|word| *word == code);
+                Self::Word(known.unwrap_or(CODES.len() - 1))
+            }
+        }
+    }
+
+    pub(super) fn label(self) -> Label {
+        match self {
+            Self::Row(number) => Label::Code(format!("F{number:02}")),
+            Self::Word(place) => CODES[place].into(),
+        }
+    }
+}
+
+impl Verb {
+    pub(super) fn of(verb: &str) -> Self {
+        match verb {
+            "get" => Self::Get,
+            "list" => Self::List,
+            "watch" => Self::Watch,
+            _ => Self::Other,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Other => OTHER,
+        }
+    }
+}
+
+impl Purpose {
+    pub(super) fn of(watch: &WatchName) -> Self {
+        match watch.as_aside() {
+            None => Self::Watch,
+            Some(Aside::Side) => Self::Side,
+            Some(Aside::Witness) => Self::Witness,
+            Some(Aside::Audit) => Self::Audit,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Watch => "watch",
+            Self::Side => "side",
+            Self::Witness => "witness",
+            Self::Audit => "audit",
+        }
+    }
+}
+
+/// The label of a code: those that apiservers answer with and operators look for, else the hundred it is of.
+pub(super) fn status(code: u64) -> Status {
+    match code {
+        200 => "200",
+        400 => "400",
+        401 => "401",
+        403 => "403",
+        404 => "404",
+        405 => "405",
+        406 => "406",
+        410 => "410",
+        429 => "429",
+        500 => "500",
+        501 => "501",
+        502 => "502",
+        503 => "503",
+        504 => "504",
+        100..=199 => "1xx",
+        201..=299 => "2xx",
+        300..=399 => "3xx",
+        402..=499 => "4xx",
+        505..=599 => "5xx",
+        _ => OTHER,
+    }
+}
