@@ -7,6 +7,7 @@
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`usage`]: processor time and memory of a process.
+//! * [`Exposition`]: a strict reader of `/metrics`.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
 //! * [`or_skip!`]: a test that cannot have what it needs says so and is counted.
 //!
@@ -15,6 +16,7 @@
 
 mod browser;
 mod eventually;
+mod exposition;
 mod feeder;
 pub mod kube;
 mod lifeline;
@@ -29,6 +31,7 @@ mod watchscope;
 
 pub use browser::{Browser, BrowserTools};
 pub use eventually::{eventually, patient};
+pub use exposition::{Exposition, ExpositionForm, Series};
 pub use feeder::Feeder;
 pub use kube::{ClusterOptions, KubeCluster, KubeTools};
 pub use ports::free_port;

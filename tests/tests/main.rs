@@ -17,6 +17,7 @@ mod harness;
 mod http;
 mod kubeconfig;
 mod lessons;
+mod metrics;
 mod page;
 mod proxied;
 mod real_clients;
