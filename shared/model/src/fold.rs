@@ -684,6 +684,12 @@ impl Watch {
         self.objects.get(object)
     }
 
+    /// The verdict that stands on what is in the place of `object`, if one does.
+    #[must_use]
+    pub fn verdict_on(&self, object: &Object) -> Option<&OpenVerdict> {
+        self.verdicts.get(&verdict_key(object))
+    }
+
     fn apply(&mut self, event: &Event, now: Moment) {
         self.counts.add(event.kind());
         match event {
@@ -740,13 +746,7 @@ impl Watch {
             Event::Gap(_) => self.gap = None,
             Event::Loss(event) => self.lost += event.count,
             Event::Verdict(event) => {
-                let object = &event.object;
-                let key: Text = format!(
-                    "{}/{}",
-                    object.namespace.as_deref().unwrap_or("-"),
-                    object.name
-                )
-                .into();
+                let key = verdict_key(&event.object);
                 if event.state == Standing::Cleared {
                     self.verdicts.remove(&key);
                 } else {
@@ -928,6 +928,12 @@ fn timeout_ms(query: &str) -> Option<u64> {
         .split('&')
         .find_map(|pair| pair.strip_prefix("timeoutSeconds="))?;
     seconds.parse::<u64>().ok()?.checked_mul(1_000)
+}
+
+/// The key of a place among a watch's verdicts.
+fn verdict_key(object: &Object) -> Text {
+    let namespace = object.namespace.as_deref().unwrap_or("-");
+    format!("{namespace}/{}", object.name).into()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::budget::{Minute, PER_WATCH};
 use super::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds, newest_lists_are_etcds};
-use super::{Level, Read, Reply, restated, verdict_key};
+use super::{Level, Read, Reply, restated};
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
@@ -88,7 +88,7 @@ pub(super) struct Lane {
 
 /// The verdict that a change puts an end to: whatever was compared in its place is no longer held.
 pub(super) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
-    let standing = &watch.verdicts.get(&*verdict_key(&change.object))?.verdict;
+    let standing = &watch.verdict_on(&change.object)?.verdict;
     let is_replay = watch
         .held(&change.object)
         .is_some_and(|held| held.resource_version.is_after(&change.resource_version));
@@ -512,10 +512,7 @@ impl Lane {
             Compared::Differs(found) => Some(found.kind),
             Compared::Unclear => None,
         };
-        let standing = watch
-            .verdicts
-            .get(&*verdict_key(object))
-            .map(|open| &open.verdict);
+        let standing = watch.verdict_on(object).map(|open| &open.verdict);
         let is_known = standing.is_some_and(|standing| {
             standing.state == Standing::Confirmed && Some(standing.kind) == found
         });
@@ -774,12 +771,8 @@ fn same_place(a: &Object, b: &Object) -> bool {
 
 /// Raises or confirms a verdict; whether it is confirmed.
 fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
-    let standing = turn
-        .watch
-        .verdicts
-        .get(&*verdict_key(&found.object))
-        .map(|open| &open.verdict);
-    let same = standing.filter(|standing| {
+    let standing = turn.watch.verdict_on(&found.object);
+    let same = standing.map(|open| &open.verdict).filter(|standing| {
         standing.kind == found.kind
             && standing.held == found.held
             && standing.listed == found.listed
@@ -811,7 +804,7 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
 
 /// The verdict on an object, if one stands, is over.
 fn clear(object: &Object, turn: &mut Turn<'_>) {
-    if let Some(open) = turn.watch.verdicts.get(&*verdict_key(object)) {
+    if let Some(open) = turn.watch.verdict_on(object) {
         turn.out
             .push(restated(&open.verdict, Standing::Cleared, open.verdict.certainty).into());
     }

@@ -28,9 +28,7 @@ use watchscope_model::event::{RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::{Certainty, Standing};
-use watchscope_model::{
-    ConnectionId, Event, Object, Record, RequestId, State, Text, Time, WatchName,
-};
+use watchscope_model::{ConnectionId, Event, Object, Record, RequestId, State, Time, WatchName};
 
 use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
@@ -319,14 +317,4 @@ fn restated(verdict: &Verdict, state: Standing, certainty: Certainty) -> Verdict
         certainty,
         ..verdict.clone()
     }
-}
-
-/// The key of a place in a watch's standing verdicts.
-fn verdict_key(object: &Object) -> Text {
-    format!(
-        "{}/{}",
-        object.namespace.as_deref().unwrap_or("-"),
-        object.name
-    )
-    .into()
 }

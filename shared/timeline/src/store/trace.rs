@@ -123,10 +123,7 @@ impl Before {
 }
 
 fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
-    let object = &verdict.object;
-    let open = watch.verdicts.values().find(|open| {
-        open.verdict.object.name == object.name && open.verdict.object.namespace == object.namespace
-    })?;
+    let open = watch.verdict_on(&verdict.object)?;
     Some((open.since.seq, open.since))
 }
 
