@@ -13,21 +13,19 @@ use super::budget::{Minute, PER_WATCH};
 use super::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds, newest_lists_are_etcds};
-use super::{Level, Read, Reply, restated};
+use super::{Level, Read, Reply, cleared};
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
 /// How long after a read that was ahead of the watch it is looked at again, in microseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.
 const AGAIN_US: i64 = 4_000_000;
-/// Objects looked up one by one in a round, by level: off (then a person asks for it), light, full.
-const SAMPLED: (usize, usize, usize) = (16, 6, 4);
 /// Most objects looked up because a list that may be a cache's differs in them.
 const FOLLOWED: usize = 8;
 /// Most objects of a watch that is listed. A longer list would not be over before etcd compacts its version, within a
 /// watch's share of requests; of such a watch objects are only looked up one by one.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
-/// Most tasks that wait; more samples are not taken.
+/// Most tasks that wait while a person asks for more; a round by itself has a few dozen.
 const MAX_TASKS: usize = 64;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
 const MAX_RESTARTS: u32 = 2;
@@ -56,7 +54,7 @@ pub(super) enum Task {
 struct Behind {
     version: ResourceVersion,
     since: Time,
-    /// How often the server's own cache was found behind where the stream was opened.
+    /// How often the server's own cache was found behind where the stream was opened; `u32::MAX` once it was not.
     future: u32,
 }
 
@@ -92,7 +90,7 @@ pub(super) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
     let is_replay = watch
         .held(&change.object)
         .is_some_and(|held| held.resource_version.is_after(&change.resource_version));
-    (!is_replay).then(|| restated(standing, Standing::Cleared, standing.certainty))
+    (!is_replay).then(|| cleared(standing))
 }
 
 /// What a step goes by besides its lane, and where it says what it found.
@@ -137,6 +135,16 @@ impl Lane {
         match self.level {
             Level::Off | Level::Light => 30_000,
             Level::Full => 15_000,
+        }
+    }
+
+    /// How many objects are looked up one by one in a round, besides those that are said to be wrong.
+    fn most_sampled(&self) -> usize {
+        match self.level {
+            // A person asked for it.
+            Level::Off => 16,
+            Level::Light => 6,
+            Level::Full => 4,
         }
     }
 
@@ -277,12 +285,7 @@ impl Lane {
             self.tasks.push_back(Task::Get(open.verdict.object.clone()));
         }
         let held = watch.objects.len();
-        let most = match self.level {
-            Level::Off => SAMPLED.0,
-            Level::Light => SAMPLED.1,
-            Level::Full => SAMPLED.2,
-        };
-        for _ in 0..most.min(held) {
+        for _ in 0..self.most_sampled().min(held) {
             self.cursor = (self.cursor + 1) % held;
             if let Some(held) = watch.objects.iter().nth(self.cursor) {
                 self.tasks.push_back(Task::Get(held.object.clone()));
@@ -445,8 +448,7 @@ impl Lane {
                 .iter()
                 .any(|found| same_place(&found.object, &standing.object));
             if !differs {
-                turn.out
-                    .push(restated(standing, Standing::Cleared, standing.certainty).into());
+                turn.out.push(cleared(standing).into());
             }
         }
         if differences.is_empty() {
@@ -586,14 +588,13 @@ impl Lane {
         }
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);
-        let unclear = comparison.unclear;
-        let is_whole = page.token.is_none() && page.unreadable == 0 && unclear == 0;
-        let is_partly_equal = !comparison.has_found();
+        let is_whole = page.token.is_none() && page.unreadable == 0 && comparison.unclear == 0;
+        let has_found = comparison.has_found();
         let (compared, differences) = comparison.finish(&past);
         let differs = if is_whole {
             !differences.is_empty()
         } else {
-            !is_partly_equal
+            has_found
         };
         if page.version == *progress && self.refuses_exact && is_whole {
             // The next best to a list at an exact version: one that happens to be of it. It cannot be asked for again.
@@ -633,9 +634,7 @@ impl Lane {
         );
         self.cannot_tell(turn, WENT_BACK, Some(page.version.clone()), why);
         for open in turn.watch.verdicts.values() {
-            let standing = &open.verdict;
-            turn.out
-                .push(restated(standing, Standing::Cleared, standing.certainty).into());
+            turn.out.push(cleared(&open.verdict).into());
         }
     }
 
@@ -805,7 +804,6 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
 /// The verdict on an object, if one stands, is over.
 fn clear(object: &Object, turn: &mut Turn<'_>) {
     if let Some(open) = turn.watch.verdict_on(object) {
-        turn.out
-            .push(restated(&open.verdict, Standing::Cleared, open.verdict.certainty).into());
+        turn.out.push(cleared(&open.verdict).into());
     }
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use watchscope_model::event::{RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
-use watchscope_model::vocabulary::{Certainty, Standing};
+use watchscope_model::vocabulary::Standing;
 use watchscope_model::{ConnectionId, Event, Object, Record, RequestId, State, Time, WatchName};
 
 use self::budget::Budget;
@@ -310,11 +310,10 @@ impl Auditor {
     }
 }
 
-/// A verdict that stands, in another state.
-fn restated(verdict: &Verdict, state: Standing, certainty: Certainty) -> Verdict {
+/// That a verdict is over.
+fn cleared(verdict: &Verdict) -> Verdict {
     Verdict {
-        state,
-        certainty,
+        state: Standing::Cleared,
         ..verdict.clone()
     }
 }
