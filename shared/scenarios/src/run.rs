@@ -456,9 +456,6 @@ impl Run {
     }
 
     fn send_audit(&mut self) {
-        if !WHOLE {
-            return;
-        }
         let now = self.now();
         let Some(wire) = &mut self.audit else {
             return;
@@ -519,9 +516,6 @@ impl Run {
     }
 
     fn answer_audit(&mut self, error: Option<&str>) {
-        if !WHOLE {
-            return;
-        }
         let asked = self.audit.as_mut().and_then(|wire| wire.asked.take());
         let Some(asked) = asked else {
             return;
@@ -540,9 +534,6 @@ impl Run {
 
     /// The audit's connection is gone.
     fn lose_audit(&mut self, cause: Option<Cause>, why: &str) {
-        if !WHOLE {
-            return;
-        }
         self.answer_audit(Some(why));
         let log = self.audit.take().and_then(|wire| wire.log);
         if let (Some(connection), Some(cause)) = (log, cause) {
@@ -767,9 +758,6 @@ impl Recorder {
 
     /// Records what the audit has to say, and what diagnosis says of that.
     fn append_audits(&mut self, now: Time) {
-        if !WHOLE {
-            return;
-        }
         let told = self.auditor.as_mut().map(Auditor::take).unwrap_or_default();
         if !told.is_empty() {
             for event in told {
