@@ -6,7 +6,6 @@
 /// Whether there is more than lessons need: the audit, and all of the simulator.
 pub(crate) const WHOLE: bool = cfg!(feature = "whole");
 
-mod audit;
 pub mod catalogue;
 mod clients;
 pub mod demo;

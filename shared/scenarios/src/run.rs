@@ -3,6 +3,8 @@
 //! It is to the simulator's structured messages what `backend/src/probes` is to sockets: it carries out the probe's
 //! effects, tells it what happened, and decides nothing. A day takes seconds.
 
+mod audit;
+
 use std::time::Duration;
 
 use watchscope_diagnosis::Diagnosis;
@@ -22,8 +24,8 @@ use watchscope_probe::{
 };
 use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
 
+use self::audit::Wire as AuditWire;
 use crate::WHOLE;
-use crate::audit::{Asked, Wire as AuditWire};
 use crate::inside::{Told, take_told};
 use crate::story::{Deed, Story, Telling};
 
@@ -423,136 +425,6 @@ impl Run {
             }
         }
         None
-    }
-
-    /// Asks what the audit wants to know next.
-    fn ask_audit(&mut self) {
-        if !WHOLE {
-            return;
-        }
-        let now = self.now();
-        self.recorder.append_audits(now);
-        let Recorder { auditor, state, .. } = &mut self.recorder;
-        let read = auditor
-            .as_mut()
-            .and_then(|auditor| auditor.next(now, state));
-        self.recorder.append_audits(now);
-        let Some(read) = read else {
-            return;
-        };
-        let asked = Asked::new(read, now);
-        match &mut self.audit {
-            Some(wire) => wire.asked = Some(asked),
-            None => {
-                let world = self.world.connect(Flow::Immediate);
-                self.audit = Some(AuditWire {
-                    world,
-                    log: None,
-                    asked: Some(asked),
-                });
-            }
-        }
-        self.send_audit();
-    }
-
-    fn send_audit(&mut self) {
-        let now = self.now();
-        let Some(wire) = &mut self.audit else {
-            return;
-        };
-        if let (Some(asked), Some(connection)) = (&mut wire.asked, wire.log) {
-            let request = self.recorder.ids.request();
-            asked.ids = Some((self.world.send(wire.world, asked.request()), request));
-            let sent = asked.read.sent(request, connection);
-            self.recorder.record(sent.into(), now);
-        }
-    }
-
-    /// Something came over the audit's connection.
-    fn take_audit(&mut self, arrival: Arrival) {
-        if !WHOLE {
-            return;
-        }
-        let Some(wire) = &mut self.audit else {
-            return;
-        };
-        let under_way = wire
-            .asked
-            .as_ref()
-            .and_then(|asked| asked.ids)
-            .map(|(id, _)| id);
-        if arrival.request().is_some() && arrival.request() != under_way {
-            return;
-        }
-        match arrival {
-            Arrival::Connected => {
-                self.recorder.ids.connection += 1;
-                let connection = ConnectionId(self.recorder.ids.connection);
-                wire.log = Some(connection);
-                self.recorder.record(opened(connection).into(), self.now());
-                self.send_audit();
-            }
-            Arrival::Head { head, .. } => {
-                if let Some(asked) = &mut wire.asked {
-                    asked.head(&head);
-                }
-            }
-            Arrival::Chunk { bytes, .. } => {
-                if let Some(asked) = &mut wire.asked {
-                    asked.body(&bytes);
-                }
-            }
-            Arrival::End { .. } => self.answer_audit(None),
-            Arrival::Reset { .. } => self.answer_audit(Some("the stream was reset")),
-            Arrival::GoAway => {}
-            Arrival::Refused => self.lose_audit(None, "the connection was refused"),
-            Arrival::Closed(Cut::Reset) => {
-                self.lose_audit(Some(Cause::TcpReset), "the connection was reset");
-            }
-            Arrival::Closed(Cut::Eof) => {
-                self.lose_audit(Some(Cause::Eof), "the connection was closed");
-            }
-        }
-    }
-
-    fn answer_audit(&mut self, error: Option<&str>) {
-        let asked = self.audit.as_mut().and_then(|wire| wire.asked.take());
-        let Some(asked) = asked else {
-            return;
-        };
-        let now = self.now();
-        let (event, reply) = asked.answered(error);
-        if asked.ids.is_some() {
-            self.recorder.record(event.into(), now);
-        }
-        let Recorder { auditor, state, .. } = &mut self.recorder;
-        if let Some(auditor) = auditor {
-            auditor.answer(reply, now, state);
-        }
-        self.recorder.append_audits(now);
-    }
-
-    /// The audit's connection is gone.
-    fn lose_audit(&mut self, cause: Option<Cause>, why: &str) {
-        self.answer_audit(Some(why));
-        let log = self.audit.take().and_then(|wire| wire.log);
-        if let (Some(connection), Some(cause)) = (log, cause) {
-            let event = ConnectionClosed { connection, cause };
-            self.recorder.record(event.into(), self.now());
-        }
-    }
-
-    fn give_up_audit(&mut self, now: Time) {
-        if !WHOLE {
-            return;
-        }
-        let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
-        if asked.is_some_and(|asked| asked.until <= now) {
-            if let Some(wire) = &self.audit {
-                self.world.close(wire.world);
-            }
-            self.lose_audit(Some(Cause::Cancelled), "given up");
-        }
     }
 
     fn take(&mut self, delivery: Delivery) {
