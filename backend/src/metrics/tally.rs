@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use watchscope_diagnosis::REVISED_US;
 use watchscope_model::event::{
-    Attribution, Change, ListComplete, RequestAnswered, RequestSent, StreamEnded, WatchStarted,
+    Attribution, Audit, Change, ListComplete, RequestAnswered, RequestSent, StreamEnded,
+    WatchStarted,
 };
 use watchscope_model::vocabulary::{
     Cause, ChangeType, LossPlace, Origin, Phase, Severity, Standing,
@@ -102,7 +103,7 @@ struct Series {
 }
 
 /// The words of an audit's outcome, and what stands for others.
-const AUDIT_OUTCOMES: [&str; 4] = ["agrees", "differs", "cannot-tell", OTHER];
+const AUDIT_OUTCOMES: [&str; 4] = [Audit::AGREES, Audit::DIFFERS, Audit::CANNOT_TELL, OTHER];
 
 /// What is remembered of a watch.
 #[derive(Debug)]
