@@ -91,7 +91,7 @@ families! {
     INFERRED_DELETES Counter "watchscope_inferred_deletes_total" ["cluster", "group", "resource"]
         "Objects found gone by a relist: their DELETED event was never received.";
     OBJECT_BYTES Counter "watchscope_object_bytes_total" ["cluster", "group", "resource"]
-        "Bytes of objects received, by lists and streams, before compression and redaction.";
+        "Bytes of objects received, by lists and streams, before anything of them was left out.";
     BOOKMARKS Counter "watchscope_bookmarks_total" ["cluster", "group", "resource"]
         "BOOKMARK events received.";
     WATCH_ERRORS Counter "watchscope_watch_errors_total" ["cluster", "group", "resource", "code"]

@@ -401,7 +401,7 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_lost_events_total Events known to be lost in gaps; where it is not known how many, a gap of outcome unknown counts instead.
     # TYPE watchscope_lost_events_total counter
     watchscope_lost_events_total{cluster="demo",group="",resource="pods"} 0
-    # HELP watchscope_object_bytes_total Bytes of objects received, by lists and streams, before compression and redaction.
+    # HELP watchscope_object_bytes_total Bytes of objects received, by lists and streams, before anything of them was left out.
     # TYPE watchscope_object_bytes_total counter
     watchscope_object_bytes_total{cluster="demo",group="",resource="pods"} 3000
     # HELP watchscope_objects Objects that watches hold.
