@@ -20,7 +20,7 @@ use crate::findings::Muted;
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
 use crate::scene::{Hit, StretchKind, Target};
-use crate::store::{GapOutcome, Span, Store, WatchTrace};
+use crate::store::{GapOutcome, Span, Store, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
 /// Something of the picture in words.
@@ -442,6 +442,22 @@ fn span_end(watch: Option<&WatchTrace>, lane: LaneId, seq: Seq, now: Time) -> Ti
     life.map_or(now, |life| life.end_at(now))
 }
 
+/// What the client did last while a stream was open, and why, as a sentence with a blank behind it; nothing if that is
+/// not loaded.
+fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
+    let is_within =
+        |start: Seq| start > stream.start.seq && stream.end.is_none_or(|end| start < end.seq);
+    let phase = watch
+        .phases
+        .all()
+        .iter()
+        .rfind(|phase| is_within(phase.start.seq));
+    phase.map_or_else(String::new, |phase| {
+        let what = &phase.what;
+        phase_sentence(what.phase, what.reason, what.delay_ms) + " "
+    })
+}
+
 type Told = (String, String, Vec<(&'static str, String)>);
 
 fn watch_stretch(
@@ -477,7 +493,8 @@ fn watch_stretch(
                 what.timeout_ms
                     .map(|timeout| ("timeout", format!("{} s", timeout / 1_000))),
             );
-            let words = match watch.fall(span) {
+            let mut words = doing_while_open(watch, span);
+            words += &match watch.fall(span) {
                 Some((_, cause)) => format!("Stream {}, {}.", what.stream, cause_words(cause)),
                 None if span.is_open() => format!("Stream {} is open.", what.stream),
                 None => format!(

@@ -782,7 +782,10 @@ fn what_was_open_at_a_seam_is_not_told_as_going_on() {
     let lasted = "09:31:00.150, known until 09:31:20.000 (19 s)";
     assert_eq!(
         told(&store, stream, PODS),
-        format!("{lasted}: Stream 10 was open; what became of it is not known.")
+        format!(
+            "{lasted}: Receiving events as they happen, because the server accepted the watch. \
+             Stream 10 was open; what became of it is not known."
+        )
     );
     let life = told(&store, StretchKind::Life, PODS);
     assert!(life.contains("held this object; what became of it is not known."));
@@ -961,9 +964,51 @@ fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
 
 #[test]
 fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
+    let mut log = streaming();
+    log.end(20.0, PODS, 10, Cause::TcpReset);
+    let reason = PhaseReason::TooManyRequests;
+    log.phase(20.0, PODS, Phase::Waiting, reason, Some(1_600));
+    log.phase(30.0, PODS, Phase::Connecting, PhaseReason::RetryDue, None);
+    log.open(40.0, PODS, 11, 102, 1_000);
+    // Initial events are a list, though a stream brings them.
+    log.end(50.0, PODS, 11, Cause::End);
+    log.push(
+        52.0,
+        StreamOpened {
+            watch: PODS.into(),
+            stream: StreamId(12),
+            request: RequestId(103),
+            resource_version: None,
+            http2_stream: None,
+        },
+    );
+    log.phase(52.0, PODS, Phase::Listing, PhaseReason::Expired, None);
+    log.bookmark(59.0, PODS, 12, 1_100);
+    let store = log.store();
+    let scene = scene_of(&store, 60.0);
+    let watch = store.find_lane(&PODS.into(), None).unwrap();
+    // The lower half of the row: in the upper one a gap tells of itself.
+    let is_low = |hit: &&Hit| {
+        hit.lane == watch && matches!(hit.target, Target::Stretch(StretchKind::Phase, _))
+    };
+    let y = scene.hits.iter().find(is_low).unwrap().area.y + Px::whole(2);
+    let told: Vec<String> = [10, 25, 35, 45, 55]
+        .into_iter()
+        .map(|second| {
+            let hit = scene.hit(Px::whole(second * 10), y).unwrap();
+            describe(&store, hit, at(60.0)).what
+        })
+        .collect();
     assert_eq!(
-        phase_sentence(Phase::Waiting, PhaseReason::TooManyRequests, Some(1_600)),
-        "Waiting 1.6 s before the next request, because the server answered 429 and asked to come later."
+        told,
+        [
+            "Receiving events as they happen, because the server accepted the watch. Stream 10, reset by peer.",
+            "Waiting 1.6 s before the next request, because the server answered 429 and asked to come later.",
+            "Asking for a stream and waiting for the answer, because the wait is over.",
+            "Receiving events as they happen, because the server accepted the watch. Stream 11, ended.",
+            "Reading a list of all objects, because the server answered 410: the history since the last \
+             resourceVersion is gone.",
+        ]
     );
     for &phase in Phase::ALL {
         for &reason in PhaseReason::ALL {
