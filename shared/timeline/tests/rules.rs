@@ -326,6 +326,108 @@ fn a_view_of_before_the_first_log_says_when_it_begins() {
 }
 
 #[test]
+fn each_kind_of_empty_says_why_it_is_so_and_what_to_do() {
+    let told = |store: &Store, filter: &str, from: f64, to: f64| {
+        let mut lanes = Lanes::default();
+        lanes.set_filter(filter);
+        let view = View::between(at(from), at(to), 300.0);
+        let rows = picture(store, &mut lanes, &view, at(60.0)).0;
+        let empty = emptiness(store, &lanes, &rows, &view, at(60.0));
+        empty.map(|empty| empty.words())
+    };
+    let says = |words: Option<(String, String)>, what: &str, todo: &str| {
+        assert_eq!(words, Some((what.to_owned(), todo.to_owned())));
+    };
+    assert_eq!(told(&streaming().store(), "", 0.0, 60.0), None);
+    says(
+        told(&streaming().store(), "nodes", 0.0, 60.0),
+        "2 lanes, all hidden by nodes.",
+        "",
+    );
+
+    let mut quiet = Log::new("a");
+    quiet.opened(5.0, PODS, 1, &[], 1_000);
+    says(
+        told(&quiet.store(), "", 0.0, 60.0),
+        "1 watch open, no event since 09:31:05.",
+        "Quiet is data: the plateaus are drawn, the pen moves.",
+    );
+
+    // Refused: only as long as nothing at all is held.
+    let refused = |watches: &[(&str, PhaseReason)]| {
+        let mut log = Log::new("a");
+        for &(watch, reason) in watches {
+            log.watch(1.0, watch);
+            log.phase(2.0, watch, Phase::Refused, reason, Some(60_000));
+        }
+        log
+    };
+    let (no, unknown) = (PhaseReason::Forbidden, PhaseReason::Unauthorized);
+    says(
+        told(&refused(&[(PODS, no)]).store(), "", 0.0, 60.0),
+        "403: this account may not list or watch pods in shop.",
+        "It needs the verbs list and watch. Nothing else is affected.",
+    );
+    says(
+        told(
+            &refused(&[("*/pods", no), ("-/nodes", no)]).store(),
+            "",
+            0.0,
+            60.0,
+        ),
+        "403: this account may not list or watch pods in all namespaces.",
+        "It needs the verbs list and watch; 1 more watch is refused.",
+    );
+    says(
+        told(&refused(&[("-/nodes", no)]).store(), "", 0.0, 60.0),
+        "403: this account may not list or watch nodes in the cluster.",
+        "It needs the verbs list and watch. Nothing else is affected.",
+    );
+    says(
+        told(&refused(&[(PODS, unknown)]).store(), "", 0.0, 60.0),
+        "401: the server does not know the account that watches shop/pods.",
+        "It needs credentials that are still good. Nothing else is affected.",
+    );
+    let mut partly = refused(&[("shop/jobs.batch", no)]);
+    partly.opened(5.0, PODS, 1, &["cart-0"], 1_000);
+    assert_eq!(told(&partly.store(), "", 0.0, 60.0), None);
+
+    let mut unheard = Log::new("a");
+    unheard.watch(1.0, PODS);
+    unheard.push(
+        58.0,
+        WatchPhase {
+            watch: PODS.into(),
+            from: None,
+            to: Phase::Waiting,
+            reason: PhaseReason::Unreachable,
+            delay_ms: Some(4_500),
+            error: Some("10.0.0.1:6443 refused the connection".into()),
+        },
+    );
+    says(
+        told(&unheard.store(), "", 0.0, 60.0),
+        "The cluster does not answer.",
+        "10.0.0.1:6443 refused the connection. Next try in 3 s.",
+    );
+
+    let mut log = streaming();
+    for step in 1..40_u64 {
+        let (kind, origin) = (ChangeType::Modified, Origin::Live);
+        log.change(step as f64, PODS, kind, origin, "cart-0", 1_000 + step);
+    }
+    let mut store = Store::default();
+    log.send_from(&mut store, 40);
+    store.ring_begins(&log.epoch, Seq(1), at(0.0));
+    assert_eq!(told(&store, "", 2.0, 12.0), None, "it can still be loaded");
+    store.expired(&log.epoch, Seq(40));
+    let (what, kept) = told(&store, "", 2.0, 12.0).unwrap();
+    assert_eq!(what, "09:31:07 is no longer in the buffer.");
+    assert!(kept.contains("are kept, from 09:31:2"), "{kept}");
+    assert_eq!(told(&store, "", 2.0, 50.0), None);
+}
+
+#[test]
 fn a_connection_lane_goes_from_connection_to_connection() {
     let mut log = streaming();
     log.change(

@@ -336,7 +336,9 @@ pub fn emptiness(
     let is_silent = state.cluster.is_none()
         && state.watches.values().all(|watch| {
             let phase = watch.phase.as_ref().map(|open| open.phase);
-            watch.objects.is_empty() && !matches!(phase, None | Some(Phase::Stopped))
+            // A cluster may answer everything but what its version is.
+            let was_heard = watch.list.is_some() || watch.stream.is_some();
+            !was_heard && watch.objects.is_empty() && !matches!(phase, None | Some(Phase::Stopped))
         });
     if is_silent && !state.watches.is_empty() {
         let phases = || {
