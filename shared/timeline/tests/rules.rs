@@ -231,6 +231,47 @@ fn a_jump_and_a_reversal_stand_on_the_trace_with_their_signed_deltas() {
 }
 
 #[test]
+fn a_step_is_a_jump_over_100_and_over_eight_times_the_largest_of_the_16_before() {
+    let jumps = |steps: &[u64]| {
+        let mut log = streaming();
+        let mut version = 1_000;
+        for (place, step) in steps.iter().enumerate() {
+            version += step;
+            log.change(
+                1.0 + place as f64,
+                PODS,
+                ChangeType::Modified,
+                Origin::Live,
+                "cart-0",
+                version,
+            );
+        }
+        // As from the first record, so from a snapshot right before the last step: the fold keeps the steps.
+        let mut late = Store::default();
+        log.send_from(&mut late, log.records.len() - 1);
+        let found = [log.store(), late].map(|store| glyphs(&scene_of(&store, 40.0), Glyph::Jump));
+        assert_eq!(found[0], found[1], "{steps:?}");
+        found[0]
+    };
+    assert_eq!(jumps(&[1, 1, 100]), 0, "not over 100");
+    assert_eq!(jumps(&[1, 1, 101]), 1);
+    assert_eq!(jumps(&[20, 1, 160]), 0, "not over eight times the largest");
+    assert_eq!(jumps(&[20, 1, 161]), 1);
+    let mut steps = vec![20];
+    steps.extend([1; 15]);
+    assert_eq!(
+        jumps(&[&steps[..], &[160]].concat()),
+        0,
+        "the largest of 16"
+    );
+    assert_eq!(
+        jumps(&[&steps[..], &[1, 160]].concat()),
+        1,
+        "the 17th before"
+    );
+}
+
+#[test]
 fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
     let mut log = streaming();
     log.end(10.0, PODS, 10, Cause::TcpReset);
