@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use watchscope_model::event::{Event, Record};
+use watchscope_model::json::is_obeyed;
 use watchscope_model::vocabulary::{Cause, ChangeType, Phase};
 use watchscope_timeline::words::event_words;
 
@@ -64,13 +65,11 @@ fn style(event: &Event) -> Style {
     colour.on_default()
 }
 
-/// The text without control characters: `\n`, `\u{1b}` and their like are written out.
+/// The text without what a terminal would obey: `\n`, `\u{1b}` and their like are written out.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        {
+        if is_obeyed(c) {
             plain.extend(c.escape_default());
         } else {
             plain.push(c);

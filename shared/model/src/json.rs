@@ -1,5 +1,7 @@
 //! The JSON form: one object a line, as `-o jsonl`, `/api/records` and exported data use it.
 
+use std::io::{self, Write};
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::event::{Event, Record};
@@ -100,15 +102,54 @@ impl Serialize for LogLine {
 
 /// Appends a value's JSON and a newline.
 pub fn push_line(value: &impl Serialize, out: &mut Vec<u8>) {
-    // Writing to a Vec does not fail, and no map key here is anything but a string.
-    serde_json::to_writer(&mut *out, value).expect("records serialize to memory");
+    push(value, out);
     out.push(b'\n');
 }
 
 /// A value's JSON as a line without its newline.
 #[must_use]
 pub fn to_line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("records serialize to memory")
+    let mut out = Vec::new();
+    push(value, &mut out);
+    String::from_utf8(out).expect("serde_json writes UTF-8")
+}
+
+fn push(value: &impl Serialize, out: &mut Vec<u8>) {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Plain);
+    // Writing to a Vec does not fail, and no map key here is anything but a string.
+    value
+        .serialize(&mut serializer)
+        .expect("records serialize to memory");
+}
+
+/// Whether a terminal obeys a character instead of showing it: a control character, or one that turns the direction of
+/// what follows.
+#[must_use]
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// As serde_json writes, with everything escaped that a terminal obeys: JSON asks that only of the first 32 characters.
+struct Plain;
+
+impl serde_json::ser::Formatter for Plain {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        // All of them but DEL begin with one of two bytes.
+        while rest.bytes().any(|byte| matches!(byte, 0x7f | 0xc2 | 0xe2))
+            && let Some(at) = rest.find(is_obeyed)
+            && let Some(c) = rest[at..].chars().next()
+        {
+            write!(writer, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +222,22 @@ mod tests {
             head: Seq(9),
         };
         assert_snapshot!(to_line(&log), @r#"{"type":"log","log":"demo","epoch":"e1","first":4,"head":9}"#);
+    }
+
+    /// Row 29 of the attack table.
+    #[test]
+    fn what_a_terminal_obeys_is_escaped_and_reads_back() {
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{85}é\u{202e}‰\n";
+        let line = to_line(&text);
+        assert_eq!(line, r#""a\u001b[2J\u009b2J\u007f\u0085é\u202e‰\n""#);
+        assert_eq!(
+            serde_json::from_str::<String>(&line).ok().as_deref(),
+            Some(text)
+        );
+        let all: String = ('\0'..='\u{2100}').collect();
+        let line = to_line(&all);
+        assert!(!line.chars().any(is_obeyed), "{line}");
+        assert_eq!(serde_json::from_str::<String>(&line).ok(), Some(all));
     }
 
     #[test]

@@ -1,0 +1,257 @@
+//! A cluster whose every text is an attack: on the page it stays text, in a terminal and in JSON lines it is written out.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use thirtyfour::By;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, eventually, or_skip};
+
+use crate::browser::{LONG, Tab, has_page};
+use crate::kubeconfig;
+use crate::records::find;
+
+/// Runs where a text is taken for markup.
+const IMAGE: &str = "<img src=x onerror=window.attacked=1>";
+/// Ends an attribute, then runs.
+const SCRIPT: &str = "\"'></title><script>window.attacked=1</script>";
+/// Runs where a text is taken for an address.
+const ADDRESS: &str = "javascript:window.attacked=1";
+/// Clears a terminal, by the usual sequence and by its one-character form; begins a line of its own; deletes; and
+/// writes what follows from right to left.
+const TERMINAL: &str = "pod\u{1b}[2J\u{9b}2J\n{\"type\":\"forged\"}\r\u{7f}\u{8}\u{202e}dop";
+
+/// Names that no real apiserver lets in. watchscope does not rely on that.
+const NAMES: [&str; 3] = [IMAGE, SCRIPT, TERMINAL];
+
+fn object(name: &str, version: &str) -> Value {
+    json!({
+        "kind": "Pod", "apiVersion": "v1",
+        "metadata": {
+            "name": name, "namespace": "default", "uid": format!("{SCRIPT}{}", name.len()), "resourceVersion": version,
+            "annotations": {"home": ADDRESS, IMAGE: SCRIPT}, "labels": {IMAGE: SCRIPT},
+            "managedFields": [{"manager": IMAGE, "operation": "Update", "time": "2026-01-01T00:00:00Z"}],
+        },
+        "spec": {"containers": [{"name": SCRIPT, "image": ADDRESS, "args": [IMAGE]}]},
+        "status": {"message": IMAGE},
+    })
+}
+
+/// Serves until the test is over: a list, a watch that changes each object once and tells an error, then silence.
+async fn serve(listener: TcpListener) {
+    while let Ok((stream, _)) = listener.accept().await {
+        // A client that goes away is the end of its conversation.
+        tokio::spawn(converse(BufReader::new(stream)));
+    }
+}
+
+async fn converse(mut stream: BufReader<TcpStream>) -> Result<()> {
+    loop {
+        let (mut target, mut line) = (String::new(), String::new());
+        while stream.read_line(&mut line).await? > 2 {
+            if target.is_empty() {
+                target = line.split(' ').nth(1).unwrap_or_default().to_owned();
+            }
+            line.clear();
+        }
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+        let body = match path {
+            "" => return Ok(()),
+            "/version" => json!({"major": "1", "minor": "36", "gitVersion": IMAGE}),
+            "/api" => json!({"kind": "APIVersions", "versions": ["v1"]}),
+            "/api/v1" => json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [{
+                "name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod",
+                "verbs": ["get", "list", "watch"],
+            }]}),
+            "/apis" => json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []}),
+            _ if query.contains("watch=true") => return watch(stream, query).await,
+            _ => json!({
+                "kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "10"},
+                "items": NAMES.map(|name| object(name, "9")),
+            }),
+        };
+        let body = body.to_string();
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    }
+}
+
+async fn watch(mut stream: BufReader<TcpStream>, query: &str) -> Result<()> {
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await?;
+    // Once: what follows the error resumes from the last change.
+    if query.contains("resourceVersion=10") {
+        let mut lines: Vec<Value> = std::iter::zip(NAMES, ["11", "12", "13"])
+            .map(|(name, version)| json!({"type": "MODIFIED", "object": object(name, version)}))
+            .collect();
+        lines.push(json!({"type": "ERROR", "object": {
+            "kind": "Status", "apiVersion": "v1", "code": 429, "reason": "TooManyRequests",
+            "message": format!("{IMAGE} {TERMINAL}"),
+        }}));
+        for line in lines {
+            let line = format!("{line}\n");
+            let chunk = format!("{:x}\r\n{line}\r\n", line.len());
+            stream.write_all(chunk.as_bytes()).await?;
+        }
+        stream.write_all(b"0\r\n\r\n").await?;
+        return Ok(());
+    }
+    std::future::pending().await
+}
+
+/// Such a cluster, and the kubeconfig that leads there.
+async fn cluster(folder: &std::path::Path) -> Result<std::path::PathBuf> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let server = format!("http://{}", listener.local_addr()?);
+    tokio::spawn(serve(listener));
+    kubeconfig::write(folder, &server, &json!({}))
+}
+
+/// Row 29.
+#[tokio::test]
+async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_them_as_escapes()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = cluster(folder.path()).await?;
+    for format in ["text", "jsonl"] {
+        let launch = binary.with(&["watch", "pods", "-o", format]);
+        let mut watchscope = launch.kubeconfig(&kubeconfig).start()?;
+        let said = watchscope
+            .until("it has told of the error", LONG, async |process| {
+                let said = process.stdout();
+                ensure!(said.matches("stream.error").count() == 1, "{said:?}");
+                Ok(said)
+            })
+            .await?;
+        let wrong: Vec<char> = said
+            .chars()
+            .filter(|c| c.is_control() && *c != '\n')
+            .collect();
+        assert!(wrong.is_empty(), "{format}: {wrong:?} in {said:?}");
+        assert!(
+            !said
+                .lines()
+                .any(|line| line.starts_with("{\"type\":\"forged\"")),
+            "{format}: {said}"
+        );
+        if format == "text" {
+            assert!(said.contains(r"pod\u{1b}[2J\u{9b}2J\n"), "{said}");
+            assert!(!said.contains('\u{202e}'), "{said}");
+        } else {
+            // Nothing is changed by it.
+            let records = watchscope.records()?;
+            let change = find(&records, "change", "default/pods", |change| {
+                change["resourceVersion"] == "13"
+            })?;
+            assert_eq!(change["name"], TERMINAL);
+        }
+    }
+    Ok(())
+}
+
+/// Rows 13 and 14, in a browser: no policy is asked to stop anything, since nothing tries.
+#[tokio::test]
+async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = cluster(folder.path()).await?;
+    let launch = binary.with(&["serve", "pods"]).kubeconfig(&kubeconfig);
+    let served = Served::start(launch).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    let witness = "window.violations = [];
+        document.addEventListener('securitypolicyviolation', event =>
+            window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));";
+    let parameters = json!({"source": witness});
+    let command = "Page.addScriptToEvaluateOnNewDocument";
+    driver.cdp().send_raw(command, parameters).await?;
+    driver.goto(served.link.text()).await?;
+    tab.is_live().await?;
+    let is_text = async |place: &str| -> Result<()> {
+        let found = "return [window.attacked ?? null, window.violations,
+            document.querySelectorAll('img, iframe, [onerror], a[href^=\"javascript\" i]').length,
+            [...document.scripts].filter(script => script.textContent.includes('attacked')).length]";
+        let found = tab.script(found).await?;
+        assert_eq!(found, json!([null, [], 0, 0]), "{place}");
+        Ok(())
+    };
+    let contains = async |selector: &str, text: &str| {
+        eventually(text, LONG, async || {
+            let told = tab.text(selector).await?;
+            ensure!(told.contains(text), "{selector}: {told:?}");
+            Ok(())
+        })
+        .await
+    };
+
+    // Header and lane tree.
+    contains(".header", IMAGE).await?;
+    for name in [IMAGE, SCRIPT] {
+        contains(".rows", name).await?;
+    }
+    is_text("the lane tree").await?;
+
+    // Everything that is said of an object.
+    let rows = driver.find_all(By::Css(".row[data-lane]")).await?;
+    let mut opened = 0;
+    for row in rows {
+        let lane = row.attr("data-lane").await?.unwrap_or_default();
+        if !lane.contains("attacked") {
+            continue;
+        }
+        row.click().await?;
+        let wanted = if lane.contains("<img") { IMAGE } else { SCRIPT };
+        contains(".detail h2", wanted).await?;
+        for (name, shown) in [
+            ("Object", ADDRESS),
+            ("Request", "kubectl get"),
+            ("Event", IMAGE),
+        ] {
+            let script = format!(
+                "[...document.querySelectorAll('.detail [role=tab]')].find(tab => tab.textContent === {name:?}).click()"
+            );
+            tab.script(&script).await?;
+            contains(".detail", shown).await?;
+            is_text(name).await?;
+        }
+        opened += 1;
+    }
+    assert_eq!(opened, 2, "one lane for each such name");
+
+    // Tooltip, findings, table, a filter, and a saved picture.
+    let hover = "const chart = document.querySelector('canvas.chart');
+        const {left, top} = chart.getBoundingClientRect();
+        for (const hit of JSON.parse(window.watchscope.hits())) {
+            const [clientX, clientY] = [left + hit.x, top + hit.y];
+            chart.dispatchEvent(new PointerEvent('pointermove', {clientX, clientY, pointerId: 1, bubbles: true}));
+        }";
+    tab.script(hover).await?;
+    for key in ["i", "t"] {
+        tab.press(key).await?;
+        is_text(key).await?;
+    }
+    let field = driver.find(By::Css(".filter input")).await?;
+    field
+        .send_keys("<img src=y onerror=window.attacked=1>")
+        .await?;
+    contains("[data-part=empty]", "all hidden by <img src=y").await?;
+    field.clear().await?;
+    tab.script("[...document.querySelectorAll('.tools button')].find(button => button.textContent === 'Save picture').click()")
+        .await?;
+    eventually("the picture is saved", LONG, async || {
+        let file = std::fs::read_dir(browser.downloads())?.next();
+        let name = file.context("no file")??.file_name();
+        ensure!(name.to_string_lossy().ends_with(".png"), "{name:?}");
+        Ok(())
+    })
+    .await?;
+    is_text("at the end").await?;
+    browser.console_is_quiet().await
+}
