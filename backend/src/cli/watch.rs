@@ -5,6 +5,7 @@ use std::io::Write;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 use watchscope_model::Entry;
+use watchscope_model::fold::State;
 
 use super::args::{Output, WatchArgs};
 use super::exit::Failure;
@@ -48,16 +49,10 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         _ = &mut writing => return Ok(()),
     }
     let (state, _) = log.head().await;
-    let has_listed = state.watches.values().any(|watch| {
-        watch
-            .list
-            .as_ref()
-            .is_some_and(|list| list.complete.is_some())
-    });
     watches.stop().await;
     log.close().await;
     let _ = writing.await;
-    if has_listed {
+    if has_listed(&state) {
         Ok(())
     } else {
         let why = state.watches.iter().map(|(name, watch)| {
@@ -74,6 +69,14 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
             why.collect::<Vec<_>>().join(", ")
         )))
     }
+}
+
+/// Whether a list was ever complete. The one being read now may be another; progress is left by the one before.
+fn has_listed(state: &State) -> bool {
+    state.watches.values().any(|watch| {
+        let list = watch.list.as_ref();
+        watch.progress.is_some() || list.is_some_and(|list| list.complete.is_some())
+    })
 }
 
 /// Ends when the log does, or the pipe is closed.
@@ -120,8 +123,53 @@ mod tests {
     use std::time::Duration;
 
     use tokio::sync::oneshot;
+    use watchscope_model::event::{ListComplete, ListPage, Record, WatchStarted};
+    use watchscope_model::{Event, RequestId, Seq, Time};
 
     use super::*;
+
+    #[test]
+    fn a_list_that_was_complete_once_counts_while_the_next_is_being_read() {
+        let mut state = State::default();
+        let mut tell = |event: Event| {
+            let seq = state.seq.next();
+            state.apply(&Record {
+                seq,
+                at: Time(seq.0 as i64),
+                event,
+            });
+            has_listed(&state)
+        };
+        let page = |version: u64| ListPage {
+            watch: "shop/pods".into(),
+            request: RequestId(version),
+            resource_version: version.into(),
+            items: 500,
+            remaining: Some(1),
+        };
+        let started = WatchStarted {
+            watch: "shop/pods".into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: "pods".into(),
+            namespace: Some("shop".into()),
+            label_selector: None,
+            field_selector: None,
+        };
+        let complete = ListComplete {
+            watch: "shop/pods".into(),
+            resource_version: 10.into(),
+            items: 501,
+            added: 501,
+            changed: 0,
+            removed: 0,
+        };
+        assert!(!tell(started.into()));
+        assert!(!tell(page(10).into()), "a page is no list");
+        assert!(tell(complete.into()));
+        assert!(tell(page(20).into()), "it was listed before");
+        assert_eq!(state.seq, Seq(4));
+    }
 
     /// A pipe that takes nothing until it is read.
     struct Pipe {
