@@ -363,7 +363,7 @@ fn group_version(group: &str, version: &str) -> String {
 
 fn suggestion_text(nearest: &[String]) -> String {
     if nearest.is_empty() {
-        String::new()
+        "; `kubectl api-resources` lists those it has".to_owned()
     } else {
         format!("; did you mean {}?", nearest.join(", "))
     }
@@ -496,7 +496,10 @@ mod tests {
             "pods.v2.",
             "the server has no resource pods.v2.; did you mean pods?",
         );
-        check("gizmo", "the server has no resource gizmo");
+        check(
+            "gizmo",
+            "the server has no resource gizmo; `kubectl api-resources` lists those it has",
+        );
         check(
             "certificates",
             "certificates may be certificates.cert-manager.io or \
@@ -510,8 +513,14 @@ mod tests {
             "nodes.metrics.k8s.io",
             "nodes.metrics.k8s.io cannot be watched: the server offers only get, list for it",
         );
-        check("", "the server has no resource ");
-        check("....", "the server has no resource ....");
+        check(
+            "",
+            "the server has no resource ; `kubectl api-resources` lists those it has",
+        );
+        check(
+            "....",
+            "the server has no resource ....; `kubectl api-resources` lists those it has",
+        );
     }
 
     #[test]
@@ -529,8 +538,8 @@ mod tests {
         assert!(error.is_undecided());
         assert_eq!(
             error.to_string(),
-            "the server has no resource gizmo (discovery is incomplete, \
-             without custom.metrics.k8s.io/v1beta1 (503 Service Unavailable))"
+            "the server has no resource gizmo; `kubectl api-resources` lists those it has \
+             (discovery is incomplete, without custom.metrics.k8s.io/v1beta1 (503 Service Unavailable))"
         );
         assert!(
             catalog
