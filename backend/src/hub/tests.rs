@@ -60,6 +60,10 @@ async fn joined(hub: &LogHub) -> HubViewer {
     ));
     assert!(matches!(
         heard(&mut viewer).await,
+        ServerMessage::Heartbeat(_)
+    ));
+    assert!(matches!(
+        heard(&mut viewer).await,
         ServerMessage::Snapshot(_)
     ));
     viewer
@@ -103,10 +107,11 @@ async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
         }
     }
     assert!(matches!(told[0], ServerMessage::Welcome(_)));
-    assert!(matches!(told[1], ServerMessage::Snapshot(_)));
+    assert!(matches!(told[1], ServerMessage::Heartbeat(_)));
+    assert!(matches!(told[2], ServerMessage::Snapshot(_)));
     assert!(told.len() > 20);
     assert!(
-        told[2..]
+        told[3..]
             .iter()
             .all(|message| matches!(message, ServerMessage::Segment(_)))
     );
@@ -120,6 +125,8 @@ async fn a_hundred_viewers_who_come_at_once_share_one_snapshot() {
     for _ in 0..100 {
         let mut viewer = hub.viewer();
         hello(&mut viewer);
+        // The welcome and a heartbeat.
+        heard(&mut viewer).await;
         heard(&mut viewer).await;
         let Outgoing::Message(snapshot) = viewer.next().await else {
             panic!("a snapshot comes")
@@ -250,7 +257,7 @@ async fn contexts_are_told_after_the_welcome_and_whenever_they_change() {
     let mut viewer = hub.viewer();
     hello(&mut viewer);
     let mut told = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         told.push(heard(&mut viewer).await);
     }
     assert!(matches!(told[0], ServerMessage::Welcome(_)));

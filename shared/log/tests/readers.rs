@@ -33,7 +33,7 @@ fn a_new_viewer_gets_welcome_snapshot_and_then_live() {
     world.changes(10);
     let mut viewer = Viewer::connect(&world);
     viewer.settle(&mut world);
-    assert_eq!(viewer.page.tell(), "welcome snapshot");
+    assert_eq!(viewer.page.tell(), "welcome heartbeat snapshot");
     world.changes(3);
     world.changes(4);
     viewer.settle(&mut world);
@@ -56,7 +56,7 @@ fn a_snapshot_larger_than_a_message_comes_in_pieces_before_any_segment() {
     viewer.settle(&mut world);
     let story = viewer.page.tell();
     assert!(
-        story.starts_with("welcome piece*") && story.ends_with(" snapshot segment"),
+        story.starts_with("welcome heartbeat piece*") && story.ends_with(" snapshot segment"),
         "{story}"
     );
     assert_whole(&world, &viewer);
@@ -264,12 +264,12 @@ fn a_viewer_that_comes_back_soon_goes_on_from_what_it_has() {
     viewer.page.tell();
     viewer.reconnect(&world);
     viewer.settle(&mut world);
-    assert_eq!(viewer.page.tell(), "resumed");
+    assert_eq!(viewer.page.tell(), "resumed heartbeat");
     world.changes(5);
     world.pass_ms(4_000);
     viewer.reconnect(&world);
     viewer.settle(&mut world);
-    assert_eq!(viewer.page.tell(), "resumed segment");
+    assert_eq!(viewer.page.tell(), "resumed heartbeat segment");
     assert_whole(&world, &viewer);
 }
 
@@ -280,11 +280,11 @@ fn a_viewer_that_comes_back_too_late_joins_at_the_head() {
     world.pass_ms(6_000);
     viewer.reconnect(&world);
     viewer.settle(&mut world);
-    assert_eq!(viewer.page.tell(), "welcome snapshot");
+    assert_eq!(viewer.page.tell(), "welcome heartbeat snapshot");
     world.notes(5 << 20);
     viewer.reconnect(&world);
     viewer.settle(&mut world);
-    assert_eq!(viewer.page.tell(), "welcome snapshot");
+    assert_eq!(viewer.page.tell(), "welcome heartbeat snapshot");
     assert_whole(&world, &viewer);
 }
 
@@ -295,7 +295,10 @@ fn a_viewer_that_comes_back_is_told_what_the_ring_has_dropped() {
     viewer.reconnect(&world);
     viewer.settle(&mut world);
     let gone = format!("expired:2-{}", world.ring.first().0 - 1);
-    assert_eq!(viewer.page.tell(), format!("welcome {gone} snapshot"));
+    assert_eq!(
+        viewer.page.tell(),
+        format!("welcome {gone} heartbeat snapshot")
+    );
     // Its counts are the difference of the running counts: the first opening kept knows all before.
     let chapter = world.ring.chapter(world.ring.first()).unwrap();
     let (opening, _) = decode_chapter(&chapter.opening).unwrap();
@@ -311,7 +314,7 @@ fn a_position_of_another_run_another_log_or_the_future_is_no_place_to_resume_fro
     viewer.page.tell();
     viewer.reconnect(&restarted);
     viewer.settle(&mut restarted);
-    assert_eq!(viewer.page.tell(), "welcome snapshot");
+    assert_eq!(viewer.page.tell(), "welcome heartbeat snapshot");
     assert_eq!(viewer.page.welcome.as_ref().unwrap().epoch, "e2".into());
     for (log, last) in [("demo", 99), ("other", 1)] {
         let mut viewer = Viewer::silent();
@@ -323,7 +326,11 @@ fn a_position_of_another_run_another_log_or_the_future_is_no_place_to_resume_fro
         };
         viewer.say(&restarted, hello);
         viewer.settle(&mut restarted);
-        assert_eq!(viewer.page.tell(), "welcome snapshot", "{log} {last}");
+        assert_eq!(
+            viewer.page.tell(),
+            "welcome heartbeat snapshot",
+            "{log} {last}"
+        );
     }
 }
 

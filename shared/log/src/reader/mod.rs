@@ -341,6 +341,8 @@ impl Reader {
                 epoch: ring.epoch().clone(),
             });
         }
+        // How full the ring is, is of interest from the beginning.
+        self.tell(heartbeat(ring, now));
         self.heartbeat_at = Some(now.plus_millis(HEARTBEAT_MS));
         self.feed = match resumed {
             Some(next) => {
