@@ -38,4 +38,4 @@ pub use ports::free_port;
 pub use process::{Finished, Process, finish};
 pub use served::{Records, Served};
 pub use skip::{Missing, said_to_skip};
-pub use watchscope::{Launch, Link, Watchscope, WatchscopeBinary};
+pub use watchscope::{Launch, Link, Terminal, Watchscope, WatchscopeBinary};

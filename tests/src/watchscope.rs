@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -103,11 +104,7 @@ impl Launch {
     /// Runs it to its end with a terminal as its standard output, and returns what the terminal got.
     pub async fn run_on_terminal(self, within: Duration) -> Result<String> {
         let home = tempfile::tempdir()?;
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
-        grantpt(&ours)?;
-        unlockpt(&ours)?;
-        let path = PathBuf::from(OsString::from_vec(ptsname(&ours, Vec::new())?.into_bytes()));
-        let theirs = File::options().read(true).write(true).open(path)?;
+        let (ours, theirs) = terminal()?;
         let mut command = self.command(home.path());
         command.stdout(theirs).stdin(Stdio::null());
         let mut process = tokio::process::Command::from(command);
@@ -116,13 +113,43 @@ impl Launch {
         drop(process);
         let reading = tokio::task::spawn_blocking(move || {
             let mut text = Vec::new();
-            let _ = File::from(ours).read_to_end(&mut text);
+            let _ = (&ours).read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         });
         tokio::time::timeout(patient(within), child.wait())
             .await
             .context("it did not end in time")??;
         Ok(reading.await?)
+    }
+
+    /// Starts it at a terminal: what is typed there is its standard input, and both outputs go there.
+    pub fn start_on_terminal(self) -> Result<Terminal> {
+        let home = tempfile::tempdir()?;
+        let (ours, theirs) = terminal()?;
+        let mut command = self.command(home.path());
+        command
+            .stdin(theirs.try_clone()?)
+            .stdout(theirs.try_clone()?)
+            .stderr(theirs);
+        let child = tokio::process::Command::from(command)
+            .kill_on_drop(true)
+            .spawn()?;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (mut screen, kept) = (ours.try_clone()?, Arc::clone(&said));
+        // Ends with an error once the program and its copies of the terminal are gone.
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = screen.read(&mut bytes) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&bytes[..count]);
+            }
+        });
+        Ok(Terminal {
+            keyboard: ours,
+            said,
+            _child: child,
+            _home: home,
+        })
     }
 
     /// Starts it to run on: `watch` without an end.
@@ -173,6 +200,40 @@ impl Launch {
             .env("XDG_CONFIG_HOME", home)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
+    }
+}
+
+/// A terminal: the side of whoever sits at it, and the one of the program.
+fn terminal() -> Result<(File, File)> {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    let path = PathBuf::from(OsString::from_vec(ptsname(&ours, Vec::new())?.into_bytes()));
+    let theirs = File::options().read(true).write(true).open(path)?;
+    Ok((File::from(ours), theirs))
+}
+
+/// A watchscope at a terminal; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Terminal {
+    keyboard: File,
+    said: Arc<Mutex<Vec<u8>>>,
+    // Before its folder goes.
+    _child: tokio::process::Child,
+    _home: TempDir,
+}
+
+impl Terminal {
+    /// What is on the screen so far, what was typed too.
+    #[must_use]
+    pub fn screen(&self) -> String {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    /// Presses keys.
+    pub fn types(&mut self, keys: &str) -> Result<()> {
+        Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 }
 

@@ -468,6 +468,89 @@ async fn a_closed_pipe_ends_watch_quietly() -> Result<()> {
 }
 
 #[tokio::test]
+async fn ctrl_c_ends_watch_in_order_and_with_zero() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    for signal in [Signal::INT, Signal::TERM] {
+        let launch = binary.with(&["watch", "pods", "-o", "jsonl"]);
+        let mut watch = launch.kubeconfig(&simulated.kubeconfig).start()?;
+        watch
+            .until("it streams", LONG, async |watch| {
+                ensure!(watch.stdout().contains("\"stream.opened\""));
+                Ok(())
+            })
+            .await?;
+        watch.signal(signal)?;
+        let status = watch.end(LONG).await?;
+        assert_eq!(status.code(), Some(0), "{signal:?}: {}", watch.stderr());
+        assert_eq!(watch.stderr(), "", "{signal:?}");
+        let records = watch.records()?;
+        crate::records::numbered_without_holes(&records)?;
+        for last in ["stream.ended", "watch.stopped", "connection.closed"] {
+            let is_told = records.iter().any(|record| record["type"] == last);
+            assert!(is_told, "{signal:?}: {last} in {records:#?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn at_a_terminal_enter_prints_another_link() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let launch = binary.with(&["demo", "--no-open", "--listen", "127.0.0.1:0"]);
+    let mut terminal = launch.start_on_terminal()?;
+    let links = |screen: &str| -> Vec<String> {
+        let lines = screen.lines().map(str::trim);
+        let links = lines.filter(|line| line.starts_with("http://") && line.contains("/#t="));
+        links.map(str::to_owned).collect()
+    };
+    let first = eventually("a link, and how to get another", LONG, async || {
+        let screen = terminal.screen();
+        ensure!(screen.contains("Press Enter for another link"), "{screen}");
+        links(&screen).pop().context(screen)
+    })
+    .await?;
+    terminal.types("\n")?;
+    let second = eventually("another link", LONG, async || {
+        let screen = terminal.screen();
+        let links = links(&screen);
+        ensure!(links.len() == 2, "{screen}");
+        Ok(links[1].clone())
+    })
+    .await?;
+    assert_ne!(first, second);
+    for link in [first, second] {
+        let (origin, secret) = link.split_once("/#t=").context("a secret")?;
+        http::exchange(origin, secret).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn viewers_are_told_goodbye_and_when_to_come_back() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let mut served = Served::start(binary.with(&["demo"])).await?;
+    let mut viewer = Viewer::connect(&served.link).await?;
+    viewer
+        .until(|message| matches!(message, ServerMessage::Snapshot(_)).then_some(()))
+        .await?;
+    served.watchscope.signal(Signal::TERM)?;
+    let bye = viewer
+        .until(|message| match message {
+            ServerMessage::Bye(bye) => Some(bye),
+            _ => None,
+        })
+        .await?;
+    assert_eq!(bye.reason, "going-away".into());
+    assert!(bye.retry_after_ms > Some(0), "{bye:?}");
+    let nothing_more = viewer.until(|_| Some(())).await;
+    assert!(nothing_more.is_err(), "the goodbye is the last message");
+    let status = served.watchscope.end(LONG).await?;
+    assert_eq!(status.code(), Some(0));
+    Ok(())
+}
+
+#[tokio::test]
 async fn standard_output_carries_the_link_and_the_narrator_speaks_on_standard_error() -> Result<()>
 {
     let binary = or_skip!(WatchscopeBinary::find());
