@@ -176,7 +176,7 @@ impl Tab<'_> {
     }
 
     /// From now on keeps every text that is painted.
-    async fn keep_painted_texts(&self) -> Result<()> {
+    pub(crate) async fn keep_painted_texts(&self) -> Result<()> {
         self.script(
             "window.painted = new Set();
             const pen = CanvasRenderingContext2D.prototype;
@@ -190,7 +190,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    async fn painted_texts(&self) -> Result<BTreeSet<String>> {
+    pub(crate) async fn painted_texts(&self) -> Result<BTreeSet<String>> {
         Ok(serde_json::from_value(
             self.script("return [...window.painted]").await?,
         )?)

@@ -1,0 +1,487 @@
+//! A person at the page: moves the picture by mouse and touchpad, opens what is in it, changes its colours, saves it.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use thirtyfour::{By, WebDriver};
+use watchscope_tests::{eventually, or_skip};
+
+use crate::browser::{FINE, LONG, Tab, Visit};
+
+/// Ctrl and Shift, as the protocol counts held keys.
+const CTRL: u8 = 2;
+const SHIFT: u8 = 8;
+
+/// A mouse over the page.
+struct Mouse<'a>(&'a WebDriver);
+
+impl Mouse<'_> {
+    async fn tell(&self, parameters: Value) -> Result<()> {
+        let command = "Input.dispatchMouseEvent";
+        self.0.cdp().send_raw(command, parameters).await?;
+        Ok(())
+    }
+
+    /// Presses at one place, moves in steps, releases at the other.
+    async fn drag(&self, from: (i32, i32), to: (i32, i32)) -> Result<()> {
+        let at = |kind: &str, x: i32, y: i32, buttons: u8| json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
+        self.tell(at("mouseMoved", from.0, from.1, 0)).await?;
+        self.tell(at("mousePressed", from.0, from.1, 1)).await?;
+        for step in 1..=8 {
+            let between = |a: i32, b: i32| a + (b - a) * step / 8;
+            let (x, y) = (between(from.0, to.0), between(from.1, to.1));
+            self.tell(at("mouseMoved", x, y, 1)).await?;
+        }
+        self.tell(at("mouseReleased", to.0, to.1, 0)).await
+    }
+
+    async fn click(&self, at: (i32, i32)) -> Result<()> {
+        self.drag(at, at).await
+    }
+
+    /// Turns the wheel, or moves two fingers on a touchpad, by so many px right and down.
+    async fn wheel(&self, at: (i32, i32), by: (f64, f64), held: u8) -> Result<()> {
+        self.tell(json!({
+            "type": "mouseWheel", "x": at.0, "y": at.1, "deltaX": by.0, "deltaY": by.1, "modifiers": held,
+        }))
+        .await
+    }
+}
+
+/// Where the canvas lies in the window: left and top, in px.
+async fn corner(tab: &Tab<'_>) -> Result<(f64, f64)> {
+    let script =
+        "const {left, top} = document.querySelector('canvas.chart').getBoundingClientRect();
+        return [left, top]";
+    Ok(serde_json::from_value(tab.script(script).await?)?)
+}
+
+fn number(summary: &Value, name: &str) -> Result<f64> {
+    summary[name]
+        .as_f64()
+        .with_context(|| format!("{name} in {summary}"))
+}
+
+#[tokio::test]
+async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let mouse = Mouse(driver);
+    let changed = async |what: &'static str, before: &Value| {
+        eventually(what, LONG, async || {
+            let now = tab.summary().await?;
+            ensure!(now[what] != before[what], "{now}");
+            Ok(now)
+        })
+        .await
+    };
+    // There are more lanes than have room, also a few seconds earlier.
+    let mut stream = visit.served.records().await?;
+    for _ in 0..2 {
+        stream
+            .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
+            .await?;
+    }
+    while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
+        tab.press("+").await?;
+    }
+    let (left, _) = corner(&tab).await?;
+    let at = (left as i32 + 500, 400);
+
+    let start = tab.summary().await?;
+    assert_eq!(start["following"], true);
+    mouse.drag(at, (at.0 + 60, at.1)).await?;
+    let dragged = changed("following", &start).await?;
+    assert_eq!(dragged["scrollPx"], start["scrollPx"]);
+    assert_eq!(tab.text(".detail").await?, "", "a drag is no click");
+    let scale = number(&dragged, "usPerPx")?;
+    // It stood still from the press on, at a moment after `start` was looked at.
+    assert!(number(&dragged, "leftUs")? >= number(&start, "leftUs")? - 61.0 * scale);
+
+    // The picture goes where the hand goes.
+    mouse.drag(at, (at.0 + 40, at.1)).await?;
+    let earlier = changed("leftUs", &dragged).await?;
+    let went = (number(&dragged, "leftUs")? - number(&earlier, "leftUs")?) / scale;
+    assert!((went - 40.0).abs() < 1.0, "{went} px");
+    mouse.drag(at, (at.0, at.1 - 120)).await?;
+    let down = changed("scrollPx", &earlier).await?;
+    assert_eq!(
+        number(&down, "scrollPx")? - number(&earlier, "scrollPx")?,
+        120.0
+    );
+
+    // A wheel scrolls lanes; sideways, as on a touchpad, or with Shift it moves time.
+    mouse.wheel(at, (0.0, -60.0), 0).await?;
+    let up = changed("scrollPx", &down).await?;
+    assert_eq!(number(&down, "scrollPx")? - number(&up, "scrollPx")?, 60.0);
+    assert_eq!(up["leftUs"], down["leftUs"]);
+    let mut before = up;
+    for (by, held) in [((40.0, 0.0), 0), ((0.0, 40.0), SHIFT)] {
+        mouse.wheel(at, by, held).await?;
+        let later = changed("leftUs", &before).await?;
+        let went = (number(&later, "leftUs")? - number(&before, "leftUs")?) / scale;
+        assert!((went - 40.0).abs() < 1.0, "{went} px");
+        assert_eq!(later["scrollPx"], before["scrollPx"]);
+        before = later;
+    }
+
+    // With Ctrl, which is how a browser tells a pinch, it zooms, and what is under the pointer stays there.
+    let under = |summary: &Value| -> Result<f64> {
+        Ok(number(summary, "leftUs")? + 500.0 * number(summary, "usPerPx")?)
+    };
+    for by in [-100.0, 100.0, -4.0, 4.0] {
+        mouse.wheel(at, (0.0, by), CTRL).await?;
+        let zoomed = changed("usPerPx", &before).await?;
+        let (new, old) = (number(&zoomed, "usPerPx")?, number(&before, "usPerPx")?);
+        assert_eq!(new < old, by < 0.0, "{by}");
+        let moved = (under(&zoomed)? - under(&before)?).abs() / new;
+        assert!(moved <= 2.0, "{by}: {moved} px");
+        before = zoomed;
+    }
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_a_client_does()
+-> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let (mouse, served) = (Mouse(driver), &visit.served);
+    // Two versions of one object that the watch brought, the second with a known writer.
+    let mut stream = served.records().await?;
+    let is_flags = |record: &Value| {
+        record["watch"] == "shop/configmaps"
+            && record["name"] == "feature-flags"
+            && record["change"] == "MODIFIED"
+            && record["origin"] == "live"
+    };
+    let mut lines = stream.up_to(is_flags).await?;
+    lines.extend(
+        stream
+            .up_to(|record| is_flags(record) && record["manager"].is_string())
+            .await?,
+    );
+    let versions: Vec<&Value> = lines.iter().filter(|record| is_flags(record)).collect();
+    let [.., before, after] = versions.as_slice() else {
+        anyhow::bail!("two versions: {versions:?}");
+    };
+    let seq = after["seq"].as_u64().context("a seq")?;
+    tab.press(" ").await?;
+    while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
+        tab.press("+").await?;
+    }
+    let (left, top) = corner(&tab).await?;
+    eventually("the mark is opened", LONG, async || {
+        let hits = tab.hits().await?;
+        let mark = hits.iter().find(|hit| {
+            hit["seq"] == seq
+                && hit["count"] == 1
+                && hit["lane"] == "shop/configmaps shop/feature-flags"
+        });
+        if let Some(mark) = mark {
+            mouse
+                .click((
+                    (left + number(mark, "x")?) as i32,
+                    (top + number(mark, "y")?) as i32,
+                ))
+                .await?;
+        } else {
+            // It is newer than where the picture was paused.
+            tab.press("\u{e014}").await?;
+        }
+        let told = tab.text(".detail .prose").await?;
+        ensure!(
+            told.starts_with("MODIFIED feature-flags at resourceVersion "),
+            "{told:?}"
+        );
+        Ok(())
+    })
+    .await?;
+    let word = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
+    let told = tab.text(".detail .prose").await?;
+    assert!(
+        told.ends_with(&format!(" by {}.", word(after, "manager"))),
+        "{told}"
+    );
+
+    let open_tab = async |name: &str| -> Result<()> {
+        let tabs = driver.find_all(By::Css(".detail [role=tab]")).await?;
+        for tab in tabs {
+            if tab.text().await? == name {
+                tab.click().await?;
+                return Ok(());
+            }
+        }
+        anyhow::bail!("no tab {name}")
+    };
+    open_tab("Object").await?;
+    let rows = "return [...document.querySelectorAll('.detail .difference tbody tr')]
+        .map(row => [...row.cells].map(cell => cell.textContent))";
+    let rows = eventually("the difference is told", LONG, async || {
+        let rows: Vec<[String; 3]> = serde_json::from_value(tab.script(rows).await?)?;
+        ensure!(!rows.is_empty(), "{}", tab.text(".detail").await?);
+        Ok(rows)
+    })
+    .await?;
+    let quoted = |record: &Value| record["resourceVersion"].to_string();
+    let version = [
+        "metadata.resourceVersion".to_owned(),
+        quoted(before),
+        quoted(after),
+    ];
+    assert!(rows.contains(&version), "{version:?} in {rows:#?}");
+    assert!(
+        rows.iter().any(|row| row[0].starts_with("data.")),
+        "{rows:#?}"
+    );
+    let told = tab.text(".detail").await?;
+    let written = format!("Written by {}.", word(after, "manager"));
+    assert!(told.contains(&written), "{written} in {told}");
+    let shown: Value = serde_json::from_str(&tab.text(".detail pre.json").await?)?;
+    let epoch = word(&lines[0], "epoch");
+    let body = served.get(&format!("/api/objects/{epoch}.{seq}")).await?;
+    assert_eq!(shown["data"], body.json::<Value>().await?["data"]);
+    assert_eq!(
+        shown["metadata"]["resourceVersion"],
+        after["resourceVersion"]
+    );
+
+    open_tab("Request").await?;
+    let sent = lines
+        .iter()
+        .rfind(|record| {
+            record["type"] == "request.sent"
+                && record["watch"] == "shop/configmaps"
+                && record["verb"] == "watch"
+        })
+        .context("the request of the stream")?;
+    let by_hand = format!(
+        "kubectl get --raw '{}?{}'",
+        word(sent, "path"),
+        word(sent, "query")
+    );
+    assert_eq!(tab.text(".detail .code").await?, by_hand);
+
+    // What a client does, and why: a click in the lane of a watch.
+    tab.press("\u{e00c}").await?;
+    tab.press("\u{e010}").await?;
+    let row = "const row = document.querySelector(`.row[data-lane='shop/deployments.apps']`).getBoundingClientRect();
+        const chart = document.querySelector('canvas.chart').getBoundingClientRect();
+        return [chart.right - 150, row.bottom - 4]";
+    eventually("the phase is told", LONG, async || {
+        let (x, y): (f64, f64) = serde_json::from_value(tab.script(row).await?)?;
+        mouse.click((x as i32, y as i32)).await?;
+        let told = tab.text(".detail .prose").await?;
+        let sentence = "Receiving events as they happen, because the server accepted the watch. ";
+        ensure!(told.starts_with(sentence), "{told:?}");
+        Ok(())
+    })
+    .await?;
+
+    // The bar below says what there is, how late, and how full the ring is.
+    eventually("the bar has its figures", LONG, async || {
+        let bar = tab.text("[data-part=status]").await?;
+        for words in [
+            " records",
+            " lanes",
+            " kept",
+            " % of ring",
+            "lag ",
+            "1 px = ",
+        ] {
+            ensure!(bar.contains(words), "{words:?} in {bar:?}");
+        }
+        Ok(())
+    })
+    .await?;
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn the_picture_is_dark_or_light_as_the_system_or_the_person_says() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&FINE).await?);
+    let (driver, tab) = visit.open().await?;
+    let system = async |scheme: &str| -> Result<()> {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        let command = "Emulation.setEmulatedMedia";
+        driver.cdp().send_raw(command, features).await?;
+        Ok(())
+    };
+    // A glyph whose pixel has its ink, which is that of the page's own panels; the ink.
+    let painted = async |wanted: &str| {
+        eventually(wanted, LONG, async || {
+            let inks = "const ink = document.createElement('canvas').getContext('2d');
+                const probe = document.body.appendChild(document.createElement('i'));
+                const inks = ['--bg0', '--added'].map(name => {
+                    probe.style.color = `var(${name})`;
+                    ink.fillStyle = getComputedStyle(probe).color;
+                    return ink.fillStyle.toUpperCase();
+                });
+                probe.remove();
+                return inks";
+            let [ground, ink]: [String; 2] = serde_json::from_value(tab.script(inks).await?)?;
+            let is_dark = u8::from_str_radix(ground.get(1..3).context("a colour")?, 16)? < 128;
+            ensure!(
+                is_dark == (wanted == "dark"),
+                "the page's ground is {ground}"
+            );
+            let hits = tab.hits().await?;
+            let has_ink = |hit: &&Value| {
+                hit["token"] == "added" && hit["color"] == *ink && hit["pixel"] == *ink
+            };
+            ensure!(hits.iter().find(has_ink).is_some(), "{ink}: {hits:#?}");
+            Ok(ink)
+        })
+        .await
+    };
+    tab.press("0").await?;
+    system("dark").await?;
+    let dark = painted("dark").await?;
+    system("light").await?;
+    let light = painted("light").await?;
+    assert_ne!(dark, light);
+
+    // The person's word goes before the system's, and is remembered.
+    let choose = async || {
+        // In so narrow a window it is in the menu.
+        let script = "document.querySelector(`button[aria-label^='Colours:']`).click()";
+        tab.script(script).await.map(drop)
+    };
+    choose().await?;
+    assert_eq!(painted("dark").await?, dark);
+    driver.refresh().await?;
+    tab.is_live().await?;
+    assert_eq!(painted("dark").await?, dark);
+    choose().await?;
+    system("dark").await?;
+    assert_eq!(painted("light").await?, light);
+    choose().await?;
+    assert_eq!(painted("dark").await?, dark, "as the system again");
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_saved_picture_is_twice_the_view_and_says_all_that_it_needs_to_stand_alone() -> Result<()>
+{
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let light = json!({"features": [{"name": "prefers-color-scheme", "value": "light"}]});
+    driver
+        .cdp()
+        .send_raw("Emulation.setEmulatedMedia", light)
+        .await?;
+    let mut stream = visit.served.records().await?;
+    stream
+        .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
+        .await?;
+    driver
+        .find(By::Css(".filter input"))
+        .await?
+        .send_keys("configmaps")
+        .await?;
+    let hits = eventually("the filter is in force", LONG, async || {
+        let hits = tab.hits().await?;
+        let others = |hit: &&Value| {
+            hit["lane"]
+                .as_str()
+                .is_some_and(|lane| lane.contains("pods"))
+        };
+        ensure!(
+            !hits.is_empty() && hits.iter().find(others).is_none(),
+            "{hits:#?}"
+        );
+        Ok(hits)
+    })
+    .await?;
+    tab.keep_painted_texts().await?;
+    let width = "return document.querySelector('canvas.chart').clientWidth";
+    let width = tab.script(width).await?.as_u64().context("a width")?;
+    let script = "[...document.querySelectorAll('.tools button')].find(button => button.textContent === 'Save picture').click()";
+    tab.script(script).await?;
+    let file = eventually("the picture is saved", LONG, async || {
+        let files = std::fs::read_dir(visit.browser.downloads())?;
+        let mut names = files
+            .map(|file| Ok(file?.path()))
+            .collect::<Result<Vec<_>>>()?;
+        names.retain(|name| name.extension().is_some_and(|kind| kind == "png"));
+        names.pop().context("no picture yet")
+    })
+    .await?;
+    let name = file
+        .file_name()
+        .context("a name")?
+        .to_string_lossy()
+        .into_owned();
+    assert!(
+        name.starts_with("watchscope 2") && name.ends_with(" UTC.png"),
+        "{name}"
+    );
+    let png = std::fs::read(&file)?;
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() < 4 << 20);
+    let side = |at: usize| -> Result<u64> {
+        let bytes = png.get(at..at + 4).context("a head")?;
+        Ok(u32::from_be_bytes(bytes.try_into()?).into())
+    };
+    // The lanes as wide as on the page, the tree and the margins beside them.
+    assert_eq!(side(16)?, 2 * (width + 212 + 2 * 24));
+
+    // What the browser reads in it: the glyphs of the view, in their colours, on paper.
+    let read = "const [url, done] = arguments;
+        const image = new Image();
+        image.onload = () => {
+            const pen = Object.assign(document.createElement('canvas'), {width: image.width, height: image.height})
+                .getContext('2d');
+            pen.drawImage(image, 0, 0);
+            const {data} = pen.getImageData(0, 0, image.width, image.height);
+            const seen = {};
+            for (let at = 0; at < data.length; at += 4) {
+                const ink = (data[at] << 16 | data[at + 1] << 8 | data[at + 2]).toString(16).padStart(6, '0');
+                seen['#' + ink.toUpperCase()] = (seen['#' + ink.toUpperCase()] ?? 0) + 1;
+            }
+            done(seen);
+        };
+        image.onerror = () => done(null);
+        image.src = url;";
+    let url = format!("data:image/png;base64,{}", STANDARD.encode(&png));
+    let seen = driver.execute_async(read, vec![url.into()]).await?;
+    let seen = seen.json().as_object().context("a picture")?.clone();
+    let inks: BTreeSet<&str> = hits
+        .iter()
+        .filter(|hit| hit["glyph"] == "modified" || hit["glyph"] == "added-by-list")
+        .filter_map(|hit| hit["color"].as_str())
+        .collect();
+    assert!(!inks.is_empty(), "{hits:#?}");
+    for ink in inks {
+        let count = seen.get(ink).and_then(Value::as_u64);
+        assert!(count > Some(50), "{ink}: {count:?}");
+    }
+
+    let texts = tab.painted_texts().await?;
+    let version = env!("CARGO_PKG_VERSION");
+    let captured = format!("watchscope {version}, captured ");
+    for words in [
+        "Watches of shop in simulated",
+        "cluster simulated, Kubernetes v1.",
+        " UTC (",
+        "the viewer is at UTC",
+        "Filter: configmaps",
+        captured.as_str(),
+        "Gaps",
+        "Lost by watchscope",
+        "MODIFIED",
+        "1 px = ",
+    ] {
+        assert!(
+            texts.iter().any(|text| text.contains(words)),
+            "{words:?} in {texts:#?}"
+        );
+    }
+    assert!(
+        !texts.contains("resourceVersion went back"),
+        "the legend has what is present only"
+    );
+    visit.browser.console_is_quiet().await
+}
