@@ -23,14 +23,21 @@ pub enum Listen {
 }
 
 impl Listen {
-    /// Whether that may be asked for: off loopback only where a name was allowed.
+    /// Whether that may be asked for: off loopback, and where the page does not answer to its own address, only where a
+    /// name was allowed.
     ///
     /// # Errors
-    /// [`ListenError::OpenToOthers`].
+    /// [`ListenError::OpenToOthers`], [`ListenError::Nameless`].
     pub fn check(self, hosts: &AllowedHosts) -> Result<(), ListenError> {
         match self {
-            Self::At(address) if !address.ip().is_loopback() && hosts.first_added().is_none() => {
-                Err(ListenError::OpenToOthers { address })
+            Self::At(address) if hosts.first_added().is_none() => {
+                if !address.ip().is_loopback() {
+                    Err(ListenError::OpenToOthers { address })
+                } else if !hosts.allows(&literal(address)) {
+                    Err(ListenError::Nameless { address })
+                } else {
+                    Ok(())
+                }
             }
             Self::Default | Self::At(_) => Ok(()),
         }
@@ -87,15 +94,24 @@ async fn bind_default(first: u16) -> Result<TcpListener, ListenError> {
 }
 
 /// The base of links to a listener at `address`: the address itself on loopback, since another program may hold the same
-/// port of `localhost`'s other address; else the first allowed name.
+/// port of `localhost`'s other address, if the page answers to it; else the first allowed name.
 #[must_use]
 pub fn link_base(address: SocketAddr, hosts: &AllowedHosts) -> Base {
-    let name = match (address.ip(), hosts.first_added()) {
-        (ip, Some(name)) if !ip.is_loopback() => name.to_owned(),
-        (IpAddr::V4(ip), _) => ip.to_string(),
-        (IpAddr::V6(ip), _) => format!("[{ip}]"),
+    let own = literal(address);
+    let is_own = address.ip().is_loopback() && hosts.allows(&own);
+    Base::new(match hosts.first_added() {
+        Some(name) if !is_own => HostPort::new(name, address.port()),
+        _ => own,
+    })
+}
+
+/// An address as a link has it.
+fn literal(address: SocketAddr) -> HostPort {
+    let name = match address.ip() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
     };
-    Base::new(HostPort::new(&name, address.port()))
+    HostPort::new(&name, address.port())
 }
 
 /// Why we cannot listen.
@@ -106,6 +122,15 @@ pub enum ListenError {
         "--listen {address}: others could reach it there; name the host they will use with --allow-host NAME, or listen on 127.0.0.1"
     )]
     OpenToOthers {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The page answers to other names than this address.
+    #[error(
+        "--listen {address}: the page answers to localhost, 127.0.0.1 and [::1] only; add --allow-host {}, or listen on 127.0.0.1",
+        address.ip()
+    )]
+    Nameless {
         /// Where.
         address: SocketAddr,
     },
@@ -132,7 +157,7 @@ impl ListenError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::OpenToOthers { .. } => 2,
+            Self::OpenToOthers { .. } | Self::Nameless { .. } => 2,
             Self::Taken { .. } | Self::Bind { .. } => 1,
         }
     }
@@ -163,6 +188,27 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let base = link_base(listener.local_addr().unwrap(), &named);
         assert_eq!(base.to_string(), format!("http://scope.example.com:{port}"));
+    }
+
+    #[tokio::test]
+    async fn where_the_page_would_not_answer_to_its_own_address_a_name_must_be_allowed() {
+        let other = at("127.0.0.2:0");
+        let error = other.bind(&AllowedHosts::loopback()).await.unwrap_err();
+        assert_eq!(
+            (error.exit_code(), error.to_string().as_str()),
+            (
+                2,
+                "--listen 127.0.0.2:0: the page answers to localhost, 127.0.0.1 and [::1] only; \
+                 add --allow-host 127.0.0.2, or listen on 127.0.0.1"
+            )
+        );
+        for (added, name) in [("127.0.0.2", "127.0.0.2"), ("scope.test", "scope.test")] {
+            let hosts = AllowedHosts::new([added]).unwrap();
+            assert!(other.check(&hosts).is_ok());
+            let base = link_base("127.0.0.2:81".parse().unwrap(), &hosts);
+            assert_eq!(base.to_string(), format!("http://{name}:81"));
+            assert!(hosts.allows(&HostPort::new(name, 81)), "the link works");
+        }
     }
 
     #[tokio::test]
