@@ -1,6 +1,6 @@
 //! The JSON form: one object a line, as `-o jsonl`, `/api/records` and exported data use it.
 
-use std::io::{self, Write};
+use std::io::{Result as IoResult, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -138,7 +138,7 @@ impl serde_json::ser::Formatter for Plain {
         &mut self,
         writer: &mut W,
         fragment: &str,
-    ) -> io::Result<()> {
+    ) -> IoResult<()> {
         let mut rest = fragment;
         // All of them but DEL begin with one of two bytes.
         while rest.bytes().any(|byte| matches!(byte, 0x7f | 0xc2 | 0xe2))
