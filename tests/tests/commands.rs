@@ -226,6 +226,18 @@ async fn without_a_current_context_watch_ends_and_the_page_offers_the_contexts()
     .await?;
     let again = viewer.command("use-context", "there").await?;
     assert!(again.is_some_and(|error| error.contains("already")));
+
+    // A watch, or an object of it, is compared when a viewer asks; one that is not there is named.
+    let refused = viewer.command("audit", "shop/nodes").await?;
+    assert!(refused.is_some_and(|error| error.contains("\"shop/nodes\"")));
+    assert_eq!(viewer.command("audit", "shop/pods").await?, None);
+    eventually("the pods are compared", LONG, async || {
+        let state = served.state().await?;
+        let audited = state.lines().any(|line| line.contains("\"pods\"#a"));
+        ensure!(audited, "{state}");
+        Ok(())
+    })
+    .await?;
     Ok(())
 }
 

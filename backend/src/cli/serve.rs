@@ -207,8 +207,12 @@ impl Keeper {
             }
             "audit" => {
                 let (watch, object) = audit_wish(argument);
-                let asked = self.log.ask_audit(watch, object).await;
-                asked.map_err(|error| error.to_string())
+                let named = watch.as_ref().map_or("any", WatchName::as_str).to_owned();
+                match self.log.ask_audit(watch, object).await {
+                    Ok(true) => Ok(()),
+                    Ok(false) => Err(format!("there is no watch {named:?} to compare")),
+                    Err(error) => Err(error.to_string()),
+                }
             }
             "use-context" => {
                 Err("a context is in use already; start watchscope again for another".to_owned())

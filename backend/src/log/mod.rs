@@ -207,7 +207,7 @@ impl LogHandle {
         self.put(Input::Reply(reply)).await
     }
 
-    /// Has a watch, or all, compared with etcd now; of one watch, an object of it.
+    /// Has a watch, or all, compared with etcd now; of one watch, an object of it. Whether there is such a watch.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
@@ -215,8 +215,10 @@ impl LogHandle {
         &self,
         watch: Option<WatchName>,
         object: Option<Arc<Object>>,
-    ) -> Result<(), LogClosed> {
-        self.put(Input::Ask(watch, object)).await
+    ) -> Result<bool, LogClosed> {
+        let (reply, is_there) = oneshot::channel();
+        self.put(Input::Ask(watch, object, reply)).await?;
+        is_there.await.map_err(|_| LogClosed)
     }
 
     /// Returns once the audit wants to read nothing more by itself, which is so only at level `off`.

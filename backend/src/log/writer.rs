@@ -40,7 +40,11 @@ pub(super) enum Input {
     /// What came of a read.
     Reply(Reply),
     /// Compare a watch, or all, or an object of one, now.
-    Ask(Option<WatchName>, Option<Arc<Object>>),
+    Ask(
+        Option<WatchName>,
+        Option<Arc<Object>>,
+        oneshot::Sender<bool>,
+    ),
     /// Say what was counted, and what stands.
     Measure(oneshot::Sender<Exposition>),
     /// Say when the audit wants to read nothing more.
@@ -94,10 +98,11 @@ impl Writer {
                             Input::Inside(inside) => self.append_inside(inside),
                             Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
                             Input::Reply(reply) => self.take_reply(reply),
-                            Input::Ask(watch, object) => {
-                                if let Some((auditor, _)) = &mut self.audit {
-                                    auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now());
-                                }
+                            Input::Ask(watch, object, reply) => {
+                                let is_there = self.audit.as_mut().is_some_and(|(auditor, _)| {
+                                    auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now())
+                                });
+                                let _ = reply.send(is_there);
                             }
                             // Whoever asked may have gone meanwhile.
                             Input::Measure(reply) => drop(reply.send(self.measure())),

@@ -290,6 +290,7 @@ fn a_reset_and_a_relist() -> Story {
             compared: 1,
             outcome: "differs".into(),
             reason: Some("canary-audit".into()),
+            object: None,
         })
         .tell(Verdict {
             watch: PODS.into(),

@@ -1028,3 +1028,43 @@ fn a_watch_that_does_not_stream_is_left_alone() {
     stage.after_s(20);
     assert!(stage.reads.len() > asked);
 }
+
+#[test]
+fn a_person_who_asks_of_a_watch_that_does_not_stream_is_told_so_each_time() {
+    let mut stage = watching(30, Level::Off);
+    stage.record(StreamEnded {
+        watch: WATCH.into(),
+        stream: StreamId(1),
+        cause: Cause::TcpReset,
+        age_ms: 1,
+        events: 0,
+        bytes: 0,
+    });
+    for object in [None, Some(&object("b", 1)), None] {
+        assert!(stage.auditor.ask(Some(&WATCH.into()), object, stage.now));
+        stage.after_s(60);
+        let told = stage.told();
+        assert!(
+            told.contains("cannot-tell: the watch is not streaming"),
+            "{told}"
+        );
+    }
+    assert_eq!(stage.lines(), [""; 0]);
+    assert!(
+        !stage
+            .auditor
+            .ask(Some(&"shop/nodes".into()), None, stage.now)
+    );
+}
+
+#[test]
+fn a_person_who_asks_of_a_ghost_that_is_known_is_told_that_it_is_still_one() {
+    let mut stage = with_ghost(30, Level::Light);
+    stage.after_s(20);
+    stage.told();
+    stage
+        .auditor
+        .ask(Some(&WATCH.into()), Some(&object("a", 1)), stage.now);
+    stage.after_s(1);
+    assert_snapshot!(stage.told(), @"20.01 shop/pods get at 14 1 differs");
+}

@@ -334,6 +334,8 @@ events! {
         outcome "outcome": Text,
         /// What this read cannot reveal, or why nothing can be told, in a sentence.
         reason "reason": Option<Text>,
+        /// The object, where one alone was compared and it is told which.
+        object "object": Option<Arc<Object>>,
     }
     /// What a watch holds and what a read returned differ, or no longer do.
     20 "verdict" Verdict {

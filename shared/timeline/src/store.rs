@@ -31,7 +31,7 @@ pub(crate) use self::layers::{Layer, LayerNames, LayerTrace, Level, LevelPoint, 
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan, VerdictSpan,
+    Compared, Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan, VerdictSpan,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
@@ -703,6 +703,14 @@ impl Store {
             .chapters
             .last()
             .map(|chapter| chapter.to)
+    }
+
+    /// The newest record there is.
+    #[must_use]
+    pub fn head(&self) -> Option<RecordId> {
+        let epoch = self.epochs.len().checked_sub(1)? as u32;
+        let seq = self.state()?.seq;
+        Some(RecordId { epoch, seq })
     }
 
     /// The last line of a narrator or person, with its record.

@@ -4,13 +4,13 @@ mod common;
 
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_model::event::{Attribution, Finding};
+use watchscope_model::event::{Attribution, Audit, Finding};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
-use watchscope_timeline::words::{presence, severity_token};
-use watchscope_timeline::{LaneId, Lanes, Store, Token, View};
+use watchscope_timeline::words::{check, checked, presence, severity_token};
+use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 
 const PODS: &str = "shop/pods";
 const MAPS: &str = "shop/configmaps";
@@ -416,4 +416,61 @@ Not held since 09:31:46.000 (0 µs).
 gone by: A list of 09:31:46.000 had it no longer, so its DELETED is inferred: none came.
 not known: From 09:31:37.000 on nobody here knows whether it existed.
 "#);
+}
+
+#[test]
+fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
+    let mut log = torn();
+    let mut audit = |s, method: &str, object: Option<&str>, compared, outcome: &str| {
+        log.push(
+            s,
+            Audit {
+                watch: PODS.into(),
+                resource_version: Some(120.into()),
+                method: method.into(),
+                compared,
+                outcome: outcome.into(),
+                reason: None,
+                object: object.map(|name| common::object(name, 1)),
+            },
+        )
+    };
+    let asked = audit(36.5, "list exact", None, 2, Audit::AGREES);
+    audit(37.0, "get", None, 1, Audit::AGREES);
+    audit(38.0, "get", Some("cart-1"), 1, Audit::AGREES);
+    audit(39.0, "get", Some("cart-0"), 1, Audit::DIFFERS);
+    let store = log.store();
+    let lane = |name| store.find_lane(&PODS.into(), Some(&common::object(name, 1)));
+    let after = Some(RecordId {
+        epoch: 0,
+        seq: asked,
+    });
+    let answer = |lane| checked(&store, lane, after).map(|(id, words)| (id.seq.0 - asked.0, words));
+    let cart = lane("cart-0").expect("it was met");
+    // A sample does not say which objects it was of.
+    assert_eq!(
+        answer(cart),
+        Some((3, "An audit read of cart-0 (get): differs.".to_owned()))
+    );
+    assert_eq!(
+        answer(LaneId::Watch(cart.watch().expect("a watch"))),
+        Some((1, "An audit read of 1 object (get): agrees.".to_owned()))
+    );
+    assert_eq!(checked(&store, cart, store.head()), None);
+    let argument = check(&store, cart).map(|check| check.argument);
+    assert_eq!(argument.as_deref(), Some("shop/pods\nshop/cart-0"));
+
+    let confirmed = |name| {
+        let why = why(&log, name, 40.0);
+        let lines = why.lines().find(|line| line.starts_with("confirmed"));
+        lines.map(str::to_owned)
+    };
+    assert_eq!(
+        confirmed("cart-1").as_deref(),
+        Some("confirmed: A read of 09:31:38.000 compared it and agrees.")
+    );
+    assert_eq!(
+        confirmed("cart-0").as_deref(),
+        Some("confirmed: A read of 09:31:36.500 compared 2 objects and agrees.")
+    );
 }

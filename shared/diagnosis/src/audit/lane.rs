@@ -81,6 +81,17 @@ pub(super) struct Lane {
     refuses_exact: bool,
     /// The last thing that could not be told, which is not told again.
     untold: Option<(&'static str, String)>,
+    /// What a person asked for and was told nothing of yet.
+    owed: Option<Owed>,
+}
+
+/// What a person asked to be compared.
+#[derive(Clone, Debug)]
+enum Owed {
+    /// All of the watch.
+    All,
+    /// An object of it.
+    One(Arc<Object>),
 }
 
 /// What a step goes by besides its lane, and where it says what it found.
@@ -110,6 +121,7 @@ impl Lane {
             went_back: None,
             refuses_exact: false,
             untold: None,
+            owed: None,
         }
     }
 
@@ -188,6 +200,7 @@ impl Lane {
     /// A person asks for the watch, or an object of it, to be compared now.
     pub(super) fn ask_for(&mut self, object: Option<&Arc<Object>>, now: Time) {
         self.untold = None;
+        self.owed = Some(object.map_or(Owed::All, |object| Owed::One(object.clone())));
         match object {
             Some(object) if self.tasks.len() < MAX_TASKS => {
                 self.tasks.push_front(Task::Get(object.clone()));
@@ -212,6 +225,10 @@ impl Lane {
         if !is_streaming {
             self.tasks.clear();
             self.sampled = 0;
+            if self.owed.is_some() {
+                let why = "the watch is not streaming, and until it is claims nothing to compare";
+                self.cannot_tell(turn, "list", None, why.to_owned());
+            }
         }
         if !self.tasks.is_empty() || self.due.is_none_or(|due| due > now) {
             return;
@@ -230,6 +247,10 @@ impl Lane {
             .as_ref()
             .filter(|progress| progress.is_position());
         let (Some(progress), true, Some(_)) = (progress, is_streaming, &self.scope) else {
+            if self.owed.is_some() {
+                let why = "where the watch stands is not known as a number, so no read is of the same version";
+                self.cannot_tell(turn, "list", None, why.to_owned());
+            }
             return;
         };
         self.restarts = 0;

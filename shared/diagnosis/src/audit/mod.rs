@@ -294,13 +294,22 @@ impl Auditor {
         self.flight.is_none() && self.wake_at().is_none()
     }
 
-    /// A watch, or all, is to be compared now; of one watch, an object of it.
-    pub fn ask(&mut self, watch: Option<&WatchName>, object: Option<&Arc<Object>>, now: Time) {
+    /// A watch, or all, is to be compared now; of one watch, an object of it. Whether there is such a watch: if so, an
+    /// audit of it follows, if only to say that it cannot tell.
+    pub fn ask(
+        &mut self,
+        watch: Option<&WatchName>,
+        object: Option<&Arc<Object>>,
+        now: Time,
+    ) -> bool {
+        let mut is_there = false;
         for (name, lane) in &mut self.lanes {
             if watch.is_none_or(|watch| watch == name) {
+                is_there = true;
                 lane.ask_for(object, now);
             }
         }
+        is_there
     }
 
     /// Steps in all per-key logs.

@@ -1,5 +1,7 @@
 //! What a trace is made of: what lasts in a watch, and the moments that must always be seen.
 
+use crate::id::ObjectId;
+
 use watchscope_model::event::{Finding, Verdict};
 use watchscope_model::fold::{Moment, OpenPhase, OpenStream};
 use watchscope_model::vocabulary::{Cause, Divergence, LossPlace, Phase, PhaseReason, Severity};
@@ -135,6 +137,18 @@ pub(crate) struct AuditMark {
     pub(crate) moment: Moment,
     pub(crate) outcome: Text,
     pub(crate) compared: u64,
+    pub(crate) of: Compared,
+}
+
+/// What an audit compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// All that the watch held.
+    All,
+    /// This object alone.
+    One(ObjectId),
+    /// Some, and which is not told.
+    Some,
 }
 
 /// What was so when a chapter opened: steps of what a snapshot tells without since when.

@@ -13,8 +13,9 @@ use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
-    AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,
-    ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark, StreamSpan, UsePoint, VerdictSpan,
+    AuditMark, Compared, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan,
+    LifeSpan, ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark, StreamSpan, UsePoint,
+    VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -384,6 +385,11 @@ impl WatchTrace {
                 moment: now,
                 outcome: audit.outcome.clone(),
                 compared: audit.compared,
+                of: match &audit.object {
+                    Some(object) => Compared::One(names.object(id, object)),
+                    None if audit.compared >= watch.objects.len() as u64 => Compared::All,
+                    None => Compared::Some,
+                },
             }),
             Event::Loss(loss) => {
                 self.losses.push(LossMark {

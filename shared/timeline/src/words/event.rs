@@ -1,6 +1,6 @@
 //! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
-use watchscope_model::event::{Attribution, Change, Event};
+use watchscope_model::event::{Attribution, Audit, Change, Event};
 use watchscope_model::vocabulary::{Certainty, ChangeType, LossPlace, Origin, Standing};
 use watchscope_model::{Object, WatchName, catalogue};
 
@@ -154,9 +154,16 @@ pub fn event_words(event: &Event) -> String {
         },
         Event::Audit(event) => {
             let why = event.reason.as_ref().map(|why| format!(": {why}"));
+            let what = match &event.object {
+                Some(object) => name_in(&event.watch, object),
+                None => count(event.compared, "object"),
+            };
+            if &*event.outcome == Audit::CANNOT_TELL {
+                let why = why.unwrap_or_default();
+                return format!("An audit ({}) cannot tell{why}.", event.method);
+            }
             format!(
-                "An audit read of {} ({}): {}{}.",
-                count(event.compared, "object"),
+                "An audit read of {what} ({}): {}{}.",
                 event.method,
                 event.outcome,
                 why.unwrap_or_default()

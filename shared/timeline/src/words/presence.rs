@@ -6,8 +6,8 @@ use watchscope_model::{Seq, Time};
 
 use crate::draw::verdict_words;
 use crate::format::{clock_ms, count, duration, version};
-use crate::id::{LaneId, RecordId};
-use crate::store::{ObjectTrace, Store, WatchTrace};
+use crate::id::{LaneId, ObjectId, RecordId};
+use crate::store::{Compared, ObjectTrace, Store, WatchTrace};
 
 /// Why an object is held, or is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub fn presence(store: &Store, lane: LaneId, now: Time) -> Option<Presence> {
         };
         grounds.push(("from", origin(store, id(life.start.seq))));
         grounds.extend(last_event(store, watch, object, epoch));
-        grounds.push(("confirmed", confirmed(watch, life.start.seq, life.start.at)));
+        let since = (life.start.seq, life.start.at);
+        grounds.push(("confirmed", confirmed(watch, object_id, since)));
         grounds.extend(proved(watch));
         grounds.extend(doubted(object, now));
         return Some(Presence {
@@ -157,17 +158,20 @@ fn last_event(
 }
 
 /// Which read had it last.
-fn confirmed(watch: &WatchTrace, since: Seq, since_at: Time) -> String {
+fn confirmed(watch: &WatchTrace, object: ObjectId, (since, since_at): (Seq, Time)) -> String {
     let list = watch
         .lists
         .iter()
         .rev()
         .find(|list| !list.older && list.moment.seq > since);
-    let audit = watch
-        .audits
-        .iter()
-        .rev()
-        .find(|audit| &*audit.outcome == Audit::AGREES && audit.moment.at >= since_at);
+    let audit = watch.audits.iter().rev().find(|audit| {
+        let is_of_it = match audit.of {
+            Compared::All => true,
+            Compared::One(compared) => compared == object,
+            Compared::Some => false,
+        };
+        is_of_it && &*audit.outcome == Audit::AGREES && audit.moment.at >= since_at
+    });
     let list_words = list.map(|list| {
         let words = format!(
             "The list of {} had it, among {}.",
@@ -177,11 +181,14 @@ fn confirmed(watch: &WatchTrace, since: Seq, since_at: Time) -> String {
         (list.moment, words)
     });
     let audit_words = audit.map(|audit| {
-        let words = format!(
-            "A read of {} compared {} and agrees.",
-            clock_ms(audit.moment.at),
-            count(audit.compared, "object")
-        );
+        let at = clock_ms(audit.moment.at);
+        let words = match audit.of {
+            Compared::One(_) => format!("A read of {at} compared it and agrees."),
+            _ => format!(
+                "A read of {at} compared {} and agrees.",
+                count(audit.compared, "object")
+            ),
+        };
         (audit.moment, words)
     });
     let newest = [list_words, audit_words].into_iter().flatten().max();

@@ -6,6 +6,7 @@ use watchscope_timeline::words::{Description, Presence};
 
 use super::super::engine::Handle;
 use super::bodies::Body;
+use super::check::CheckNow;
 use super::sides::SidesTab;
 use super::signals::{Detail, ObjectPane, Panels, Tab};
 use crate::body::json;
@@ -21,12 +22,12 @@ pub(super) fn DetailPanel(panels: Panels, handle: Handle) -> impl IntoView {
             .detail
             .get()
             .filter(|_| !panels.watches_open.get())
-            .map(|detail| view! { <Panel detail handle/> })
+            .map(|detail| view! { <Panel detail panels handle/> })
     }
 }
 
 #[component]
-fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
+fn Panel(detail: Detail, panels: Panels, handle: Handle) -> impl IntoView {
     let told = detail.told.clone();
     let tabs: Vec<(Tab, &'static str)> = [
         (Tab::Event, "Event", true),
@@ -94,6 +95,7 @@ fn Panel(detail: Detail, handle: Handle) -> impl IntoView {
             <div class="detail-head">
                 <h2>{told.lane.clone()}</h2>
                 <span class="what">{told.time.clone()}</span>
+                {detail.check.map(|check| view! { <CheckNow check panels handle/> })}
                 <div class="tabs" role="tablist">
                     {tabs.into_iter().map(|(tab, name)| {
                         let order = order.clone();

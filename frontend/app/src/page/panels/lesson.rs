@@ -15,6 +15,12 @@ use super::super::engine::{Engine, Handle};
 use super::super::picture::RULER_PX;
 use crate::source::connection::Input;
 
+/// Whether the page shows a lesson, whose simulator has nobody to ask.
+pub(super) fn is_on() -> bool {
+    let lesson = Reflect::get(&window(), &JsValue::from_str("watchscopeLesson"));
+    lesson.is_ok_and(|lesson| lesson.is_object())
+}
+
 /// Offers the functions to `watchscopeLesson`, if there is a lesson.
 pub(super) fn offer(handle: Handle) {
     let get = |of: &JsValue, name: &str| Reflect::get(of, &JsValue::from_str(name)).ok();

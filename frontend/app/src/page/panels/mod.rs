@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "the component macro makes its items pub")]
 
 mod bodies;
+mod check;
 mod debug;
 mod detail;
 mod events;
@@ -48,6 +49,8 @@ pub(super) struct Desk {
     /// Records at the head when following stopped.
     paused_at: Option<u64>,
     filter_field: Option<HtmlInputElement>,
+    /// The comparison that was asked for and has not come.
+    asked: Option<check::Asked>,
     /// What wants to know when the picture was drawn.
     drawn: Option<js_sys::Function>,
 }

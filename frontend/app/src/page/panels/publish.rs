@@ -17,6 +17,7 @@ const STATE_PX: f64 = 60.0;
 impl Engine {
     /// Writes the panels.
     pub(in super::super) fn publish(&mut self, now: Time) {
+        self.follow_check(now);
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);
         publish(self.panels().summary, summary::summarise(state));

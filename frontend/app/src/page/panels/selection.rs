@@ -11,6 +11,7 @@ use watchscope_timeline::{LaneId, RecordId, View};
 use super::super::engine::{Engine, Handle};
 use super::super::picture::RULER_PX;
 use super::bodies::{self, Body};
+use super::lesson;
 use super::signals::{Detail, ObjectPane, Tab, Tooltip, publish};
 use crate::body::diff;
 
@@ -263,6 +264,7 @@ impl Engine {
                 number,
                 told,
                 object: object.clone(),
+                check: words::check(&self.store, selection.lane).filter(|_| !lesson::is_on()),
                 presence,
                 sides,
                 tab,

@@ -4,7 +4,8 @@ use leptos::prelude::*;
 use watchscope_timeline::findings::{Board, Restored};
 use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::sides::Sides;
-use watchscope_timeline::words::{Description, Presence, Problem};
+use watchscope_timeline::words::{Check, Description, Presence, Problem};
+use watchscope_timeline::{LaneId, RecordId};
 
 use super::super::theme::ThemeChoice;
 use super::bodies::Body;
@@ -29,6 +30,7 @@ pub(super) struct Panels {
     pub(super) empty: RwSignal<Option<Emptiness>>,
     pub(super) tooltip: RwSignal<Option<Tooltip>>,
     pub(super) detail: RwSignal<Option<Detail>>,
+    pub(super) checking: RwSignal<Checking>,
     /// Records that came since the picture was paused.
     pub(super) pill: RwSignal<Option<u64>>,
     /// What the live region says.
@@ -68,6 +70,7 @@ impl Panels {
             empty: RwSignal::new(None),
             tooltip: RwSignal::new(None),
             detail: RwSignal::new(None),
+            checking: RwSignal::new(Checking::default()),
             pill: RwSignal::new(None),
             said: RwSignal::new(String::new()),
             lane_text: RwSignal::new(String::new()),
@@ -143,11 +146,31 @@ pub(super) struct Detail {
     pub(super) number: u64,
     pub(super) told: Description,
     pub(super) object: Option<ObjectPane>,
+    /// What may be compared with the cluster from its lane.
+    pub(super) check: Option<Check>,
     /// Why the object of its lane is here, or is not.
     pub(super) presence: Option<Presence>,
     /// What each side believes then; only a simulated cluster can tell.
     pub(super) sides: Option<Sides>,
     pub(super) tab: Tab,
+}
+
+/// What became of the comparison that was asked for last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Checking {
+    /// None was.
+    #[default]
+    Idle,
+    /// It has not come.
+    Asked(LaneId),
+    /// It came.
+    Done {
+        lane: LaneId,
+        /// The record that says so.
+        record: RecordId,
+        /// What it says.
+        words: String,
+    },
 }
 
 /// The tabs of the detail panel.

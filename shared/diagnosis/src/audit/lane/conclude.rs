@@ -9,7 +9,7 @@ use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
-use super::{AGAIN_US, Behind, Lane, Task, Turn, says_nothing};
+use super::{AGAIN_US, Behind, Lane, Owed, Task, Turn, says_nothing};
 use crate::audit::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use crate::audit::reads::{exact_lists_are_etcds, newest_lists_are_etcds};
 use crate::audit::{Reply, cleared};
@@ -87,6 +87,7 @@ impl Lane {
             }
         }
         self.tell_sampled(turn);
+        self.settle(turn);
     }
 
     /// A page of all at exactly a version.
@@ -148,7 +149,12 @@ impl Lane {
         } else {
             Audit::DIFFERS
         };
-        self.tell(turn, method, Some(at.clone()), compared, outcome, None);
+        let told = Audit {
+            resource_version: Some(at.clone()),
+            compared,
+            ..audit(turn, method, outcome)
+        };
+        self.tell(turn, told);
         // Of more differences than are followed some are not in sight.
         let is_all = differences.len() < MAX_DIFFERENCES;
         for open in turn.watch.verdicts.values().filter(|_| is_all) {
@@ -195,7 +201,13 @@ impl Lane {
                 "the list may be the watch cache's; what differs is looked up in etcd",
             )
         };
-        self.tell(turn, method, Some(at.clone()), compared, outcome, Some(why));
+        let told = Audit {
+            resource_version: Some(at.clone()),
+            compared,
+            reason: Some(why.into()),
+            ..audit(turn, method, outcome)
+        };
+        self.tell(turn, told);
         for found in differences.iter().take(FOLLOWED).rev() {
             self.look_up(&found.object, at.clone());
         }
@@ -217,7 +229,12 @@ impl Lane {
             .map(|held| (&held.object, &held.resource_version));
         let found = match compare(held, seen) {
             Compared::Equal => {
-                self.sampled += 1;
+                if self.owes(object) {
+                    let at = watch.progress.clone();
+                    self.tell_of(object, turn, GET, at, Audit::AGREES);
+                } else {
+                    self.sampled += 1;
+                }
                 return clear(object, turn);
             }
             Compared::Differs(found) => Some(found.kind),
@@ -229,7 +246,11 @@ impl Lane {
         });
         match &watch.progress {
             // Nothing has come since.
-            _ if is_known => {}
+            progress if is_known => {
+                if self.owes(object) {
+                    self.tell_of(object, turn, GET, progress.clone(), Audit::DIFFERS);
+                }
+            }
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
                 let why = "versions that are no numbers do not say which is newer".to_owned();
@@ -257,12 +278,12 @@ impl Lane {
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
         match compare(past.get(object), seen) {
             Compared::Equal => {
-                self.tell(turn, ONE, Some(at), 1, Audit::AGREES, None);
+                self.tell_of(object, turn, ONE, Some(at), Audit::AGREES);
                 clear(object, turn);
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
-                self.tell(turn, ONE, Some(at.clone()), 1, Audit::DIFFERS, None);
+                self.tell_of(object, turn, ONE, Some(at.clone()), Audit::DIFFERS);
                 let is_second = first.as_ref() == Some(&found);
                 let is_confirmed = judge(&found, is_second, turn);
                 if first.is_none() && !is_confirmed {
@@ -321,9 +342,14 @@ impl Lane {
             self.behind.get_or_insert(behind);
             self.look_again(turn.now);
         } else if is_whole {
-            let at = Some(page.version.clone());
             let why = (!newest_lists_are_etcds(server)).then_some(MAY_BE_A_CACHES);
-            self.tell(turn, NEWEST, at, compared, Audit::AGREES, why);
+            let told = Audit {
+                resource_version: Some(page.version.clone()),
+                compared,
+                reason: why.map(Into::into),
+                ..audit(turn, NEWEST, Audit::AGREES)
+            };
+            self.tell(turn, told);
         }
     }
 
@@ -402,7 +428,12 @@ impl Lane {
         if self.sampled > 0 && !more {
             let sampled = std::mem::take(&mut self.sampled);
             let at = turn.watch.progress.clone();
-            self.tell(turn, GET, at, sampled, Audit::AGREES, None);
+            let told = Audit {
+                resource_version: at,
+                compared: sampled,
+                ..audit(turn, GET, Audit::AGREES)
+            };
+            self.tell(turn, told);
         }
     }
 
@@ -415,32 +446,82 @@ impl Lane {
     ) {
         let untold = (method, why);
         if self.untold.as_ref() != Some(&untold) {
-            self.tell(turn, method, at, 0, Audit::CANNOT_TELL, Some(&untold.1));
+            let told = Audit {
+                resource_version: at,
+                reason: Some(untold.1.as_str().into()),
+                ..audit(turn, method, Audit::CANNOT_TELL)
+            };
+            self.tell(turn, told);
             self.untold = Some(untold);
         }
     }
 
-    fn tell(
+    /// What came of comparing one object, by name.
+    fn tell_of(
         &mut self,
+        object: &Arc<Object>,
         turn: &mut Turn<'_>,
         method: &'static str,
         at: Option<ResourceVersion>,
-        compared: u64,
         outcome: &'static str,
-        why: Option<&str>,
     ) {
+        let told = Audit {
+            resource_version: at,
+            compared: 1,
+            object: Some(object.clone()),
+            ..audit(turn, method, outcome)
+        };
+        self.tell(turn, told);
+    }
+
+    fn tell(&mut self, turn: &mut Turn<'_>, told: Audit) {
         self.untold = None;
-        turn.out.push(
-            Audit {
-                watch: turn.name.clone(),
-                resource_version: at,
-                method: method.into(),
-                compared,
-                outcome: outcome.into(),
-                reason: why.map(Into::into),
+        let is_answer = match (&self.owed, &told.object) {
+            (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
+            (Some(Owed::One(_)), None) => &*told.outcome == Audit::CANNOT_TELL,
+            _ => true,
+        };
+        if is_answer {
+            self.owed = None;
+        }
+        turn.out.push(told.into());
+    }
+
+    /// Whether a person asked for this object and was told nothing yet.
+    fn owes(&self, object: &Object) -> bool {
+        matches!(&self.owed, Some(Owed::One(owed)) if same_place(owed, object))
+    }
+
+    /// A person who asked is told at least that nothing came of it.
+    fn settle(&mut self, turn: &mut Turn<'_>) {
+        let is_seen_to = match &self.owed {
+            None => true,
+            Some(Owed::All) => {
+                let is_due = self.due.is_some_and(|due| due <= turn.now);
+                is_due || self.behind.is_some() || !self.tasks.is_empty()
             }
-            .into(),
-        );
+            Some(Owed::One(owed)) => self.tasks.iter().any(|task| match task {
+                Task::Get(object) | Task::One { object, .. } => same_place(owed, object),
+                _ => false,
+            }),
+        };
+        if !is_seen_to {
+            let why = "the watch moved on while it was read: ask again".to_owned();
+            self.cannot_tell(turn, GET, None, why);
+        }
+    }
+}
+
+/// An audit of a watch, of nothing yet.
+fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
+    Audit {
+        watch: turn.name.clone(),
+        resource_version: None,
+        method: method.into(),
+        compared: 0,
+        outcome: outcome.into(),
+        reason: None,
+        object: None,
     }
 }
 
