@@ -27,7 +27,9 @@ pub use self::defect::Defect;
 use self::member::Members;
 pub(crate) use self::store::Compacted;
 use self::store::{Missed, Store, Write};
-pub(crate) use self::stream::{Content, Purpose, Response, Sent, StreamKey, WatchedChange};
+pub(crate) use self::stream::{
+    Addressee, Content, Purpose, Response, Sent, StreamKey, WatchedChange,
+};
 use self::watch::{Around, Watches};
 pub(crate) use self::watch::{WatchRequest, WatcherId};
 use crate::config::EtcdConfig;

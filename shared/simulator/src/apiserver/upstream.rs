@@ -6,7 +6,7 @@
 use watchscope_model::tree::BTreeMap;
 
 use super::{Apiserver, Context};
-use crate::etcd::{Content, Purpose, Response, StreamKey, WatchRequest, WatcherId};
+use crate::etcd::{Addressee, Content, Purpose, Response, StreamKey, WatchRequest, WatcherId};
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
 
@@ -78,19 +78,19 @@ impl Apiserver {
 
     /// A response of etcd arrives.
     pub(crate) fn receive(&mut self, stream: StreamKey, response: Response, ctx: &mut Context<'_>) {
-        let Some(id) = response.watcher else {
-            let on_stream = |watch: &&Watch| watch.request.stream == stream;
-            let owners: Vec<Owner> = self
-                .upstream
-                .0
-                .values()
-                .filter(on_stream)
-                .map(|w| w.owner)
-                .collect();
-            for owner in owners {
-                self.hand_on(owner, response.clone(), ctx);
+        let id = match response.to {
+            Addressee::Watcher(id) => id,
+            Addressee::StreamUpTo(last) => {
+                let all = self.upstream.0.iter();
+                let owners: Vec<Owner> = all
+                    .filter(|(id, watch)| **id <= last && watch.request.stream == stream)
+                    .map(|(_, watch)| watch.owner)
+                    .collect();
+                for owner in owners {
+                    self.hand_on(owner, response.clone(), ctx);
+                }
+                return;
             }
-            return;
         };
         let Some(watch) = self.upstream.0.get_mut(&id) else {
             // Of a watch that was cancelled meanwhile.

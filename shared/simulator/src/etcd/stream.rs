@@ -37,11 +37,20 @@ pub(crate) enum Purpose {
     Direct,
 }
 
+/// Whom a response is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    /// One watcher.
+    Watcher(WatcherId),
+    /// All watchers of the stream up to this one, the newest when it was made: their client learns of a later one only
+    /// behind it.
+    StreamUpTo(WatcherId),
+}
+
 /// A response on its way to a client of etcd.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
-    /// Whose it is; `None` is for all watchers of the stream.
-    pub(crate) watcher: Option<WatcherId>,
+    pub(crate) to: Addressee,
     /// The revision of its header.
     pub(crate) revision: u64,
     pub(crate) content: Content,
@@ -201,7 +210,7 @@ impl Stream {
     /// What waits for a watcher that is cancelled goes nowhere.
     pub(super) fn forget(&mut self, watcher: WatcherId) {
         self.watchers.remove(&watcher);
-        self.channel.retain(|r| r.watcher != Some(watcher));
+        self.channel.retain(|r| r.to != Addressee::Watcher(watcher));
     }
 }
 

@@ -19,7 +19,9 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 use super::defect::Defect;
 use super::member::Members;
 use super::store::Store;
-use super::stream::{Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange};
+use super::stream::{
+    Addressee, Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange,
+};
 use super::{Change, EtcdAlarm};
 use crate::config::EtcdConfig;
 use crate::kinds::ResourceId;
@@ -332,7 +334,7 @@ impl Watches {
             at: around.now,
             stream: key,
             response: Some(Response {
-                watcher: Some(id),
+                to: Addressee::Watcher(id),
                 revision: around.store.revision(),
                 content: Content::NoLeader,
             }),
@@ -368,7 +370,7 @@ impl Watches {
             // Its start is compacted: it is told so if the channel has room, else next time (1.10).
             let key = watcher.stream;
             let notice = Response {
-                watcher: Some(id),
+                to: Addressee::Watcher(id),
                 revision: around.store.revision(),
                 content: Content::Compacted,
             };
@@ -554,7 +556,7 @@ impl Watches {
             return Err(events);
         }
         let response = Response {
-            watcher: Some(id),
+            to: Addressee::Watcher(id),
             revision,
             content: Content::Events(events),
         };
@@ -584,7 +586,7 @@ impl Watches {
 
     /// A response leaves etcd.
     fn leave(&mut self, key: StreamKey, at: Time, response: Response, around: Around<'_>) {
-        if let (Content::Events(_), Some(id)) = (&response.content, response.watcher)
+        if let (Content::Events(_), Addressee::Watcher(id)) = (&response.content, response.to)
             && let Some(watcher) = self.watchers.get_mut(&id)
         {
             watcher.due = false;
@@ -606,7 +608,10 @@ impl Watches {
 
     fn progress(&self, key: StreamKey, watcher: Option<WatcherId>, around: Around<'_>) -> Response {
         Response {
-            watcher,
+            to: watcher.map_or(
+                Addressee::StreamUpTo(WatcherId(self.last_id)),
+                Addressee::Watcher,
+            ),
             revision: around.members.revision(key.server, around.store),
             content: Content::Progress,
         }
