@@ -13,6 +13,8 @@ use thirtyfour::{
 
 use crate::{Missing, Process, lifeline};
 
+/// How often chromedriver is started before its ports are given up.
+const DRIVER_ATTEMPTS: u32 = 5;
 /// How long chromedriver may take to listen.
 const START: Duration = Duration::from_secs(20);
 
@@ -89,17 +91,7 @@ impl Browser {
     /// The same with further flags for Chromium; `--window-size=…` wins over the harness's own.
     pub async fn start_with(tools: &BrowserTools, flags: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir().context("making the browser's folder")?;
-        let mut command = Command::new(&tools.chromedriver);
-        command
-            .arg("--port=0")
-            .env("HOME", folder.path())
-            .env("TMPDIR", folder.path());
-        let mut chromedriver = Process::start("chromedriver", command, folder.path())?;
-        let port = chromedriver
-            .until("chromedriver listens", START, async |chromedriver| {
-                listening_port(&chromedriver.stdout()).context("it has not said its port")
-            })
-            .await?;
+        let (chromedriver, port) = start_driver(tools, folder.path()).await?;
 
         let mut capabilities = DesiredCapabilities::chrome();
         let chrome = tools.chrome.to_str().context("Chromium's path is UTF-8")?;
@@ -194,6 +186,32 @@ impl Drop for Browser {
             std::thread::sleep(BETWEEN_REMOVALS);
         }
     }
+}
+
+/// Starts chromedriver; also the port it listens on.
+///
+/// It takes a free port of IPv6 and then the same of IPv4, which another program may have: it ends then, and is started
+/// again.
+async fn start_driver(tools: &BrowserTools, folder: &Path) -> Result<(Process, u16)> {
+    for _ in 0..DRIVER_ATTEMPTS {
+        let mut command = Command::new(&tools.chromedriver);
+        command
+            .arg("--port=0")
+            .env("HOME", folder)
+            .env("TMPDIR", folder);
+        let mut chromedriver = Process::start("chromedriver", command, folder)?;
+        let listens = chromedriver
+            .until("chromedriver listens", START, async |chromedriver| {
+                listening_port(&chromedriver.stdout()).context("it has not said its port")
+            })
+            .await;
+        match listens {
+            Ok(port) => return Ok((chromedriver, port)),
+            Err(error) if format!("{error:#}").contains("Address already in use") => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bail!("chromedriver found no free port {DRIVER_ATTEMPTS} times")
 }
 
 /// `ChromeDriver was started successfully on port 34567.`

@@ -39,11 +39,11 @@ struct Answer {
 }
 
 /// The ends of the last seconds, at most [`MAX_ENDS`] (past that the oldest is taken as it stands), and of each watch
-/// the code of its last end.
+/// the last stream that ended because its server's cache began anew.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     pending: BTreeMap<StreamId, Pending>,
-    last: BTreeMap<WatchName, (StreamId, Text)>,
+    rebuilt: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in; at most one of a code.
     told: BTreeMap<WatchName, BTreeSet<&'static str>>,
     /// The barren streams in a row of each watch that began at the same place.
@@ -133,15 +133,15 @@ impl Ended {
             .and_then(|watch| watch.gap.as_ref())
             .map(|gap| gap.stream)
             .filter(|began| *began != event.stream);
-        let is_gone = is_history_gone(&event.code);
-        if began.is_none() || !is_gone {
-            let last = (event.stream, event.code.clone());
-            self.last.insert(event.watch.clone(), last);
+        if is_rebuilding(&event.code) {
+            self.rebuilt.insert(event.watch.clone(), event.stream);
         }
-        let waits = is_gone
-            && began
-                .and_then(|began| self.pending.get(&began))
-                .is_some_and(|pending| pending.answer.is_none());
+        // An end in the same gap may still turn out to be the cause.
+        let waits = is_history_gone(&event.code)
+            && began.is_some_and(|began| {
+                let mut since = self.pending.range(began..event.stream);
+                since.any(|(_, end)| end.watch == event.watch && end.answer.is_none())
+            });
         let Some(pending) = self.pending.get_mut(&event.stream) else {
             return;
         };
@@ -171,8 +171,9 @@ impl Ended {
         };
         // History that is gone because the server's cache began anew is what was to be expected of that.
         let is_consequence = is_history_gone(code)
-            && self.last.get(&end.watch).is_some_and(|(stream, code)| {
-                Some(*stream) == answer.began && matches!(&**code, "F16" | "F17")
+            && answer.began.is_some_and(|began| {
+                let rebuilt = self.rebuilt.get(&end.watch);
+                rebuilt.is_some_and(|rebuilt| (began..stream).contains(rebuilt))
             });
         let severity = if is_consequence {
             Severity::Note
@@ -221,10 +222,15 @@ impl Ended {
     }
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
-        self.last.remove(watch);
+        self.rebuilt.remove(watch);
         self.told.remove(watch);
         self.barren.remove(watch);
     }
+}
+
+/// Whether a stream ended because its server's cache begins anew.
+fn is_rebuilding(code: &str) -> bool {
+    matches!(code, "F16" | "F17")
 }
 
 fn is_history_gone(code: &str) -> bool {
