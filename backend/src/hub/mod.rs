@@ -32,7 +32,7 @@ const RETRY_MS: std::ops::Range<u64> = 500..2_500;
 /// Something a viewer asks of whoever runs the probes.
 #[derive(Debug)]
 pub struct CommandRequest {
-    /// What: `use-context`, `watch`, `unwatch`.
+    /// What: `use-context`, or `audit` (a watch, and in a second line an object of it).
     pub verb: Text,
     /// To what.
     pub argument: String,

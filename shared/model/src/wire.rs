@@ -232,7 +232,7 @@ messages! {
         5 Command {
             /// The command's number, chosen by the viewer.
             command: u64,
-            /// What: `use-context`, `watch`, `unwatch`.
+            /// What: `use-context`, or `audit` (a watch, and in a second line an object of it).
             verb: Text,
             /// To what.
             argument: String,
