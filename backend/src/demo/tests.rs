@@ -3,7 +3,7 @@
 //!
 //! The sockets are real and the time is not: it passes, in steps of the pump's, whenever nothing else is to be done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use watchscope_diagnosis::audit::Level;
 use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{Entry, Record, WatchName};
+use watchscope_model::{Entry, Record, Time, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Act, Deed, Run, Story};
 use watchscope_simulator::{Config, Cut, Fault, Request, ServerId, Target, Throttle};
@@ -442,6 +442,41 @@ async fn with_http2_all_watches_share_a_connection_and_its_fate() {
     let apart = records_of(&THREE, story, lasts, Protocols::Http1).await;
     assert_eq!(connections(&apart), [2, 2, 2, 1]);
     assert_eq!(ends(&apart), [Cause::TcpReset]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_share_a_connection_take_turns_to_look_whether_it_is_dead() {
+    // After the first bookmarks, without which a stream may be silent for long.
+    let create = |plural: &str, body: &serde_json::Value| {
+        let path = format!("/api/v1/namespaces/default/{plural}");
+        Deed::Call(Request::new("POST", &path).json(body))
+    };
+    let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
+    let story = story(vec![
+        (10, write("a", 1)),
+        (10, create("secrets", &json!({"metadata": {"name": "s"}}))),
+        (10, create("services", &service)),
+        (75, Deed::Inject(Fault::Stall { target: ours() })),
+    ]);
+    let lasts = Duration::from_secs(420);
+    let records = records_of(&THREE, story, lasts, Protocols::Http2).await;
+    let looks: Vec<(Time, String)> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::RequestSent(event) if event.watch.to_string().ends_with("#s") => {
+                Some((record.at, event.watch.to_string()))
+            }
+            _ => None,
+        })
+        .collect();
+    for pair in looks.windows(2) {
+        assert!(
+            pair[1].0.millis_since(pair[0].0) >= 59_900,
+            "less than a minute apart: {looks:#?}"
+        );
+    }
+    let who: BTreeSet<&String> = looks.iter().map(|(_, watch)| watch).collect();
+    assert_eq!(who.len(), THREE.len(), "each has its turn: {looks:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,16 +7,18 @@
 //! A shared connection has a keeper: a task that tells the log what happens to it, a GOAWAY before the ends of streams
 //! that come of it, and its end after them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::task::JoinSet;
-use watchscope_model::ConnectionId;
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Event};
 use watchscope_model::vocabulary::Cause;
+use watchscope_model::{ConnectionId, Time, WatchName};
 
 use super::message::cause_of;
+use super::turns::Turns;
 use crate::cluster::{Cluster, Session};
 use crate::log::LogHandle;
 use crate::transport::{Connection, ConnectionFacts, DialError, Happening, Listener};
@@ -50,6 +52,8 @@ struct State {
     dial: Option<(u64, Dial)>,
     /// The session's generation whose last dial met HTTP/1.1: nobody waits for another's dial.
     separate: Option<u64>,
+    /// Who may look whether one that is shared is dead; while its keeper lives.
+    turns: BTreeMap<ConnectionId, Turns>,
     keepers: JoinSet<()>,
 }
 
@@ -121,6 +125,19 @@ impl Connections {
         match self.session(used, reload).await {
             Ok(session) => self.separate(session).await,
             Err(sentence) => Dialled::NoCredentials(sentence),
+        }
+    }
+
+    /// Lets a watch look whether its share of a connection is dead.
+    ///
+    /// # Errors
+    /// If it is others' turn: when to ask again.
+    pub(super) fn look(&self, shared: ConnectionId, watch: &WatchName) -> Result<(), Time> {
+        let now = self.log.now();
+        match self.state().turns.get_mut(&shared) {
+            Some(turns) => turns.ask(watch, now),
+            // It is over, and its streams are about to hear of it.
+            None => Ok(()),
         }
     }
 
@@ -198,6 +215,9 @@ impl Connections {
         let _ = log.append(Event::from(opened(id, facts))).await;
         let mut state = self.state();
         while state.keepers.try_join_next().is_some() {}
+        if pool.is_some() {
+            state.turns.insert(id, Turns::default());
+        }
         state.keepers.spawn(keep(id, listener, log, pool));
         id
     }
@@ -272,6 +292,9 @@ async fn keep(
             Happening::Over(end) => {
                 // The ends of its streams go first.
                 listener.all_left().await;
+                if let Some(pool) = pool.as_ref().and_then(Weak::upgrade) {
+                    pool.state().turns.remove(&id);
+                }
                 let event = ConnectionClosed {
                     connection: id,
                     cause: end.as_ref().map_or(Cause::Cancelled, cause_of),

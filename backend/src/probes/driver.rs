@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 use watchscope_model::event::{ConnectionClosed, Event, Loss};
 use watchscope_model::vocabulary::{Cause, LossPlace};
-use watchscope_model::{ConnectionId, RequestId, StreamId};
+use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Input, Output, Probe, Served,
 };
@@ -234,6 +234,9 @@ impl Driver {
 
     async fn carry_out(&mut self, effect: Effect) {
         match effect {
+            Effect::Connect {
+                channel: Channel::Side,
+            } if let Err(until) = self.may_look() => self.step(Input::SideLater(until)),
             Effect::Connect { channel } => {
                 let (connections, used) = (Arc::clone(&self.connections), self.session.clone());
                 let reload = std::mem::take(&mut self.reload);
@@ -263,6 +266,16 @@ impl Driver {
                 self.asking =
                     Some(async move { discovery.refresh(DISCOVERY_MAX_AGE).await.ok() }.boxed());
             }
+        }
+    }
+
+    /// Whether it is this watch's turn to look whether its connection is dead; else when to ask again.
+    fn may_look(&self) -> Result<(), Time> {
+        match (self.main.connection(), &self.probe) {
+            (Some((connection, true)), Some(probe)) => {
+                self.connections.look(connection, probe.watch())
+            }
+            _ => Ok(()),
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod connections;
 mod driver;
 pub(crate) mod message;
 mod plan;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

@@ -30,6 +30,9 @@ pub enum Input<'a> {
         /// Why.
         failure: Failure,
     },
+    /// The side connection asked for is not dialled, and will not be before this time: other watches share this one's
+    /// connection, and it is their turn to look whether it is dead.
+    SideLater(Time),
     /// A response head arrived.
     Head {
         /// The request answered.
@@ -131,8 +134,8 @@ pub enum FailureKind {
 /// What the driver is to do, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial, with a time limit of the driver's; answer with [`Input::Connected`] or [`Input::ConnectFailed`]. At most
-    /// one per channel is under way.
+    /// Dial, with a time limit of the driver's; answer with [`Input::Connected`], [`Input::ConnectFailed`] or, for the
+    /// side, [`Input::SideLater`]. At most one per channel is under way.
     Connect {
         /// Which connection it will be.
         channel: Channel,

@@ -262,6 +262,7 @@ impl Probe {
                 channel: Channel::Side,
                 ..
             } => self.side_over(turn),
+            Input::SideLater(until) => self.side_later(until),
             Input::Head {
                 request,
                 status,

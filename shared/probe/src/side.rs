@@ -20,7 +20,7 @@ use crate::refusal::retry_after_ms;
 const TIMEOUT_S: u32 = 3;
 /// When a side watch is given up.
 const PATIENCE_MS: u64 = 15_000;
-/// At most one side watch in this time.
+/// At most one side watch of a probe in this time; the driver sees to it that those who share a connection take turns.
 const SPACING_MS: u64 = 60_000;
 
 /// The side watch of a probe; at most one at a time and a minute.
@@ -31,7 +31,7 @@ pub(crate) struct Side {
     not_before: Time,
     /// Whether the last one, now over, showed what the stream did not.
     proof: bool,
-    /// Whether the last one could not see: no answer, a refusal, an ERROR.
+    /// Whether the last one could not see: no answer, a refusal, an ERROR, not its turn.
     blind: bool,
 }
 
@@ -145,6 +145,19 @@ impl Probe {
         if let Some(look) = &mut self.side.look {
             look.connection = Some(connection);
             look.request = Some(request);
+        }
+    }
+
+    /// It is others' turn to look. That says nothing of this stream, and until then nothing can.
+    pub(crate) fn side_later(&mut self, until: Time) {
+        if self
+            .side
+            .look
+            .take_if(|look| look.connection.is_none())
+            .is_some()
+        {
+            self.side.not_before = until;
+            self.side.blind = true;
         }
     }
 

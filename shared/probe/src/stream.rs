@@ -473,15 +473,18 @@ impl Probe {
             return Some(OwnEnd::Initial);
         }
         if silent_ms >= silence_ms(facts) {
-            // Where a side watch proves nothing (it is refused, its history is gone, there is no progress), only its
-            // own time proves a stream dead.
-            let can_be_seen = self.progress.is_some() && !self.side.is_blind();
-            if facts.overdue_at <= turn.now && !can_be_seen {
+            if facts.overdue_at <= turn.now && !self.can_be_seen() {
                 return Some(OwnEnd::Dead);
             }
             self.side_open(turn);
         }
         None
+    }
+
+    /// Whether a side watch may show that a stream is dead. Where it proves nothing (it is refused, its history is
+    /// gone, it is not its turn, there is no progress), only its own time proves a stream dead.
+    fn can_be_seen(&self) -> bool {
+        self.progress.is_some() && !self.side.is_blind()
     }
 
     /// When something may be due on a stream.
@@ -490,7 +493,10 @@ impl Probe {
             return until;
         }
         let suspicious_at = facts.heard_at.plus_millis(silence_ms(facts));
-        let guard = suspicious_at.max(self.side.not_before());
+        let mut guard = suspicious_at.max(self.side.not_before());
+        if !self.can_be_seen() {
+            guard = guard.min(facts.overdue_at.max(suspicious_at));
+        }
         if facts.opening == Opening::WatchList {
             facts.heard_at.plus_millis(INITIAL_SILENCE_MS)
         } else if self.has_gap() && facts.opening == Opening::Resume {

@@ -251,6 +251,10 @@ impl Stage {
                     connection,
                 });
             }
+            "later" => {
+                let until = self.now.plus_micros(duration_us(rest));
+                self.step(Input::SideLater(until));
+            }
             "connect" => {
                 let failure = failure(rest);
                 self.step(Input::ConnectFailed { channel, failure });

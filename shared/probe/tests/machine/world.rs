@@ -573,7 +573,11 @@ impl World {
 
     /// The side watch always gets an honest answer, which may be that its history is gone.
     fn side_moves(&mut self) {
-        if self.side_dialling {
+        if self.side_dialling && self.chance(4) {
+            self.side_dialling = false;
+            let until = self.now.plus_millis(60_000);
+            self.step(Input::SideLater(until));
+        } else if self.side_dialling {
             self.connect(Channel::Side);
         } else if let Some((request, get)) = self.side_asked.take() {
             let from = parameter(&get.query, "resourceVersion")

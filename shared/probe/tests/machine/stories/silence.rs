@@ -175,6 +175,71 @@ side connected
 }
 
 #[test]
+fn a_side_watch_waits_for_its_turn_on_a_shared_connection() {
+    assert_snapshot!(streaming("BOOKMARK 110
+        +90s
+        side later 120s
+        +119s
+        +1s
+        side connected
+        side 200"), @r#"
+BOOKMARK 110
+  {"type":"bookmark","stream":1,"resourceVersion":"110"}
++90s
+  > connect side
+side later 120s
++119s
++1s
+  > connect side
+side connected
+  > send request 3 on 2
+  {"type":"request.sent","watch":"shop/pods#s","request":3,"connection":2,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=3&resourceVersion=110"}
+side 200
+  {"type":"request.answered","watch":"shop/pods#s","request":3,"status":200}
+"#);
+}
+
+#[test]
+fn a_stream_whose_time_is_long_over_does_not_wait_for_a_turn_to_be_looked_at() {
+    assert_snapshot!(streaming("BOOKMARK 110
+        +90s
+        side later 3600s
+        +600s"), @r#"
+BOOKMARK 110
+  {"type":"bookmark","stream":1,"resourceVersion":"110"}
++90s
+  > connect side
+side later 3600s
++600s
+  > close main
+  > connect main
+  {"type":"stream.ended","stream":1,"cause":"idle-timeout","ageMs":591000,"events":1,"bytes":99}
+  {"type":"watch.phase","from":"streaming","to":"connecting","reason":"idle"}
+"#);
+}
+
+#[test]
+fn a_turn_that_was_waited_for_is_let_go_when_the_stream_speaks() {
+    assert_snapshot!(streaming("BOOKMARK 110
+        +90s
+        side later 60s
+        MODIFIED a@120
+        +89s
+        +1s"), @r#"
+BOOKMARK 110
+  {"type":"bookmark","stream":1,"resourceVersion":"110"}
++90s
+  > connect side
+side later 60s
+MODIFIED a@120
+  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"120","bytes":111}
++89s
++1s
+  > connect side
+"#);
+}
+
+#[test]
 fn a_stream_without_bookmarks_may_be_silent_for_ten_minutes() {
     assert_snapshot!(streaming("+596s
         +1s"), @r#"
@@ -251,7 +316,7 @@ side end
   > close side
   > close main
   > connect main
-  {"type":"stream.ended","stream":1,"cause":"idle-timeout","ageMs":633000,"events":1,"bytes":99}
+  {"type":"stream.ended","stream":1,"cause":"idle-timeout","ageMs":591000,"events":1,"bytes":99}
   {"type":"watch.phase","from":"streaming","to":"connecting","reason":"idle"}
 "#);
 }
