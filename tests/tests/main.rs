@@ -28,4 +28,5 @@ mod records;
 mod relay;
 mod schema;
 mod simulated;
+mod stories;
 mod writer;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use watchscope::demo::Demo;
-use watchscope_scenarios::Story;
+use watchscope_scenarios::{Story, View};
 use watchscope_simulator::{Config, Cut, Fault, Request, Target, Throttle, WorkloadConfig};
 use watchscope_tests::kube::Kubectl;
 use watchscope_tests::{KubeTools, Missing, Process, eventually, or_skip};
@@ -43,8 +43,7 @@ impl Cluster {
                 },
                 ..Config::empty()
             },
-            namespace: "default",
-            resources: &[],
+            view: View::of("default", &[]),
             acts: Vec::new(),
             period: None,
         };

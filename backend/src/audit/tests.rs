@@ -8,7 +8,7 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::{ChangeType, Divergence, Standing};
 use watchscope_model::{Entry, Event, Record};
 use watchscope_probe::ProbeConfig;
-use watchscope_scenarios::{Act, Deed, Story};
+use watchscope_scenarios::{Act, Deed, Story, View};
 use watchscope_simulator::{Config, Fault, Request, Target};
 
 use crate::cluster::ConfigSource;
@@ -57,8 +57,7 @@ fn story(has_defect: bool) -> Story {
         name: "a race",
         title: "a race",
         config: Config::empty(),
-        namespace: "default",
-        resources: &["configmaps"],
+        view: View::of("default", &["configmaps"]),
         acts: acts
             .into_iter()
             .map(|(ms, deeds)| Act {

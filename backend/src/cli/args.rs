@@ -131,8 +131,11 @@ fn stories() -> String {
     let stories = watchscope_scenarios::stories();
     let lines = stories
         .iter()
-        .map(|story| format!("\n  {}  {}", story.name, story.title));
-    format!("Stories:{}", lines.collect::<String>())
+        .map(|story| format!("\n  {:4}  {}", story.name, story.title));
+    format!(
+        "Stories, by these names or codes (`watchscope explain F11` says more of a code):{}",
+        lines.collect::<String>()
+    )
 }
 
 /// `--metadata-only` without names: of all resources.
@@ -607,8 +610,58 @@ mod tests {
               --health-listen <ADDRESS:PORT>
                   Serve /livez, /readyz and /metrics on this address
 
-        Stories:
+        Stories, by these names or codes (`watchscope explain F11` says more of a code):
           shop  a rollout, a reset, an expiry and a quiet lane, again and again
+          F01   hot loop on a closed channel
+          F02   continue on a closed channel
+          F03   return on a closed channel
+          F04   half-open connection
+          F05   normal timeout
+          F06   apiserver restart or change of master
+          F07   graceful shutdown of the apiserver
+          F08   connection reset
+          F09   GOAWAY
+          F10   closed at once instead of expired
+          F11   fell off the watch cache
+          F12   compacted in etcd
+          F13   410 as an HTTP status
+          F14   410 from server to server without end
+          F15   too many requests
+          F16   all watches of a type ended by the server's cache
+          F17   an edit of the CRD ended its watches
+          F18   the resource is served no longer
+          F19   watched again without a resourceVersion
+          F20   watches without a resourceVersion overload etcd
+          F21   resumed from an unordered ADDED
+          F22   stale list
+          F23   resourceVersion goes back with a DELETED
+          F24   ghosts after a failed look-up of the previous value
+          F25   gap from starvation in etcd
+          F26   DELETED without an object
+          F27   DELETED lost at a compaction
+          F28   deleted while disconnected
+          F29   duplicate or replayed events
+          F30   events out of order
+          F31   servers apart
+          F32   watch from the future
+          F33   etcd restored from a backup
+          F34   bookmarks missing
+          F35   wrong bookmark
+          F36   a slow reader cut off
+          F37   watch-list never completes
+          F38   decode or conversion error
+          F39   object of another type
+          F40   credentials expired at a reconnect
+          F41   permission withdrawn under way
+          F42   scopes compared that differ
+          F43   in or out of a selector
+          F44   buffering proxy
+          F45   race at the start of a watch
+          F46   resync taken for a change
+          F47   a last frame cut in two
+          F48   a retrying helper ends at 410
+          F49   deltas of an object merged
+          F50   cap on streams of a proxied watch
 
         A cluster is played in real time, its faults too, and watched over real
         connections. Standard output carries one line, the link to the page; what

@@ -66,22 +66,21 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
     let story = find_story(args.story.as_deref())?;
+    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let view = &story.view;
     let settings = Settings {
         wishes: Wishes {
-            resources: story
-                .resources
-                .iter()
-                .map(|&name| name.to_owned())
-                .collect(),
-            namespace: Some(story.namespace.to_owned()),
+            resources: view.resources.clone(),
+            namespace: some(&view.namespace),
+            is_all_namespaces: view.namespace.is_empty(),
             ..Wishes::default()
         },
-        label_selector: None,
+        label_selector: some(&view.label_selector),
         field_selector: None,
         metadata_only: Vec::new(),
         probe: ProbeConfig::default(),
-        // The stories cut one watch's connection at a time, which shows best where each has its own.
-        protocols: if args.http2 {
+        // Most stories cut one watch's connection at a time, which shows best where each has its own.
+        protocols: if args.http2 || view.http2 {
             Protocols::Http2
         } else {
             Protocols::Http1

@@ -15,7 +15,7 @@ use crate::stop::stopped;
 /// Serves the simulated apiserver until told to stop. Prints its address once it serves.
 pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     let story = find_story(args.story.as_deref())?;
-    let namespace = story.namespace;
+    let namespace = story.view.namespace.clone();
     if !args.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
             "--listen {}: the simulated apiserver asks nobody who they are; listen on 127.0.0.1",
@@ -32,7 +32,7 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
     let url = format!("http://{}", demo.address);
     if let Some(path) = &args.kubeconfig_out {
-        write_kubeconfig(path, &url, namespace)?;
+        write_kubeconfig(path, &url, &namespace)?;
     }
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
@@ -53,15 +53,17 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
 
 /// The story of a name, or the demo's.
 pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
-    let mut stories = watchscope_scenarios::stories();
     let Some(name) = name else {
-        return Ok(stories.swap_remove(0));
+        return Ok(watchscope_scenarios::demo::story());
     };
     watchscope_scenarios::story(name).ok_or_else(|| {
-        let names: Vec<&str> = stories.iter().map(|story| story.name).collect();
+        let near = watchscope_scenarios::nearest(name);
+        let near = near
+            .iter()
+            .map(|story| format!("{} ({})", story.name, story.title));
         Failure::usage(format!(
-            "there is no story {name:?}; there are: {}",
-            names.join(", ")
+            "there is no story {name:?}; nearest: {}. Stories are shop and F01 to F50.",
+            near.collect::<Vec<_>>().join(", ")
         ))
     })
 }
@@ -80,4 +82,19 @@ fn write_kubeconfig(path: &Path, url: &str, namespace: &str) -> Result<(), Failu
             path.display()
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_that_there_is_not_is_wrong_usage_and_names_the_nearest() {
+        let failure = |name| find_story(Some(name)).err().map(|it| (it.code, it.message));
+        let message = "there is no story \"f77\"; nearest: F50 (cap on streams of a proxied watch). Stories are shop \
+                       and F01 to F50.";
+        assert_eq!(failure("f77"), Some((2, message.to_owned())));
+        assert_eq!(failure("f11"), None);
+        assert_eq!(find_story(None).map(|story| story.name).ok(), Some("shop"));
+    }
 }

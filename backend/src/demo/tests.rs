@@ -13,7 +13,7 @@ use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Entry, Record, Time, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
-use watchscope_scenarios::{Act, Deed, Run, Story};
+use watchscope_scenarios::{Act, Deed, Run, Story, View};
 use watchscope_simulator::{Config, Cut, Fault, Request, ServerId, Target, Throttle};
 
 use super::Demo;
@@ -58,8 +58,7 @@ fn story(acts: Vec<(u64, Deed)>) -> Story {
         name: "a fault",
         title: "a fault",
         config: Config::empty(),
-        namespace: "default",
-        resources: &["configmaps"],
+        view: View::of("default", &["configmaps"]),
         acts: acts.collect(),
         period: None,
     }

@@ -8,7 +8,7 @@ use watchscope_simulator::{
     Config, Controller, Cut, Fault, Program, Request, Scope, Target, Throttle, WorkloadConfig,
 };
 
-use crate::story::{Act, Deed, Line, Story};
+use crate::story::{Act, Deed, Line, Story, View};
 
 const CONFIGMAPS: &str = "/api/v1/namespaces/shop/configmaps";
 /// What is deleted while the watch of configmaps is away.
@@ -28,17 +28,19 @@ pub fn story() -> Story {
             },
             ..Config::default()
         },
-        namespace: "shop",
-        resources: &[
-            "pods",
-            "replicasets",
-            "deployments",
-            "configmaps",
-            "jobs",
-            "services",
-            "promotions.shop.example.com",
-            "events",
-        ],
+        view: View::of(
+            "shop",
+            &[
+                "pods",
+                "replicasets.apps",
+                "deployments.apps",
+                "configmaps",
+                "jobs.batch",
+                "services",
+                "promotions.shop.example.com",
+                "events",
+            ],
+        ),
         acts: acts(),
         period: Some(Duration::from_secs(240)),
     }

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use watchscope_log::{Sealed, Sealer};
 use watchscope_model::{Time, fnv};
-use watchscope_probe::{ProbeConfig, WatchSpec};
 
-use crate::{Run, Story, catalogue, stories};
+use crate::{Run, catalogue, stories};
 
 /// How long a story is told that has no end of its own: longer than a round of the demo's.
 const TELLS: Duration = Duration::from_secs(240);
@@ -47,42 +46,29 @@ impl fmt::Display for Digest {
     }
 }
 
-/// The names of all stories that [`digest`] knows: those one can ask for, and the rows of the catalogue.
+/// The names of all stories that [`digest`] knows: those one can ask for.
 #[must_use]
 pub fn digested() -> Vec<String> {
-    let named = stories().into_iter().map(|story| story.name.to_owned());
-    let rows = catalogue::rows().into_iter().map(|row| row.code.to_owned());
-    named.chain(rows).collect()
+    stories()
+        .into_iter()
+        .map(|story| story.name.to_owned())
+        .collect()
 }
 
 /// Tells a story to our probes, with all that happens inside, and digests the bytes of its records; `None` if there is
 /// no story of this name.
 #[must_use]
 pub fn digest(name: &str, seed: u64) -> Option<Digest> {
-    if let Some(story) = crate::story(name) {
-        return Some(Run::watched(story, seed).digest());
+    if let Some(row) = catalogue::rows().into_iter().find(|row| row.code == name) {
+        return Some(row.run_beside(seed, &[], true).digest());
     }
-    let row = catalogue::rows().into_iter().find(|row| row.code == name)?;
-    Some(row.run_beside(seed, &[], true).digest())
+    let story = crate::story(name)?;
+    let mut run = Run::watched(story, seed);
+    run.run_for(TELLS);
+    Some(run.digest())
 }
 
 impl Run {
-    /// A story told to a probe for each resource that is worth watching in it.
-    fn watched(story: Story, seed: u64) -> Self {
-        let (namespace, resources) = (story.namespace, story.resources);
-        let mut run = Self::of_story(story, seed);
-        run.world.tell_inside();
-        for resource in resources {
-            let spec = WatchSpec {
-                served: None,
-                ..WatchSpec::of(namespace, resource, "")
-            };
-            run.watch(spec, ProbeConfig::default(), seed);
-        }
-        run.run_for(TELLS);
-        run
-    }
-
     /// The digest of all records, those of the inside too, as a log seals them.
     #[must_use]
     pub fn digest(&self) -> Digest {

@@ -13,21 +13,11 @@ mod digest;
 pub mod inside;
 pub mod lessons;
 pub mod run;
+mod shelf;
 pub mod story;
 
 pub use digest::{Digest, digest, digested};
 pub use inside::{Told, take_told};
 pub use run::Run;
-pub use story::{Act, Deed, Line, Story, Telling};
-
-/// All stories, the demo's first.
-#[must_use]
-pub fn stories() -> Vec<Story> {
-    vec![demo::story()]
-}
-
-/// The story of a name.
-#[must_use]
-pub fn story(name: &str) -> Option<Story> {
-    stories().into_iter().find(|story| story.name == name)
-}
+pub use shelf::{nearest, stories, story};
+pub use story::{Act, Deed, Line, Story, Telling, View};

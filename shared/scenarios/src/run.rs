@@ -113,6 +113,28 @@ impl Run {
         }
     }
 
+    /// A story watched as its view says, with all that happens inside.
+    #[must_use]
+    pub fn watched(story: Story, seed: u64) -> Self {
+        let view = story.view.clone();
+        let namespace = match view.namespace.as_str() {
+            "" => "*",
+            namespace => namespace,
+        };
+        let labels = (!view.label_selector.is_empty()).then(|| view.label_selector.as_str().into());
+        let mut run = Self::of_story(story, seed);
+        run.world.tell_inside();
+        for resource in &view.resources {
+            let spec = WatchSpec {
+                served: None,
+                label_selector: labels.clone(),
+                ..WatchSpec::of(namespace, resource, "")
+            };
+            run.watch(spec, ProbeConfig::default(), seed);
+        }
+        run
+    }
+
     /// A cluster without story and clients.
     #[must_use]
     pub fn of_world(world: World) -> Self {

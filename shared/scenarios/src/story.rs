@@ -16,14 +16,38 @@ pub struct Story {
     pub title: &'static str,
     /// The cluster.
     pub config: Config,
-    /// The namespace its clients look at.
-    pub namespace: &'static str,
-    /// Resources worth watching in it.
-    pub resources: &'static [&'static str],
+    /// What of it is worth watching, and how.
+    pub view: View,
     /// What happens, in order of time.
     pub acts: Vec<Act>,
     /// After this long the acts begin again; absent: once.
     pub period: Option<Duration>,
+}
+
+/// What to watch of a story's cluster, and how.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// The namespace; empty for all of them.
+    pub namespace: String,
+    /// Resources, with their groups: `pods`, `deployments.apps`.
+    pub resources: Vec<String>,
+    /// A label selector for all of them; empty for none.
+    pub label_selector: String,
+    /// Whether the watches share a connection (HTTP/2), since what happens is about one that is shared.
+    pub http2: bool,
+}
+
+impl View {
+    /// These resources of a namespace, each over a connection of its own.
+    #[must_use]
+    pub fn of(namespace: &str, resources: &[&str]) -> Self {
+        let resources = resources.iter().map(|&name| name.to_owned());
+        Self {
+            namespace: namespace.to_owned(),
+            resources: resources.collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// Something that happens at one moment of a story.

@@ -14,7 +14,7 @@ use watchscope_model::{Event, ResourceVersion, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::catalogue;
 use watchscope_scenarios::demo;
-use watchscope_scenarios::{Act, Deed, Run, Story};
+use watchscope_scenarios::{Act, Deed, Run, Story, View};
 use watchscope_simulator::{ChangeKind, Config, Cut, Defect, Fault, Request, Target, Throttle};
 
 /// Namespace and name.
@@ -367,8 +367,7 @@ fn wild(seed: u64) -> (Run, u64) {
         name: "wild",
         title: "much goes wrong",
         config,
-        namespace: "default",
-        resources: &[],
+        view: View::of("default", &[]),
         acts,
         period: None,
     };

@@ -11,7 +11,7 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::{Severity, Standing};
 use watchscope_model::{Event, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
-use watchscope_scenarios::{Act, Deed, Run, Story};
+use watchscope_scenarios::{Act, Deed, Run, Story, View};
 use watchscope_simulator::{
     Config, Controller, Cut, Fault, Program, Request, Scope, Target, WorkloadConfig,
 };
@@ -189,8 +189,7 @@ fn world(seed: u64, fault: Option<&Fault>) -> Told {
             },
             ..Config::default()
         },
-        namespace: "shop",
-        resources: &[],
+        view: View::of("shop", &[]),
         acts,
         period: None,
     };

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use watchscope::demo::Demo;
-use watchscope_scenarios::Story;
+use watchscope_scenarios::{Story, View};
 use watchscope_simulator::{Config, Fault, Target, WorkloadConfig};
 use watchscope_tests::kube::TOKEN_USER;
 use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
@@ -42,8 +42,7 @@ impl Side {
                 },
                 ..Config::empty()
             },
-            namespace: "default",
-            resources: &[],
+            view: View::of("default", &[]),
             acts: Vec::new(),
             period: None,
         };

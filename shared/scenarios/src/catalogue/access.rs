@@ -15,7 +15,7 @@ fn f40() -> Row {
     let expired = Fault::ExpireTokens {
         target: Target::All,
     };
-    Row::new("F40", "401 when it comes back")
+    Row::new("F40")
         .client(
             Program::KubeWatcher(KubeWatcher {
                 backoff: false,
@@ -50,7 +50,7 @@ fn f41() -> Row {
         target: Target::All,
         resource: MAPS_TYPE.to_owned(),
     };
-    Row::new("F41", "403 in the middle")
+    Row::new("F41")
         .client(
             Program::RetryWatcher {
                 version: ClientGo::LATEST,

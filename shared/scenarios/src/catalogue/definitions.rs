@@ -20,9 +20,9 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// The shop's promotions, in a cluster where nothing else happens.
-fn of_promotions(code: &'static str, title: &'static str) -> Row {
+fn of_promotions(code: &'static str) -> Row {
     let scope = Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("shop");
-    Row::new(code, title).scope(scope).config(|config| {
+    Row::new(code).scope(scope).config(|config| {
         *config = Config {
             warm_up: Duration::from_secs(30),
             workload: WorkloadConfig {
@@ -36,19 +36,16 @@ fn of_promotions(code: &'static str, title: &'static str) -> Row {
 
 fn f17() -> Row {
     let edit = json!({"spec": {"names": {"shortNames": ["promo", "deal"]}}});
-    of_promotions(
-        "F17",
-        "an edit of a definition ends the watches of its type",
-    )
-    .client(informer(), correct("informer"))
-    .client(
-        Program::KubeWatcher(KubeWatcher::default()),
-        correct("kube-rs"),
-    )
-    .at(5, [merge(DEFINITION, &edit)])
-    // The new storage is refused until its cache has listed.
-    .wire([Wire::Ended(Cause::End, 1..=3), Wire::Status(429, 1..=2)])
-    .lasts(60)
+    of_promotions("F17")
+        .client(informer(), correct("informer"))
+        .client(
+            Program::KubeWatcher(KubeWatcher::default()),
+            correct("kube-rs"),
+        )
+        .at(5, [merge(DEFINITION, &edit)])
+        // The new storage is refused until its cache has listed.
+        .wire([Wire::Ended(Cause::End, 1..=3), Wire::Status(429, 1..=2)])
+        .lasts(60)
 }
 
 fn f18() -> Row {
@@ -56,7 +53,7 @@ fn f18() -> Row {
         "apiVersion": "shop.example.com/v1", "kind": "Promotion",
         "metadata": {"name": "summer"}, "spec": {"discountPercent": 10},
     });
-    of_promotions("F18", "a definition is deleted")
+    of_promotions("F18")
         .client(
             Program::KubeWatcher(KubeWatcher {
                 backoff: false,

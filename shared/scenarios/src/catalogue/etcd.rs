@@ -64,7 +64,7 @@ fn write_elsewhere(name: &str, n: u64) -> Deed {
 
 fn f20() -> Row {
     let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
-    let mut row = Row::new("F20", "watches without resourceVersion weigh on etcd")
+    let mut row = Row::new("F20")
         .servers(&["1.27.0"])
         .at(1, crowd(40, &scope))
         .client(
@@ -102,10 +102,10 @@ enum Flood {
 
 /// The ghost of 3.1: a crowd of watches without resourceVersion starves the watch cache's own, the deletion of `a` waits
 /// behind them, and is compacted away before it is told.
-fn ghost(code: &'static str, title: &'static str, flood: Flood, server: &str) -> Row {
+fn ghost(code: &'static str, flood: Flood, server: &str) -> Row {
     let (namespace, scope) = elsewhere();
     let starved = slow(Duration::from_millis(200));
-    let mut row = Row::new(code, title)
+    let mut row = Row::new(code)
         .servers(&[server])
         .at(0, [namespace, create_elsewhere("x")])
         .at(1, crowd(60, &scope))
@@ -130,51 +130,41 @@ fn ghost(code: &'static str, title: &'static str, flood: Flood, server: &str) ->
 }
 
 fn f24() -> Row {
-    ghost(
-        "F24",
-        "an event without its past, and a cache that goes on as if nothing were",
-        Flood::Changes,
-        "1.27.0",
-    )
-    .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
-    .client(
-        informer_of(26),
-        naive("informer", ClientPhase::Watching, 1).asking(4..=8),
-    )
-    .client(poller(), polling("reading-etcd"))
-    // It lists again, from the same cache.
-    .at(84, [refuse(), cut(Cut::Reset)])
-    .at(85, [write("b", 2), super::expiry::expire(), let_in()])
-    .wire([
-        Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
-        Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
-        Wire::Error(410, "too old resource version"),
-    ])
+    ghost("F24", Flood::Changes, "1.27.0")
+        .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
+        .client(
+            informer_of(26),
+            naive("informer", ClientPhase::Watching, 1).asking(4..=8),
+        )
+        .client(poller(), polling("reading-etcd"))
+        // It lists again, from the same cache.
+        .at(84, [refuse(), cut(Cut::Reset)])
+        .at(85, [write("b", 2), super::expiry::expire(), let_in()])
+        .wire([
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+            Wire::Error(410, "too old resource version"),
+        ])
 }
 
 fn f25() -> Row {
-    ghost(
-        "F25",
-        "a gap that nobody is told of",
-        Flood::Births,
-        "1.27.0",
-    )
-    .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
-    .client(
-        informer_of(26),
-        naive("informer", ClientPhase::Watching, 1).asking(2..=2),
-    )
-    .client(poller(), polling("reading-etcd"))
-    .wire([
-        Wire::Ended(Cause::End, 0..=0),
-        Wire::Ended(Cause::ErrorEvent, 0..=0),
-        Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
-        Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
-    ])
+    ghost("F25", Flood::Births, "1.27.0")
+        .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))])
+        .client(
+            informer_of(26),
+            naive("informer", ClientPhase::Watching, 1).asking(2..=2),
+        )
+        .client(poller(), polling("reading-etcd"))
+        .wire([
+            Wire::Ended(Cause::End, 0..=0),
+            Wire::Ended(Cause::ErrorEvent, 0..=0),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0),
+            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
+        ])
 }
 
 fn f26() -> Row {
-    Row::new("F26", "a deletion without an object")
+    Row::new("F26")
         .servers(&["1.14.0"])
         .client(informer_of(14), naive("informer", ClientPhase::Watching, 1))
         .client(poller(), polling("reading-etcd"))
@@ -191,7 +181,7 @@ fn f26() -> Row {
 }
 
 fn f27() -> Row {
-    Row::new("F27", "a deletion at the very revision that is compacted")
+    Row::new("F27")
         .servers(&["1.30.0"])
         .client(
             informer_of(30),
@@ -223,7 +213,7 @@ fn f27() -> Row {
 
 /// etcd as it was two seconds ago: `a` is back, and `c` never was.
 fn restored(bump: Option<u64>) -> Row {
-    Row::new("F33", "etcd restored from a backup")
+    Row::new("F33")
         .servers(&["1.30.0"])
         .at(3, [inject(Fault::TakeSnapshot)])
         .at(4, [delete("a"), create("c")])
@@ -259,7 +249,7 @@ mod tests {
     }
 
     fn healed(server: &str, minor: u8) -> Row {
-        ghost("3.1", "healed", Flood::Changes, server)
+        ghost("F24", Flood::Changes, server)
             .client(informer_of(minor), correct("informer"))
             .client(poller(), polling("reading-etcd"))
     }

@@ -19,7 +19,7 @@ pub(super) fn expire() -> Deed {
 }
 
 fn f10() -> Row {
-    let mut row = Row::new("F10", "200, then the end, again and again")
+    let mut row = Row::new("F10")
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
             // It comes back at once each time.
@@ -35,7 +35,7 @@ fn f10() -> Row {
 }
 
 fn f11() -> Row {
-    Row::new("F11", "410: fallen off the watch cache")
+    Row::new("F11")
         .client(
             Program::LastSeen,
             // The same question every second.
@@ -66,7 +66,7 @@ fn event(name: &str) -> Deed {
 }
 
 fn f12() -> Row {
-    let mut row = Row::new("F12", "410: compacted in etcd, on a quiet type")
+    let mut row = Row::new("F12")
         .scope(events())
         .at_ms(200, [event("one")])
         .client(reflector(15), correct("reflector-1.15"))
@@ -89,7 +89,7 @@ fn f13() -> Row {
     let gone = Fault::GoneAsStatus {
         resource: MAPS_TYPE.to_owned(),
     };
-    Row::new("F13", "410 as the status of the answer")
+    Row::new("F13")
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
             // It asks for the same again and again.
@@ -107,7 +107,7 @@ fn f13() -> Row {
 }
 
 fn f28() -> Row {
-    Row::new("F28", "deleted while nobody was looking")
+    Row::new("F28")
         .client(
             Program::KubeWatcher(KubeWatcher {
                 flattened: true,
@@ -127,7 +127,7 @@ fn f28() -> Row {
 }
 
 fn f34() -> Row {
-    Row::new("F34", "no bookmarks")
+    Row::new("F34")
         .scope(events())
         .at_ms(200, [event("one")])
         .client(informer(), correct("informer"))

@@ -16,7 +16,7 @@ fn f15() -> Row {
         throttle: Throttle::PriorityAndFairness,
         retry_after_secs: 2,
     };
-    Row::new("F15", "a storm of 429")
+    Row::new("F15")
         // It relists, though nothing was lost.
         .client(reflector(20), correct("relisting").asking(6..=40))
         .client(informer(), correct("informer").asking(3..=12))

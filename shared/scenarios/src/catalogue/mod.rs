@@ -24,13 +24,15 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde_json::json;
+use watchscope_diagnosis::texts::explanation;
+use watchscope_model::catalogue::name;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
     ClientGo, ClientPhase, Config, Controller, Cut, Fault, Program, Request, Scope, ServerId,
     Target,
 };
 
-use crate::story::{Act, Deed, Line, Story};
+use crate::story::{Act, Deed, Line, Story, View};
 
 /// A row of the catalogue.
 #[derive(Clone, Debug)]
@@ -146,18 +148,32 @@ impl Expected {
     }
 }
 
+/// Who waits longer than this for a story is told so.
+const PATIENCE_MINUTES: u64 = 2;
+
+/// How to watch what a row is about.
+fn view_of(scope: &Scope) -> View {
+    let resource = match scope.group.as_str() {
+        "" => scope.resource.clone(),
+        group => format!("{}.{group}", scope.resource),
+    };
+    View {
+        label_selector: scope.label_selector.clone(),
+        ..View::of(&scope.namespace, &[&resource])
+    }
+}
+
 impl Row {
     /// A row about the configmaps of a quiet cluster, of which there are a and b beside the root CA's.
-    fn new(code: &'static str, title: &'static str) -> Row {
+    fn new(code: &'static str) -> Row {
         let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
         let row = Row {
             code,
             story: Story {
                 name: code,
-                title,
+                title: name(code).unwrap_or_default(),
                 config: Config::empty(),
-                namespace: "default",
-                resources: &["configmaps"],
+                view: view_of(&maps),
                 acts: Vec::new(),
                 period: None,
             },
@@ -217,8 +233,33 @@ impl Row {
     }
 
     fn scope(mut self, scope: Scope) -> Row {
+        self.story.view = view_of(&scope);
         self.scope = scope;
         self
+    }
+
+    /// What goes wrong is about a connection that watches share: those of the scope and of another resource.
+    fn over_one_connection(mut self, other: &str) -> Row {
+        self.story.view.http2 = true;
+        self.story.view.resources.push(other.to_owned());
+        self
+    }
+
+    /// The story for one who asks for it: it begins with what the catalogue says of the row.
+    pub(crate) fn told(self) -> Story {
+        let mut text = format!("{} {}.", self.code, self.story.title);
+        if let Some(row) = explanation(self.code) {
+            text = format!("{text} {}", row.what);
+        }
+        let minutes = self.lasts.as_secs().div_ceil(60);
+        if minutes > PATIENCE_MINUTES {
+            text = format!("{text} The story lasts {minutes} minutes.");
+        }
+        let Self { mut story, .. } = self.says(0, &text);
+        // Before anything happens.
+        let last_of_first = story.acts.partition_point(|act| act.at.is_zero());
+        story.acts[..last_of_first].rotate_right(1);
+        story
     }
 
     fn config(mut self, change: impl FnOnce(&mut Config)) -> Row {

@@ -15,7 +15,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 fn f01() -> Row {
-    Row::new("F01", "hot loop on a closed channel")
+    Row::new("F01")
         .client(
             Program::PvcLoop { fixed: false },
             naive("broken", ClientPhase::Spinning, 1).turns(900_000..=2_000_000).asking(1..=1),
@@ -33,7 +33,7 @@ fn f01() -> Row {
 }
 
 fn f02() -> Row {
-    Row::new("F02", "continue on a closed channel")
+    Row::new("F02")
         .client(
             Program::WatchDeployment(WatchDeployment::V2),
             naive("v2", ClientPhase::Spinning, 1)
@@ -48,7 +48,7 @@ fn f02() -> Row {
 }
 
 fn f03() -> Row {
-    Row::new("F03", "return on a closed channel")
+    Row::new("F03")
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1)
@@ -62,7 +62,7 @@ fn f03() -> Row {
 }
 
 fn f19() -> Row {
-    Row::new("F19", "watching again without a resourceVersion")
+    Row::new("F19")
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
             // Three objects, then two of them again.
@@ -76,7 +76,7 @@ fn f19() -> Row {
 }
 
 fn f21() -> Row {
-    Row::new("F21", "resuming from an unordered ADDED")
+    Row::new("F21")
         // The root CA's configmap sorts last, and is older than what happens to c.
         .at_ms(100, [create("c"), delete("c"), create("c")])
         .client(
@@ -99,7 +99,7 @@ fn f46() -> Row {
             ..Controller::default()
         })
     };
-    Row::new("F46", "a resync taken for a change")
+    Row::new("F46")
         .client(
             controller(false),
             naive("trusting", ClientPhase::Watching, 0)
@@ -120,7 +120,7 @@ fn f46() -> Row {
 
 fn f48() -> Row {
     let version = ClientGo::LATEST;
-    Row::new("F48", "a retry helper that ends at 410")
+    Row::new("F48")
         .client(
             Program::RetryWatcher { version },
             naive("retry-watcher", ClientPhase::Returned, 1),
@@ -132,7 +132,7 @@ fn f48() -> Row {
 }
 
 fn f49() -> Row {
-    let mut row = Row::new("F49", "many changes, fewer looks at the object")
+    let mut row = Row::new("F49")
         .client(
             Program::Controller(Controller {
                 version: ClientGo::minor(32),

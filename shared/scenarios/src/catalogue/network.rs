@@ -22,7 +22,8 @@ fn f09() -> Row {
             cut,
         })
     };
-    Row::new("F09", "GOAWAY, and what some balancers make of it")
+    Row::new("F09")
+        .over_one_connection("services")
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1),
@@ -47,7 +48,7 @@ fn f44() -> Row {
         target: Target::UserAgent(client.to_owned()),
         bytes: 4096,
     };
-    Row::new("F44", "a proxy that buffers")
+    Row::new("F44")
         .at(0, [inject(proxy("buffered ")), inject(proxy("watchscope"))])
         .client(reflector(34), naive("buffered", ClientPhase::Connecting, 1))
         .client(informer_of(34), correct("direct"))
@@ -72,8 +73,9 @@ fn f50() -> Row {
         "metadata": {"name": "p"},
         "spec": {"schedulerName": "mini-scheduler", "containers": [{"name": "c", "image": "i"}]},
     });
-    Row::new("F50", "a cap on the streams of a connection")
+    Row::new("F50")
         .scope(Scope::new("v1", "pods", "Pod").in_namespace("default"))
+        .over_one_connection("configmaps")
         .at(
             0,
             [

@@ -18,7 +18,7 @@ fn maps() -> String {
 
 /// The replay of 3.2, from the server that gives a deletion its object's old version.
 fn replay(server: &'static str) -> Row {
-    Row::new("F23", "a deletion that carries an old resourceVersion")
+    Row::new("F23")
         .servers(&[server])
         .at_ms(100, [delete("b"), create("b")])
         .at(5, [delete("a")])
@@ -53,7 +53,7 @@ fn f23() -> Row {
 }
 
 fn f29() -> Row {
-    Row::new("F29", "events told twice")
+    Row::new("F29")
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
             // Three objects, and four events for two changes.
@@ -72,7 +72,7 @@ fn f29() -> Row {
 }
 
 fn f30() -> Row {
-    Row::new("F30", "events in the wrong order")
+    Row::new("F30")
         .client(
             reflector(36),
             naive("reflector", ClientPhase::Watching, 0).stale(1),

@@ -43,7 +43,7 @@ fn moved() -> [Deed; 3] {
 }
 
 fn f14() -> Row {
-    Row::new("F14", "410 without end between two servers")
+    Row::new("F14")
         .servers(&["1.30.0", "1.30.0"])
         .at_ms(800, [out(FIRST)])
         .client(
@@ -79,7 +79,7 @@ fn f14() -> Row {
 }
 
 fn f22() -> Row {
-    Row::new("F22", "a list from the past")
+    Row::new("F22")
         .servers(&["1.30.0", "1.30.0"])
         .at_ms(800, [out(FIRST)])
         .at(3, [frozen()])
@@ -108,7 +108,7 @@ fn f22() -> Row {
 }
 
 fn f31() -> Row {
-    Row::new("F31", "one server behind the other")
+    Row::new("F31")
         .servers(&["1.26.0", "1.26.0"])
         .at_ms(800, [out(SECOND)])
         .client(
@@ -139,7 +139,7 @@ fn f31() -> Row {
 }
 
 fn f32() -> Row {
-    Row::new("F32", "a watch from the future")
+    Row::new("F32")
         .servers(&["1.30.0", "1.30.0"])
         .at_ms(800, [out(SECOND)])
         .client(

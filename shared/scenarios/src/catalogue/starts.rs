@@ -23,7 +23,7 @@ fn f35() -> Row {
         server,
         resource: Some(maps()),
     };
-    Row::new("F35", "bookmarks that say too much, or are missing")
+    Row::new("F35")
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))
         .at(3, [inject(Fault::BookmarksAhead { resource: maps() })])
@@ -51,7 +51,7 @@ fn f35() -> Row {
 
 fn f37() -> Row {
     let many: Vec<_> = (1..=250).map(|n| create(&format!("y{n}"))).collect();
-    let mut row = Row::new("F37", "a watch-list that never comes to its end")
+    let mut row = Row::new("F37")
         .config(|config| config.apiserver.initial_event_latency = Duration::from_millis(10))
         .at(0, many)
         .client_at(
@@ -73,7 +73,7 @@ fn f37() -> Row {
 }
 
 fn f45() -> Row {
-    Row::new("F45", "the first event of a watch is lost")
+    Row::new("F45")
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))
         .at(3, [inject(Fault::StartRace { resource: maps() })])

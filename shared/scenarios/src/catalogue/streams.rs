@@ -38,7 +38,7 @@ fn f04() -> Row {
         Fault::Stall { target }
     };
     let hang = hung.iter().map(stall).map(Deed::Inject).collect::<Vec<_>>();
-    Row::new("F04", "a connection that is dead and does not say so")
+    Row::new("F04")
         .client(reflector(19), naive("old", ClientPhase::Watching, 1).asking(2..=2))
         .client(reflector(20), naive("new", ClientPhase::Listing, 1))
         .client(informer(), correct("untouched"))
@@ -50,7 +50,7 @@ fn f04() -> Row {
 }
 
 fn f05() -> Row {
-    Row::new("F05", "the server's own time limit")
+    Row::new("F05")
         .client(informer(), correct("informer").handling(4..=4))
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
@@ -66,7 +66,7 @@ fn f05() -> Row {
 }
 
 fn f06() -> Row {
-    Row::new("F06", "an apiserver restarts")
+    Row::new("F06")
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1),
@@ -88,7 +88,7 @@ fn f07() -> Row {
         throttle: Throttle::Shutdown,
         retry_after_secs: 5,
     };
-    Row::new("F07", "an apiserver shuts down in order")
+    Row::new("F07")
         .client(
             Program::WatchDeployment(WatchDeployment::V2),
             naive("v2", ClientPhase::Spinning, 1).asking(1..=1),
@@ -108,7 +108,7 @@ fn f07() -> Row {
 }
 
 fn f08() -> Row {
-    Row::new("F08", "a connection is reset")
+    Row::new("F08")
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1),
@@ -130,34 +130,31 @@ fn f16() -> Row {
     let expired = Fault::Expire {
         resource: Some("configmaps".to_owned()),
     };
-    Row::new(
-        "F16",
-        "all watches of a type end while their connection lives",
-    )
-    .client(reflector(15), correct("relisting"))
-    .client(informer(), correct("informer"))
-    .client(kube(), correct("kube-rs"))
-    .at(
-        5,
-        [
-            Deed::Inject(Fault::CloseStreams {
-                target: Target::Resource("configmaps".to_owned()),
-            }),
-            Deed::Inject(initializing.clone()),
-            delete("a"),
-        ],
-    )
-    .at(6, [Deed::Inject(expired)])
-    .at(9, [Deed::Lift(initializing)])
-    .wire([
-        Wire::Ended(Cause::End, 1..=1),
-        Wire::Status(429, 1..=10),
-        Wire::Error(410, "too old resource version"),
-    ])
+    Row::new("F16")
+        .client(reflector(15), correct("relisting"))
+        .client(informer(), correct("informer"))
+        .client(kube(), correct("kube-rs"))
+        .at(
+            5,
+            [
+                Deed::Inject(Fault::CloseStreams {
+                    target: Target::Resource("configmaps".to_owned()),
+                }),
+                Deed::Inject(initializing.clone()),
+                delete("a"),
+            ],
+        )
+        .at(6, [Deed::Inject(expired)])
+        .at(9, [Deed::Lift(initializing)])
+        .wire([
+            Wire::Ended(Cause::End, 1..=1),
+            Wire::Status(429, 1..=10),
+            Wire::Error(410, "too old resource version"),
+        ])
 }
 
 fn f36() -> Row {
-    let mut row = Row::new("F36", "a reader too slow for its buffers")
+    let mut row = Row::new("F36")
         .config(|config| config.network.window_bytes = 8 * 1024)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
@@ -176,7 +173,7 @@ fn f36() -> Row {
 }
 
 fn f47() -> Row {
-    Row::new("F47", "a last frame that is half a frame")
+    Row::new("F47")
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 1).missing(1),

@@ -14,7 +14,7 @@ pub(super) fn rows() -> Vec<Row> {
 fn f42() -> Row {
     let elsewhere = json!({"metadata": {"name": "a"}});
     let namespace = json!({"metadata": {"name": "other"}});
-    Row::new("F42", "the same name in two namespaces")
+    Row::new("F42")
         .scope(Scope::new("v1", "configmaps", "ConfigMap"))
         .at_ms(
             100,
@@ -51,7 +51,7 @@ fn f43() -> Row {
     let scope = Scope::new("v1", "configmaps", "ConfigMap")
         .in_namespace("default")
         .with_labels("tier=web");
-    Row::new("F43", "an object leaves a selector and comes back")
+    Row::new("F43")
         .scope(scope)
         .at_ms(100, [label("web")])
         .client(informer(), correct("informer").handling(3..=3))

@@ -18,7 +18,7 @@ use watchscope_simulator::{
     ClientGo, Config, Cut, Fault, Program, Request, Scope, Target, Version,
 };
 
-use crate::story::{Act, Deed, Story};
+use crate::story::{Act, Deed, Story, View};
 
 pub use self::moment::{Moment, Sought};
 pub use self::stage::{Found, Run, Stage, digest_of};
@@ -155,8 +155,7 @@ impl Lesson {
             name: self.name,
             title: self.title,
             config,
-            namespace: "default",
-            resources: &[],
+            view: View::default(),
             acts,
             period: None,
         };

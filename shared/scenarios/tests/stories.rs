@@ -1,0 +1,48 @@
+//! Every story one can ask for starts, watched as the demo watches it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use watchscope_model::Event;
+use watchscope_scenarios::{Deed, Run, Story, stories};
+
+/// Till then all has begun that a story begins with; a proxy that buffers (F44) has let go.
+const BEGINS: Duration = Duration::from_secs(45);
+
+/// The client programs a story starts until then.
+fn programs(story: &Story) -> BTreeSet<String> {
+    let acts = story.acts.iter().filter(|act| act.at < BEGINS);
+    let deeds = acts.flat_map(|act| &act.deeds);
+    let started = deeds.filter_map(|deed| match deed {
+        Deed::Start { name, .. } => Some(name.clone()),
+        _ => None,
+    });
+    started.collect()
+}
+
+#[test]
+fn each_story_lists_what_it_shows_starts_its_programs_and_is_told() {
+    for story in stories() {
+        let (name, watches) = (story.name, story.view.resources.len());
+        let (says, programs) = (story.acts[0].says.clone(), programs(&story));
+        let mut run = Run::watched(story, 1);
+        run.run_for(BEGINS);
+        let (mut listed, mut started) = (BTreeSet::new(), BTreeSet::new());
+        let mut notes = Vec::new();
+        for record in run.records() {
+            match &record.event {
+                Event::ListComplete(list) => drop(listed.insert(list.watch.clone())),
+                Event::ClientStarted(client) => drop(started.insert(client.client.to_string())),
+                Event::Note(note) => notes.push(&note.text),
+                _ => {}
+            }
+        }
+        assert_eq!(listed.len(), watches, "{name}");
+        assert!(!programs.is_empty(), "{name}");
+        assert_eq!(started, programs, "{name}");
+        if let Some(line) = says {
+            assert_eq!(notes.first(), Some(&&line.text), "{name}");
+        }
+        assert!(run.inside().len() > 10, "{name}");
+    }
+}
