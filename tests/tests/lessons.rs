@@ -32,8 +32,8 @@ fn page_folder() -> Result<PathBuf, Missing> {
 }
 
 /// A server of files that knows nothing of watchscope: the page lies below `/any/folder/`, and a module has no type.
-struct Files {
-    page: String,
+pub(crate) struct Files {
+    pub(crate) page: String,
     /// The first lines and all headers of what was asked.
     asked: Arc<Mutex<String>>,
     accepting: JoinHandle<()>,
@@ -46,7 +46,7 @@ impl Drop for Files {
 }
 
 impl Files {
-    async fn serve(folder: PathBuf) -> Result<Self> {
+    pub(crate) async fn serve(folder: PathBuf) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let page = format!("http://{}/any/folder/", listener.local_addr()?);
         let asked = Arc::new(Mutex::new(String::new()));

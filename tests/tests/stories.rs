@@ -1,10 +1,21 @@
-//! A story of the catalogue asked for by its code, as a user asks: the demo plays it, and finds in it what it is about.
+//! Stories of the catalogue: asked for by code, as a user asks, and run in Chromium as on the host.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use watchscope_tests::{Served, WatchscopeBinary, or_skip};
+use watchscope_scenarios::{digest, digested};
+use watchscope_tests::{
+    Browser, BrowserTools, Missing, Served, WatchscopeBinary, or_skip, patient,
+};
+
+use crate::browser::Tab;
+use crate::lessons::Files;
+
+/// How long Chromium may take for a story: the longest lasts over an hour of its cluster's time.
+const A_STORY: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn a_story_asked_for_by_its_code_is_told_and_its_failure_is_found() -> Result<()> {
@@ -28,5 +39,54 @@ async fn a_story_asked_for_by_its_code_is_told_and_its_failure_is_found() -> Res
     let note = note.and_then(|line| line["text"].as_str());
     let note = note.context("the narrator said nothing")?;
     assert!(note.starts_with("F11 fell off the watch cache. "), "{note}");
+    Ok(())
+}
+
+/// The module with all stories, as `cargo xtask test` made it.
+fn digests_folder() -> Result<PathBuf, Missing> {
+    let folder = std::env::var_os("WATCHSCOPE_TEST_DIGESTS").map(PathBuf::from);
+    folder
+        .filter(|folder| folder.is_dir())
+        .ok_or_else(|| Missing {
+            what: "the stories' module in WATCHSCOPE_TEST_DIGESTS".to_owned(),
+            install: "it by running `cargo xtask test`".to_owned(),
+        })
+}
+
+/// Those of the lessons are compared in the module that lessons have, by `a_lesson_has_the_same_records_…`.
+#[tokio::test]
+async fn each_story_has_the_same_records_in_the_browser_as_on_the_host() -> Result<()> {
+    let folder = or_skip!(digests_folder());
+    let tools = or_skip!(BrowserTools::find());
+    let files = Files::serve(folder).await?;
+    let browser = Browser::start(&tools).await?;
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    driver.set_script_timeout(patient(A_STORY)).await?;
+    driver.goto(format!("{}digests.js", files.page)).await?;
+    let names = driver
+        .execute_async(
+            "const done = arguments[arguments.length - 1];
+            import(location.href).then(async module => {
+                await module.default({ module_or_path: new URL('digests_bg.wasm', location.href) });
+                window.stories = module;
+                done(module.digested());
+            }).catch(error => done(String(error)));",
+            vec![],
+        )
+        .await?;
+    assert_eq!(names.json(), &Value::from(digested()));
+    for name in digested() {
+        for seed in [1, 7] {
+            let there = async {
+                let script = format!("return stories.digest('{name}', {seed})");
+                tab.script(&script).await
+            };
+            let story = name.clone();
+            let here = tokio::task::spawn_blocking(move || digest(&story, seed));
+            let (there, here) = tokio::join!(there, here);
+            let here = here?.context("the story is there")?;
+            assert_eq!(there?, here.to_string(), "{name}, seed {seed}");
+        }
+    }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `test`: build the page and the binary, run every test, and sum up what all runners counted.
 //!
-//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`,
+//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
 //! `KUBEBUILDER_ASSETS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
 //! `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
 
@@ -42,12 +42,14 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         page::build(project, installs, PageProfile::Dev)?;
     }
     page::build(project, installs, PageProfile::Release)?;
+    let digests = page::build_digests(project, installs)?;
     let binary = build::binary(project, false, None)?;
 
     let mut command = project.cargo("test");
     command
         .arg("--no-fail-fast")
-        .env("WATCHSCOPE_TEST_BINARY", &binary);
+        .env("WATCHSCOPE_TEST_BINARY", &binary)
+        .env("WATCHSCOPE_TEST_DIGESTS", &digests);
     if let Ok(folder) = &kube {
         command.env("KUBEBUILDER_ASSETS", folder);
     }

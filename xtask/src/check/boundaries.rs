@@ -61,6 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-timeline",
         ],
     ),
+    ("watchscope-story-digests", &["watchscope-scenarios"]),
     (
         "watchscope-tests",
         &[

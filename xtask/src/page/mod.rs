@@ -19,7 +19,8 @@ mod parts;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
@@ -32,6 +33,7 @@ use crate::shell;
 
 const APP: &str = "watchscope-app";
 const LESSONS: &str = "watchscope-lesson-worker";
+const DIGESTS: &str = "watchscope-story-digests";
 /// Set, the page keeps the names of its functions, for a profile; it is then far larger.
 const KEEP_NAMES: &str = "WATCHSCOPE_PAGE_NAMES";
 
@@ -68,15 +70,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         ]))
     })?;
     shell::step("building the lessons", || {
-        shell::run(project.cargo("build").args([
-            "--package",
-            LESSONS,
-            "--lib",
-            "--target",
-            targets::WASM,
-            "--profile",
-            cargo_profile,
-        ]))
+        shell::run(&mut module(project, LESSONS, cargo_profile))
     })?;
     let folder = match profile {
         PageProfile::Dev => "debug",
@@ -91,7 +85,14 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
-        files.extend(bind_lessons(&folder, profile)?);
+        let (script, module) = bind_alone(&folder, LESSONS, "lesson", profile)?;
+        files.extend([
+            (
+                "lesson.js".to_owned(),
+                names::Source::Finished(script.into()),
+            ),
+            ("lesson_bg.wasm".to_owned(), names::Source::Finished(module)),
+        ]);
         let page = names::assemble(files)?;
         let written = dist::write(&project.dist(), &page)?;
         eprintln!(
@@ -106,6 +107,30 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         );
         Ok(())
     })
+}
+
+/// Compiles the stories' digests as the lessons are, and puts them into a folder, which is returned: the page has no part
+/// in them.
+pub(crate) fn build_digests(project: &Project, installs: Installs) -> Result<PathBuf> {
+    targets::ensure(project, installs, targets::WASM)?;
+    shell::step("building the stories for the browser", || {
+        shell::run(&mut module(project, DIGESTS, "wasm-release"))?;
+        let built = project.target().join(targets::WASM).join("wasm-release");
+        let (script, module) = bind_alone(&built, DIGESTS, "digests", PageProfile::Release)?;
+        let folder = built.join("story-digests");
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("digests.js"), script)?;
+        fs::write(folder.join("digests_bg.wasm"), module)?;
+        Ok(folder)
+    })
+}
+
+/// How a module that stands alone is compiled.
+fn module(project: &Project, package: &str, cargo_profile: &str) -> Command {
+    let mut command = project.cargo("build");
+    command.args(["--package", package, "--lib", "--target", targets::WASM]);
+    command.args(["--profile", cargo_profile]);
+    command
 }
 
 /// Takes comments and indentation out of scripts and styles.
@@ -145,18 +170,16 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
     ]))
 }
 
-/// The lessons' module and its glue, which only a lesson loads.
-fn bind_lessons(folder: &Path, profile: PageProfile) -> Result<BTreeMap<String, names::Source>> {
-    let module = folder.join(format!("{}.wasm", LESSONS.replace('-', "_")));
-    let bindgen = bindgen(&module, "lesson", profile)?;
-    let (script, module) = glue_of(bindgen, profile, |glue| Ok(glue.to_owned()))?;
-    Ok(BTreeMap::from([
-        (
-            "lesson.js".to_owned(),
-            names::Source::Finished(script.into()),
-        ),
-        ("lesson_bg.wasm".to_owned(), names::Source::Finished(module)),
-    ]))
+/// The glue of a module that stands alone, and the module.
+fn bind_alone(
+    folder: &Path,
+    package: &str,
+    name: &str,
+    profile: PageProfile,
+) -> Result<(String, Vec<u8>)> {
+    let module = folder.join(format!("{}.wasm", package.replace('-', "_")));
+    let bindgen = bindgen(&module, name, profile)?;
+    glue_of(bindgen, profile, |glue| Ok(glue.to_owned()))
 }
 
 fn bindgen(module: &Path, name: &str, profile: PageProfile) -> Result<Bindgen> {

@@ -1,0 +1,25 @@
+//! All stories, run in a browser: a module that only a test loads, which compares what their records come to there with
+//! what they come to on the host.
+//!
+//! It has the whole simulator, which the lessons' module has not.
+#![allow(
+    unsafe_code,
+    unreachable_pub,
+    reason = "what the test's script calls is exported to it, and to nobody else"
+)]
+
+use wasm_bindgen::prelude::wasm_bindgen;
+use watchscope_scenarios as scenarios;
+
+/// The names of all stories.
+#[wasm_bindgen]
+pub fn digested() -> Vec<String> {
+    scenarios::digested()
+}
+
+/// The digest of a story's records in words; none if there is no such story.
+#[wasm_bindgen]
+pub fn digest(name: &str, seed: u32) -> Option<String> {
+    let digest = scenarios::digest(name, u64::from(seed))?;
+    Some(digest.to_string())
+}
