@@ -13,8 +13,9 @@ use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Entry, Record, Time, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
+use watchscope_scenarios::catalogue::rows;
 use watchscope_scenarios::{Act, Deed, Run, Story, View};
-use watchscope_simulator::{Config, Cut, Fault, Request, ServerId, Target, Throttle};
+use watchscope_simulator::{Config, Cut, Defect, Fault, Request, ServerId, Target, Throttle};
 
 use super::Demo;
 use crate::cluster::ConfigSource;
@@ -23,6 +24,10 @@ use crate::probes::{Settings, Watches, Wishes};
 use crate::transport::Protocols;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// As faults name it.
+const MAPS_TYPE: &str = "configmaps";
+const FIRST: ServerId = ServerId(0);
+const SECOND: ServerId = ServerId(1);
 const SEED: u64 = 7;
 /// The watch begins so long after the story.
 const BEGINS: Duration = Duration::from_secs(1);
@@ -32,6 +37,46 @@ const LONGEST_ROUND: usize = 12;
 fn create(name: &str) -> Deed {
     let body = json!({"metadata": {"name": name}, "data": {"n": "0"}});
     Deed::Call(Request::new("POST", MAPS).json(&body))
+}
+
+fn delete(name: &str) -> Deed {
+    Deed::Call(Request::new("DELETE", &format!("{MAPS}/{name}")))
+}
+
+/// A write of another type, so that etcd is further than all there is of configmaps.
+fn write_elsewhere() -> Deed {
+    let body = json!({"metadata": {"name": "elsewhere"}});
+    Deed::Call(Request::new("POST", "/api/v1/namespaces/default/secrets").json(&body))
+}
+
+fn event(name: &str) -> Deed {
+    let body = json!({
+        "metadata": {"name": name},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "reason": "Test", "message": "m", "type": "Normal",
+    });
+    Deed::Call(Request::new("POST", "/api/v1/namespaces/default/events").json(&body))
+}
+
+fn on(fault: Fault) -> Deed {
+    Deed::Inject(fault)
+}
+
+fn off(fault: Fault) -> Deed {
+    Deed::Lift(fault)
+}
+
+fn reset() -> Deed {
+    on(Fault::Cut {
+        target: Target::All,
+        cut: Cut::Reset,
+    })
+}
+
+fn close() -> Deed {
+    on(Fault::CloseStreams {
+        target: Target::All,
+    })
 }
 
 fn write(name: &str, n: u64) -> Deed {
@@ -80,66 +125,155 @@ fn state(fault: Fault) -> Story {
 
 /// The same with faults at the same time.
 fn states(faults: Vec<Fault>) -> Story {
-    let reset = Fault::Cut {
-        target: Target::All,
-        cut: Cut::Reset,
-    };
-    let on = faults.iter().cloned().map(|fault| (5, Deed::Inject(fault)));
-    let between = [
-        (8, write("a", 1)),
-        (12, Deed::Inject(reset)),
-        (12, write("a", 2)),
-    ];
-    let off = faults.iter().cloned().map(|fault| (40, Deed::Lift(fault)));
+    let begin = faults.iter().cloned().map(|fault| (5, on(fault)));
+    let between = [(8, write("a", 1)), (12, reset()), (12, write("a", 2))];
+    let end = faults.iter().cloned().map(|fault| (40, off(fault)));
     let after = [(80, write("b", 1)), (82, create("c"))];
-    story(on.chain(between).chain(off).chain(after).collect())
+    story(begin.chain(between).chain(end).chain(after).collect())
+}
+
+/// The story in a cluster of these servers.
+fn with_servers(versions: &[&str], story: Story) -> Story {
+    let read = |text: &&str| text.parse().unwrap();
+    let servers = versions.iter().map(read).collect();
+    Story {
+        config: Config {
+            servers,
+            ..story.config
+        },
+        ..story
+    }
+}
+
+/// The story so much later.
+fn later(by: Duration, mut story: Story) -> Story {
+    for act in &mut story.acts {
+        act.at += by;
+    }
+    story
+}
+
+/// The story, of which the probe watches the events: a type without a watch cache.
+fn of_events(story: Story) -> Story {
+    Story {
+        view: View::of("default", &["events"]),
+        ..story
+    }
+}
+
+/// A story, and whether the probe begins with a watch-list.
+struct Tale {
+    story: Story,
+    watch_list: bool,
+}
+
+impl From<Story> for Tale {
+    fn from(story: Story) -> Self {
+        Self {
+            story,
+            watch_list: false,
+        }
+    }
+}
+
+fn by_watch_list(story: Story) -> Tale {
+    Tale {
+        story,
+        watch_list: true,
+    }
+}
+
+/// etcd's streams of configmaps take so many seconds for each response.
+fn slow(secs: u64) -> Fault {
+    Fault::SlowEtcdStreams {
+        server: None,
+        resource: Some(MAPS_TYPE.to_owned()),
+        per_response: Duration::from_secs(secs),
+    }
+}
+
+fn defect(defect: Defect) -> Deed {
+    on(Fault::EtcdDefect(defect))
+}
+
+/// etcd starts again behind a compaction at the very deletion of `a`, which waits to be told.
+fn compacted_at_a_deletion(with: Defect) -> Story {
+    let story = story(vec![
+        (3, defect(with)),
+        (5, on(slow(2))),
+        (5, write("b", 1)),
+        (6, delete("a")),
+        (6, on(Fault::CompactEtcd)),
+        (
+            6,
+            on(Fault::RestartEtcd {
+                during_compaction: false,
+            }),
+        ),
+        (7, off(slow(2))),
+        (20, write("b", 2)),
+    ]);
+    with_servers(&["1.30.0"], story)
+}
+
+/// A row of the catalogue's.
+fn row(code: &str) -> Story {
+    let mut rows = rows().into_iter();
+    rows.find(|row| row.code == code).unwrap().story
 }
 
 /// A fault of the way that lasts long enough for a silent stream to be suspected.
 fn silence(fault: Fault) -> Story {
     story(vec![
         (3, write("a", 1)),
-        (5, Deed::Inject(fault.clone())),
+        (5, on(fault.clone())),
         (8, write("a", 2)),
         (200, write("b", 1)),
-        (400, Deed::Lift(fault)),
+        (400, off(fault)),
         (460, write("b", 2)),
     ])
 }
 
-fn probe() -> ProbeConfig {
+fn probe(watch_list: bool) -> ProbeConfig {
     ProbeConfig {
         // Always the same, and past the end of all stories but the longest.
         watch_timeout_s: 350..=350,
+        watch_list,
         ..ProbeConfig::default()
     }
 }
 
 /// What the probe tells in the world.
-fn in_the_world(story: Story, lasts: Duration) -> Vec<String> {
-    let mut run = Run::of_story(story, SEED);
+fn in_the_world(tale: &Tale, lasts: Duration) -> Vec<String> {
+    let mut run = Run::of_story(tale.story.clone(), SEED);
     run.run_for(BEGINS);
-    let spec = WatchSpec::of("default", "configmaps", "ConfigMap");
-    run.watch(spec, probe(), SEED);
+    let resource = tale.story.view.resources[0].as_str();
+    let kind = match resource {
+        "events" => "Event",
+        _ => "ConfigMap",
+    };
+    let spec = WatchSpec::of("default", resource, kind);
+    run.watch(spec, probe(tale.watch_list), SEED);
     run.run_for(lasts - BEGINS);
     told(run.records())
 }
 
 /// What it tells over sockets.
-async fn over_sockets(story: Story, lasts: Duration, protocols: Protocols) -> Vec<String> {
-    let records = records_of(&["configmaps"], story, lasts, protocols).await;
-    told(&records)
+async fn over_sockets(tale: &Tale, lasts: Duration, protocols: Protocols) -> Vec<String> {
+    let resources = &tale.story.view.resources;
+    let resources: Vec<&str> = resources.iter().map(String::as_str).collect();
+    told(&records_of(&resources, tale, lasts, protocols).await)
 }
 
 /// What watches of some resources tell over sockets.
 async fn records_of(
     resources: &[&str],
-    story: Story,
+    tale: &Tale,
     lasts: Duration,
     protocols: Protocols,
 ) -> Vec<Record> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let demo = Demo::start(story, SEED, listener).unwrap();
+    let demo = Demo::start(tale.story.clone(), SEED, listener).unwrap();
     tokio::time::sleep(BEGINS).await;
     let log = crate::log::tests::open(1 << 24, 1 << 20);
     let source = ConfigSource::Url(format!("http://{}", demo.address).parse().unwrap());
@@ -153,7 +287,7 @@ async fn records_of(
         label_selector: None,
         field_selector: None,
         metadata_only: Vec::new(),
-        probe: probe(),
+        probe: probe(tale.watch_list),
         protocols,
     };
     let mut reader = log.reader(Since::First);
@@ -203,22 +337,42 @@ fn connections_are_told_whole(records: &[Record]) {
     }
 }
 
-/// The probe's events without what chance and the clock decide: times, delays, ids, bookmarks; and with rounds that
-/// repeat themselves told once, since how many there are is chance too.
+/// The probe's events without what chance and the clock decide: times, delays, ids, bookmarks, the order of initial
+/// events that have none; and with rounds of tries that repeat themselves told once, since how many there are is chance
+/// too.
 fn told(records: &[Record]) -> Vec<String> {
     let lines = records.iter().filter_map(|record| line(&record.event));
     let mut told: Vec<String> = Vec::new();
+    let mut initial: Vec<String> = Vec::new();
     for line in lines {
+        if line.ends_with("(initial)") {
+            initial.push(line);
+            continue;
+        }
+        if !initial.is_sorted() {
+            told.push("initial events in no order".to_owned());
+            initial.sort();
+        }
+        told.append(&mut initial);
         told.push(line);
         for round in 1..=LONGEST_ROUND.min(told.len() / 2) {
             let second = told.len() - round;
-            if told[second - round..second] == told[second..] {
+            let (before, last) = (&told[second - round..second], &told[second..]);
+            if before == last && last.iter().any(|line| is_of_a_try(line)) {
                 told.truncate(second);
                 break;
             }
         }
     }
+    told.append(&mut initial);
     told
+}
+
+/// Whether a line is about trying again, and not about what came.
+fn is_of_a_try(line: &str) -> bool {
+    [" to ", "answered", "watch ", "list limit"]
+        .iter()
+        .any(|words| line.contains(words))
 }
 
 fn line(event: &Event) -> Option<String> {
@@ -263,11 +417,11 @@ fn line(event: &Event) -> Option<String> {
 }
 
 /// Plays a story three times and compares; gives what was told, so that a test can say that the fault did something.
-async fn same_everywhere(story: Story, lasts: u64) -> Vec<String> {
+async fn same_everywhere(tale: Tale, lasts: u64) -> Vec<String> {
     let lasts = Duration::from_secs(lasts);
-    let world = in_the_world(story.clone(), lasts);
+    let world = in_the_world(&tale, lasts);
     for protocols in [Protocols::Http1, Protocols::Http2] {
-        let sockets = over_sockets(story.clone(), lasts, protocols).await;
+        let sockets = over_sockets(&tale, lasts, protocols).await;
         assert_eq!(
             sockets.join("\n"),
             world.join("\n"),
@@ -282,19 +436,36 @@ fn ended(told: &[String], cause: Cause) -> bool {
 }
 
 macro_rules! faults {
-    ($($(#[$attribute:meta])* $name:ident: $story:expr, $lasts:literal, $shows:expr;)*) => {$(
-        $(#[$attribute])*
-        #[tokio::test(start_paused = true)]
-        async fn $name() {
-            let told = same_everywhere($story, $lasts).await;
-            let shows: fn(&[String]) -> bool = $shows;
-            assert!(shows(&told), "the fault does nothing: {told:#?}");
+    ($($name:ident: $story:expr, $lasts:literal, $shows:expr;)*) => {
+        $(
+            #[tokio::test(start_paused = true)]
+            async fn $name() {
+                let told = same_everywhere($story.into(), $lasts).await;
+                let shows: fn(&[String]) -> bool = $shows;
+                assert!(shows(&told), "the fault does nothing: {told:#?}");
+            }
+        )*
+
+        /// The stories that are played in the world and over sockets.
+        fn tales() -> Vec<Tale> {
+            vec![$($story.into()),*]
         }
-    )*};
+    };
 }
 
 fn has(told: &[String], words: &str) -> bool {
     told.iter().any(|line| line.contains(words))
+}
+
+/// How many lines have these words.
+fn count(told: &[String], words: &str) -> usize {
+    told.iter().filter(|line| line.contains(words)).count()
+}
+
+/// Whether something is told, and something else only behind it.
+fn in_order(told: &[String], first: &str, then: &str) -> bool {
+    let at = |words: &str| told.iter().position(|line| line.contains(words));
+    at(first).is_some_and(|first| at(then).is_some_and(|then| first < then))
 }
 
 faults! {
@@ -342,7 +513,7 @@ faults! {
         |told| !has(told, "MODIFIED b");
     tokens_that_expire: state(Fault::ExpireTokens { target: ours() }), 110,
         |told| has(told, "401");
-    rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned() }), 110,
+    rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned()}), 110,
         |told| has(told, "403");
     a_torn_frame_and_a_reset: moment(Fault::TearFrame { target: Target::All, cut: Cut::Reset }), 45,
         |told| has(told, "lost 1 of frame");
@@ -350,20 +521,251 @@ faults! {
         |told| ended(told, Cause::EofInFrame);
     a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 110,
         |told| has(told, "unreachable");
-    requests_that_are_balanced: state(Fault::BalanceRequests), 110,
-        |told| has(told, "ADDED c");
     a_long_way: state(Fault::Delay { by: Duration::from_millis(700) }), 110,
         |told| has(told, "ADDED c");
     a_cache_that_begins_anew: moment(Fault::Reinitialise { server: None, resource: None }), 45,
         |told| ended(told, Cause::End);
     events_told_twice: state(Fault::RepeatEvents { resource: "configmaps".to_owned() }), 110,
-        |told| has(told, "MODIFIED a");
+        |told| count(told, "MODIFIED a at 16") == 2;
     events_of_another_kind: state(Fault::WrongKind { resource: "configmaps".to_owned() }), 110,
         |told| has(told, "lost 1 of frame");
     expiry_that_is_not_told: states(vec![Fault::Expire { resource: None }, Fault::SilentExpiry { resource: "configmaps".to_owned() }]), 110,
         |told| has(told, "stream ended: end") && !has(told, "error 410");
+    a_consistent_list_whose_cache_stands_still: story(vec![
+            (0, on(Fault::FreezeCaches { server: FIRST, resource: None })),
+            (0, write_elsewhere()),
+            (0, on(too_many(Throttle::StaleCache))),
+            (40, off(Fault::FreezeCaches { server: FIRST, resource: None })),
+            (40, off(too_many(Throttle::StaleCache))),
+            (80, write("b", 1)),
+        ]), 110,
+        |told| has(told, "429");
+    // What one misses, the other has.
+    requests_that_go_to_servers_in_turn: with_servers(&["1.30.0", "1.30.0"], story(vec![
+            (0, on(Fault::OutOfRotation { server: SECOND })),
+            (5, on(Fault::BalanceRequests)),
+            (5, off(Fault::OutOfRotation { server: SECOND })),
+            (5, on(Fault::MissWrites { server: SECOND })),
+            (6, close()),
+            (10, write("a", 1)),
+            (12, close()),
+            (15, write("a", 2)),
+            (20, close()),
+            (25, write("a", 3)),
+        ])), 45,
+        |told| has(told, "MODIFIED a at 18") && !has(told, "resourceVersion=17");
+    // Watch caches try again for half a minute.
+    etcd_without_a_leader: story(vec![
+            (5, on(Fault::NoLeader)),
+            (100, off(Fault::NoLeader)),
+            (140, write("b", 1)),
+        ]), 160,
+        |told| has(told, "storage is (re)initializing") && has(told, "MODIFIED b");
+    a_member_of_etcd_that_is_cut_off: state(Fault::PartitionMember { server: FIRST }), 110,
+        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+    a_member_of_etcd_that_misses_writes: state(Fault::MissWrites { server: FIRST }), 110,
+        |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
+    etcd_that_is_compacted: of_events(story(vec![
+            (0, event("one")),
+            (5, write("a", 1)),
+            (5, write("a", 2)),
+            (6, on(Fault::CompactEtcd)),
+            (7, reset()),
+            (20, event("two")),
+        ])), 45,
+        |told| has(told, "error 410");
+    etcd_that_is_restored: with_servers(&["1.30.0"], story(vec![
+            (3, on(Fault::TakeSnapshot)),
+            (4, delete("a")),
+            (4, create("c")),
+            (5, on(Fault::RestoreSnapshot { bump: Some(1000) })),
+            (30, write("b", 1)),
+        ])), 45,
+        |told| has(told, "list at 10");
+    streams_of_etcd_that_are_slow: state(slow(60)), 110,
+        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+    a_server_that_lags: state(Fault::Lag { server: FIRST, by: Duration::from_secs(20) }), 110,
+        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+    caches_that_stand_still: state(Fault::FreezeCaches { server: FIRST, resource: None }), 110,
+        |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
+    no_bookmarks: bookmarks(Fault::NoBookmarks { resource: MAPS_TYPE.to_owned() }), 110,
+        |told| has(told, "MODIFIED b") && has(told, "resourceVersion=16") && !has(told, "resourceVersion=17");
+    bookmarks_that_say_too_much: story(vec![
+            (5, on(Fault::BookmarksAhead { resource: MAPS_TYPE.to_owned() })),
+            (10, on(Fault::FreezeCaches { server: FIRST, resource: None })),
+            (20, write("a", 1)),
+            (80, reset()),
+            (90, off(Fault::FreezeCaches { server: FIRST, resource: None })),
+            (120, write("b", 1)),
+        ]), 140,
+        |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
+    initial_events_without_an_end: by_watch_list(story(vec![
+            (0, on(Fault::NoEndBookmark { resource: MAPS_TYPE.to_owned() })),
+            (50, write("a", 1)),
+        ])), 80,
+        |told| has(told, "list at");
+    initial_events_in_no_order: by_watch_list(many(Fault::UnsortedInitial { resource: MAPS_TYPE.to_owned() })), 30,
+        |told| has(told, "initial events in no order");
+    a_first_event_that_is_lost: story(vec![
+            (3, on(Fault::StartRace { resource: MAPS_TYPE.to_owned() })),
+            (4, write("b", 1)),
+            (5, close()),
+            (10, write("a", 1)),
+            (15, write("b", 2)),
+        ]), 30,
+        |told| has(told, "MODIFIED b at 18") && !has(told, "MODIFIED a");
+    events_in_the_wrong_order: story(vec![
+            (5, on(Fault::SwapEvents { resource: MAPS_TYPE.to_owned() })),
+            (8, write("a", 1)),
+            (8, write("b", 1)),
+        ]), 30,
+        |told| in_order(told, "MODIFIED b", "MODIFIED a");
+    an_object_that_cannot_be_read: state(Fault::CorruptObject {
+            resource: MAPS_TYPE.to_owned(),
+            name: "a".to_owned(),
+        }), 110,
+        |told| ended(told, Cause::End);
+    an_object_that_cannot_be_converted: story(vec![
+            (5, on(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
+            (8, write("a", 1)),
+            (20, off(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
+            (110, write("b", 1)),
+        ]), 130,
+        |told| has(told, "error 500") && has(told, "answered Some(500)");
+    // The write comes while the stream is down, so that the watcher which begins anew has to catch up.
+    etcd_that_tells_young_events_twice: later(Duration::from_millis(50), story(vec![
+            (3, defect(Defect::DuplicateEvents)),
+            (8, on(Fault::RestartEtcd { during_compaction: false })),
+            (8, write("a", 1)),
+            (20, write("b", 1)),
+        ])), 30,
+        |told| count(told, "MODIFIED a at 16") == 2;
+    etcd_that_starts_over_after_a_partition: story(vec![
+            (3, defect(Defect::BackInTimeAfterPartition)),
+            (4, write("a", 1)),
+            (4, write("b", 1)),
+            (5, on(Fault::PartitionMember { server: FIRST })),
+            (6, write("a", 2)),
+            (7, off(Fault::PartitionMember { server: FIRST })),
+            (20, write("b", 1)),
+        ]), 30,
+        |told| count(told, "MODIFIED a at 16") == 2;
+    etcd_that_forgets_what_a_starved_watch_missed: row("F25"), 100,
+        |told| has(told, "MODIFIED b") && !has(told, "DELETED a");
+    etcd_that_loses_a_deletion_by_compacting_at_it: compacted_at_a_deletion(Defect::DeleteLostByCompactionAtIt), 30,
+        |told| has(told, "MODIFIED b") && !has(told, "DELETED a");
+    etcd_that_loses_a_deletion_by_starting_again:
+        compacted_at_a_deletion(Defect::DeleteLostByRestartAfterCompaction), 30,
+        |told| has(told, "MODIFIED b") && !has(told, "DELETED a");
+    etcd_that_tells_old_events_to_a_watch_on_the_future: story(vec![
+            (3, defect(Defect::OldEventsOnFutureWatch)),
+            (3, on(Fault::TakeSnapshot)),
+            (4, delete("a")),
+            (4, create("c")),
+            (5, on(Fault::RestoreSnapshot { bump: None })),
+            (6, on(Fault::PartitionMember { server: FIRST })),
+            (7, off(Fault::PartitionMember { server: FIRST })),
+            (8, write("b", 1)),
+        ]), 30,
+        |told| has(told, "MODIFIED b at 16");
+    etcd_that_counts_down_after_a_crash: story(vec![
+            (3, defect(Defect::RevisionDecreasesAfterCrash)),
+            (4, create("c")),
+            (5, delete("c")),
+            (6, on(Fault::RestartEtcd { during_compaction: true })),
+            (8, on(Fault::Reinitialise { server: None, resource: None })),
+            (20, write("a", 1)),
+        ]), 45,
+        |told| !has(told, "MODIFIED a");
     expiry_as_a_status: states(vec![Fault::Expire { resource: None }, Fault::GoneAsStatus { resource: "configmaps".to_owned() }]), 110,
         |told| has(told, "answered Some(410)");
+}
+
+/// So many objects that no chance puts them in order.
+fn many(fault: Fault) -> Story {
+    let births = (10..30).map(|n| (0, create(&format!("y{n}"))));
+    let rest = [(0, on(fault)), (8, write("a", 1))];
+    story(births.chain(rest).collect())
+}
+
+/// Nothing but a bookmark says how far a watch is, when it is reset.
+fn bookmarks(fault: Fault) -> Story {
+    story(vec![
+        (5, on(fault)),
+        (8, write("a", 1)),
+        (20, write_elsewhere()),
+        (80, reset()),
+        (90, write("b", 1)),
+    ])
+}
+
+macro_rules! kinds {
+    ($of:ident, $all:ident, $kind:ident: $($variant:ident),*) => {
+        const $all: &[&str] = &[$(stringify!($variant)),*];
+
+        /// Does not compile without each of them.
+        fn $kind(of: &$of) -> &'static str {
+            match of {
+                $($of::$variant { .. } => stringify!($variant)),*
+            }
+        }
+    };
+}
+
+kinds! {
+    Fault, KINDS, kind:
+    Cut, CloseStreams, ResetStreams, Refuse, TooManyRequests, Expire, Stall, LoseRequests, LoseAnswers, GoAway, Buffer,
+    CapStreams, KillIdle, ExpireTokens, RevokeAccess, TearFrame, OutOfRotation, BalanceRequests, Delay, EtcdDefect,
+    NoLeader, PartitionMember, MissWrites, RestartEtcd, CompactEtcd, TakeSnapshot, RestoreSnapshot, SlowEtcdStreams, Lag,
+    FreezeCaches, Reinitialise, SilentExpiry, GoneAsStatus, NoBookmarks, BookmarksAhead, NoEndBookmark, UnsortedInitial,
+    StartRace, RepeatEvents, SwapEvents, CorruptObject, CannotConvert, WrongKind
+}
+
+kinds! {
+    Throttle, THROTTLES, throttle_kind:
+    MaxInFlight, PriorityAndFairness, CacheNotReady, Shutdown, StaleCache
+}
+
+kinds! {
+    Defect, DEFECTS, defect_kind:
+    ProgressAheadOfEvents, BackInTimeAfterPartition, DuplicateEvents, GapUnderStarvation, NoProgressForIdleWatch,
+    DeleteLostByCompactionAtIt, DeleteLostByRestartAfterCompaction, OldEventsOnFutureWatch, RevisionDecreasesAfterCrash
+}
+
+/// What no client can see, with the reason.
+const UNSEEN: &[(&str, &str)] = &[
+    (
+        "ProgressAheadOfEvents",
+        "no apiserver asks an etcd that has it for progress",
+    ),
+    (
+        "NoProgressForIdleWatch",
+        "no apiserver asks an etcd that has it for progress",
+    ),
+];
+
+#[test]
+fn every_fault_that_a_client_can_see_is_played_in_the_world_and_over_sockets() {
+    let mut played: BTreeSet<&str> = BTreeSet::new();
+    let others = [Tale::from(moment(reset_of_streams()))];
+    for tale in tales().iter().chain(&others) {
+        for deed in tale.story.acts.iter().flat_map(|act| &act.deeds) {
+            let Deed::Inject(fault) = deed else { continue };
+            played.insert(kind(fault));
+            match fault {
+                Fault::EtcdDefect(defect) => played.insert(defect_kind(defect)),
+                Fault::TooManyRequests { throttle, .. } => played.insert(throttle_kind(throttle)),
+                _ => false,
+            };
+        }
+    }
+    let unseen = UNSEEN.iter().map(|(kind, _)| *kind);
+    let known: BTreeSet<&str> = played.iter().copied().chain(unseen.clone()).collect();
+    let all = [KINDS, THROTTLES, DEFECTS].concat();
+    assert_eq!(known, all.into_iter().collect());
+    for kind in unseen {
+        assert!(!played.contains(kind), "{kind} is played after all");
+    }
 }
 
 fn too_many(throttle: Throttle) -> Fault {
@@ -374,20 +776,24 @@ fn too_many(throttle: Throttle) -> Fault {
     }
 }
 
+fn reset_of_streams() -> Fault {
+    Fault::ResetStreams {
+        target: Target::All,
+        code: 2,
+    }
+}
+
 /// HTTP/1.1 has no word for one stream's end that is not in order: the connection closes instead.
 #[tokio::test(start_paused = true)]
 async fn streams_that_are_reset() {
     let lasts = Duration::from_secs(45);
-    let fault = Fault::ResetStreams {
-        target: Target::All,
-        code: 2,
-    };
-    let story = moment(fault);
-    let world = in_the_world(story.clone(), lasts);
+    let fault = reset_of_streams();
+    let tale = Tale::from(moment(fault));
+    let world = in_the_world(&tale, lasts);
     assert!(ended(&world, Cause::RstStream), "{world:#?}");
-    let http2 = over_sockets(story.clone(), lasts, Protocols::Http2).await;
+    let http2 = over_sockets(&tale, lasts, Protocols::Http2).await;
     assert_eq!(http2.join("\n"), world.join("\n"));
-    let http1 = over_sockets(story, lasts, Protocols::Http1).await;
+    let http1 = over_sockets(&tale, lasts, Protocols::Http1).await;
     let closed: Vec<String> = world
         .iter()
         .map(|line| {
@@ -428,7 +834,8 @@ async fn with_http2_all_watches_share_a_connection_and_its_fate() {
         cut: Cut::Reset,
     });
     let lasts = Duration::from_secs(45);
-    let records = records_of(&THREE, story.clone(), lasts, Protocols::Http2).await;
+    let tale = Tale::from(story);
+    let records = records_of(&THREE, &tale, lasts, Protocols::Http2).await;
     // A list and a stream each, and a stream each again.
     assert_eq!(connections(&records), [6, 3]);
     assert_eq!(ends(&records), [Cause::TcpReset; 3]);
@@ -438,7 +845,7 @@ async fn with_http2_all_watches_share_a_connection_and_its_fate() {
     });
     assert_eq!(closed.collect::<Vec<_>>(), [Cause::TcpReset]);
 
-    let apart = records_of(&THREE, story, lasts, Protocols::Http1).await;
+    let apart = records_of(&THREE, &tale, lasts, Protocols::Http1).await;
     assert_eq!(connections(&apart), [2, 2, 2, 1]);
     assert_eq!(ends(&apart), [Cause::TcpReset]);
 }
@@ -458,7 +865,7 @@ async fn those_who_share_a_connection_take_turns_to_look_whether_it_is_dead() {
         (75, Deed::Inject(Fault::Stall { target: ours() })),
     ]);
     let lasts = Duration::from_secs(420);
-    let records = records_of(&THREE, story, lasts, Protocols::Http2).await;
+    let records = records_of(&THREE, &story.into(), lasts, Protocols::Http2).await;
     let looks: Vec<(Time, String)> = records
         .iter()
         .filter_map(|record| match &record.event {
@@ -504,7 +911,7 @@ async fn after_a_goaway_streams_go_on_and_new_requests_take_another_connection()
         ),
     ]);
     let lasts = Duration::from_secs(45);
-    let records = records_of(&THREE, story, lasts, Protocols::Http2).await;
+    let records = records_of(&THREE, &story.into(), lasts, Protocols::Http2).await;
     assert_eq!(connections(&records), [6, 4]);
     assert_eq!(ends(&records), [Cause::End; 4]);
     let of_connections: Vec<&str> = records
@@ -542,14 +949,11 @@ async fn past_a_cap_on_streams_requests_hang_while_others_are_served() {
             .filter(|record| matches!(record.event, Event::StreamOpened(_)));
         opened.count()
     };
-    let before = records_of(
-        &THREE,
-        story.clone(),
-        Duration::from_secs(50),
-        Protocols::Http2,
-    );
-    let before = before.await;
+    let tale = Tale::from(story);
+    let lasts = Duration::from_secs(50);
+    let before = records_of(&THREE, &tale, lasts, Protocols::Http2).await;
     assert_eq!((connections(&before).len(), served(&before)), (1, 2));
-    let after = records_of(&THREE, story, Duration::from_secs(90), Protocols::Http2).await;
+    let lasts = Duration::from_secs(90);
+    let after = records_of(&THREE, &tale, lasts, Protocols::Http2).await;
     assert_eq!(served(&after), 3);
 }
