@@ -714,7 +714,7 @@ macro_rules! kinds {
 
 kinds! {
     Fault, KINDS, kind:
-    Cut, CloseStreams, ResetStreams, Refuse, TooManyRequests, Expire, Stall, LoseRequests, LoseAnswers, GoAway, Buffer,
+    Cut, CloseStreams, ResetStreams, Shutdown, Refuse, TooManyRequests, Expire, Stall, LoseRequests, LoseAnswers, GoAway, Buffer,
     CapStreams, KillIdle, ExpireTokens, RevokeAccess, TearFrame, OutOfRotation, BalanceRequests, Delay, EtcdDefect,
     NoLeader, PartitionMember, MissWrites, RestartEtcd, CompactEtcd, TakeSnapshot, RestoreSnapshot, SlowEtcdStreams, Lag,
     FreezeCaches, Reinitialise, SilentExpiry, GoneAsStatus, NoBookmarks, BookmarksAhead, NoEndBookmark, UnsortedInitial,
@@ -747,7 +747,10 @@ const UNSEEN: &[(&str, &str)] = &[
 #[test]
 fn every_fault_that_a_client_can_see_is_played_in_the_world_and_over_sockets() {
     let mut played: BTreeSet<&str> = BTreeSet::new();
-    let others = [Tale::from(moment(reset_of_streams()))];
+    let others = [
+        Tale::from(moment(reset_of_streams())),
+        Tale::from(stopping(true)),
+    ];
     for tale in tales().iter().chain(&others) {
         for deed in tale.story.acts.iter().flat_map(|act| &act.deeds) {
             let Deed::Inject(fault) = deed else { continue };
@@ -802,6 +805,52 @@ async fn streams_that_are_reset() {
         })
         .collect();
     assert_eq!(http1.join("\n"), closed.join("\n"));
+}
+
+/// A server stops, and another is started in its place.
+fn stopping(sends_retry_after: bool) -> Story {
+    let stop = Fault::Shutdown {
+        server: FIRST,
+        delay: Duration::from_secs(3),
+        grace: Duration::from_secs(2),
+        sends_retry_after,
+    };
+    story(vec![
+        (5, on(stop.clone())),
+        (6, write("a", 1)),
+        (10, write("a", 2)),
+        (20, off(stop)),
+        (80, write("b", 1)),
+    ])
+}
+
+/// What is told of streams and what came over them, not of tries between.
+fn of_streams(told: &[String]) -> Vec<&str> {
+    let ways = ["stream ended", "ADDED", "MODIFIED", "DELETED", "list at"];
+    let lines = told.iter().map(String::as_str);
+    lines
+        .filter(|line| ways.iter().any(|way| line.starts_with(way)))
+        .collect()
+}
+
+/// With HTTP/1.1 nothing says that the connection takes no further request, so one may be lost with it.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stops_in_order() {
+    let lasts = Duration::from_secs(110);
+    for sends_retry_after in [false, true] {
+        let tale = Tale::from(stopping(sends_retry_after));
+        let world = in_the_world(&tale, lasts);
+        assert!(ended(&world, Cause::End), "{world:#?}");
+        assert!(has(&world, "unreachable"), "{world:#?}");
+        assert!(
+            in_order(&world, "stream ended: end", "MODIFIED a at 17"),
+            "{world:#?}"
+        );
+        let http2 = over_sockets(&tale, lasts, Protocols::Http2).await;
+        assert_eq!(http2.join("\n"), world.join("\n"));
+        let http1 = over_sockets(&tale, lasts, Protocols::Http1).await;
+        assert_eq!(of_streams(&http1), of_streams(&world));
+    }
 }
 
 const THREE: [&str; 3] = ["configmaps", "secrets", "services"];

@@ -90,6 +90,8 @@ struct Wire {
     world: sim::ConnectionId,
     log: Option<ConnectionId>,
     request: Option<(sim::RequestId, RequestId)>,
+    /// The server takes no new requests over it.
+    is_leaving: bool,
 }
 
 impl Run {
@@ -365,6 +367,7 @@ impl Run {
                     world,
                     log: None,
                     request: None,
+                    is_leaving: false,
                 });
             }
             Effect::Send {
@@ -527,6 +530,7 @@ impl Run {
                     if let Some(wire) = self.wire(index, channel) {
                         wire.request = None;
                     }
+                    let left = self.leave(index, channel);
                     self.step(
                         index,
                         Input::BodyEnd {
@@ -534,6 +538,11 @@ impl Run {
                             cause: Cause::End,
                         },
                     );
+                    if let Some(connection) = left {
+                        let cause = Cause::Goaway;
+                        self.recorder
+                            .record(ConnectionClosed { connection, cause }.into(), self.now());
+                    }
                 }
             }
             Arrival::Reset { request, code: _ } => {
@@ -546,7 +555,11 @@ impl Run {
                 }
             }
             Arrival::GoAway => {
-                let log = self.wire(index, channel).as_ref().and_then(|w| w.log);
+                let wire = self.wire(index, channel).as_mut();
+                let log = wire.and_then(|wire| {
+                    wire.is_leaving = true;
+                    wire.log
+                });
                 if let Some(connection) = log {
                     let event = ConnectionGoaway {
                         connection,
@@ -558,6 +571,16 @@ impl Run {
             }
             Arrival::Closed(cut) => self.cut(index, channel, cut),
         }
+    }
+
+    /// Gives a connection up whose server takes no new requests, as soon as it is idle; its id in the log.
+    fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
+        let wire = self.wire(index, channel);
+        let left = wire.take_if(|wire| wire.is_leaving)?;
+        self.world.close(left.world);
+        let connection = left.log?;
+        self.step(index, Input::Closing { connection });
+        Some(connection)
     }
 
     fn cut(&mut self, index: usize, channel: Channel, cut: Cut) {

@@ -181,6 +181,23 @@ pub enum Fault {
         /// How the connection is cut after it.
         cut: Cut,
     },
+    /// An apiserver is told to stop, and does so in order (SIGTERM; F07). A state: when it is lifted another process is
+    /// in its place, with empty caches.
+    ///
+    /// World: `/readyz` fails at once, and after the delay no new request is taken: 503, or 429 and
+    /// `Connection: close` where it sends Retry-After. Open watches end one after the other, and connections are told to
+    /// go away and close when they are over, at the latest a minute after. Socket: the same; once nobody listens in the
+    /// world the listening socket is closed.
+    Shutdown {
+        /// Which server.
+        server: ServerId,
+        /// `--shutdown-delay-duration`: how long it serves on, not ready.
+        delay: Duration,
+        /// `--shutdown-watch-termination-grace-period`: how long it ends watches; without, they are cut at the end.
+        grace: Duration,
+        /// `--shutdown-send-retry-after`: it listens until it is drained, and answers 429.
+        sends_retry_after: bool,
+    },
     /// The load balancer gives no new connections to a server (F14, F22, F31). A state; open connections go on.
     ///
     /// World: clients that dial again come to the others; with no server left they are refused. Socket: the same, since

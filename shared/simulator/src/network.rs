@@ -329,6 +329,12 @@ impl Network {
         }
     }
 
+    /// Whether the server takes no new requests over a connection.
+    pub(crate) fn is_draining(&self, connection: ConnectionId) -> bool {
+        let open = self.connections.get(&connection);
+        open.is_none_or(|c| c.drains || c.cut.is_some())
+    }
+
     /// Whether a connection that takes no new requests has nothing left to do.
     pub(crate) fn is_drained(&self, connection: ConnectionId) -> bool {
         let open = self.connections.get(&connection);

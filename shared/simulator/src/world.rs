@@ -5,6 +5,7 @@ mod faults;
 mod inside;
 mod parts;
 mod routing;
+mod shutdown;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 use self::clients::Clients;
 use self::inside::Observer;
 use self::parts::EtcdLink;
+use self::shutdown::Stopping;
+use crate::WHOLE;
 use crate::apiserver::{Alarm, Apiserver};
 use crate::config::Config;
 use crate::etcd::{Change, Etcd, EtcdAlarm, Response, StreamKey};
@@ -59,6 +62,8 @@ pub struct World {
     /// When the last event under way to the controllers' informers arrives: they arrive in order.
     last_observed: Time,
     faults: BTreeSet<Fault>,
+    /// Servers that were told to stop and have no successor yet.
+    stopping: BTreeMap<ServerId, Stopping>,
     /// Watches whose next frame is to be torn, and how their connection is cut then.
     torn: BTreeMap<RequestId, Cut>,
     deliveries: VecDeque<Delivery>,
@@ -92,6 +97,8 @@ enum Event {
     Client(clients::Moment),
     /// Look whether a connection is idle long enough for a middlebox to forget it.
     IdleCheck(ConnectionId),
+    /// The next step of a server's end, which began then.
+    Stopping(ServerId, Time),
 }
 
 impl World {
@@ -114,6 +121,7 @@ impl World {
             workload: Workload::default(),
             last_observed: Time::ZERO,
             faults: BTreeSet::new(),
+            stopping: BTreeMap::new(),
             torn: BTreeMap::new(),
             deliveries: VecDeque::new(),
             clients: Clients::default(),
@@ -316,6 +324,11 @@ impl World {
             Event::Task(task) => self.work(task),
             Event::Client(moment) => self.client_moment(moment),
             Event::IdleCheck(connection) => self.kill_if_idle(connection),
+            Event::Stopping(server, since) => {
+                if WHOLE {
+                    self.go_on_stopping(server, since);
+                }
+            }
         }
     }
 }

@@ -192,3 +192,41 @@ fn f47() -> Row {
         .wire([Wire::Ended(Cause::EofInFrame, 1..=1), Wire::Lists(1..=1)])
         .lasts(Duration::from_secs(60).as_secs())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FIRST, SECOND};
+    use super::*;
+
+    /// The same to the end, with another server to go to.
+    #[test]
+    fn a_server_that_stops_hands_its_clients_to_the_other() {
+        let stop = Fault::Shutdown {
+            server: FIRST,
+            delay: Duration::from_secs(3),
+            grace: Duration::from_secs(5),
+            sends_retry_after: false,
+        };
+        let other = Fault::OutOfRotation { server: SECOND };
+        let row = Row::new("F07")
+            .servers(&["1.36.3", "1.36.3"])
+            .at_ms(800, [Deed::Inject(other.clone())])
+            .client(
+                Program::WatchDeployment(WatchDeployment::V1),
+                naive("v1", ClientPhase::Returned, 1),
+            )
+            .client(informer(), correct("informer"))
+            .client(kube(), correct("kube-rs"))
+            .at(4, [Deed::Lift(other)])
+            .at(5, [Deed::Inject(stop)])
+            .at(9, [delete("a")])
+            .wire([
+                Wire::Ended(Cause::End, 1..=1),
+                Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+                Wire::Lists(1..=1),
+                Wire::GoneAway(1..=1),
+            ]);
+        let wrong: Vec<String> = (0..3).flat_map(|seed| row.play(seed)).collect();
+        assert_eq!(wrong, [""; 0]);
+    }
+}

@@ -73,13 +73,13 @@ pub(crate) enum Step {
 }
 
 impl Cacher {
-    fn new(now: Time, config: &ApiserverConfig) -> Cacher {
+    fn new(now: Time, attempt: u32, config: &ApiserverConfig) -> Cacher {
         Cacher {
             cache: WatchCache::new(config),
             dispatcher: Dispatcher::new(now),
             phase: Phase::Listing,
             since: now,
-            attempt: 0,
+            attempt,
             watch: None,
             last_seen: 0,
             streak: None,
@@ -145,23 +145,24 @@ impl Apiserver {
 impl Apiserver {
     /// Makes the cacher of a resource that is newly served; it begins to list.
     pub(super) fn make_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
-        let cacher = Cacher::new(ctx.now, &ctx.config.apiserver);
+        let cacher = Cacher::new(ctx.now, self.attempts, &ctx.config.apiserver);
         self.cachers.insert(resource, cacher);
         self.start_cacher(resource, ctx);
     }
 
     /// The same, ready at once: for a cluster that begins.
     pub(super) fn make_ready_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
-        let cacher = Cacher::new(ctx.now, &ctx.config.apiserver);
+        let cacher = Cacher::new(ctx.now, self.attempts, &ctx.config.apiserver);
         self.cachers.insert(resource, cacher);
         self.listed(resource, ctx.etcd.revision(), ctx);
     }
 
     pub(super) fn drop_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
-        if let Some(cacher) = self.cachers.remove(&resource)
-            && let Some(watch) = cacher.watch
-        {
-            self.close_upstream(watch, ctx);
+        if let Some(cacher) = self.cachers.remove(&resource) {
+            self.attempts = self.attempts.max(cacher.attempt);
+            if let Some(watch) = cacher.watch {
+                self.close_upstream(watch, ctx);
+            }
         }
     }
 

@@ -28,6 +28,7 @@ mod scale;
 pub(crate) mod schema;
 mod selector;
 pub(crate) mod status;
+mod stopping;
 mod strategic;
 mod table;
 mod throttle;
@@ -125,12 +126,33 @@ pub(crate) enum Alarm {
     NoLeader(RequestId),
 }
 
+/// Where an apiserver is between its start and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Serving,
+    /// It was told to stop, and only its readiness says so.
+    Unready,
+    /// It takes no new requests.
+    Refusing {
+        /// With 429 (`--shutdown-send-retry-after`), not with 503.
+        sends_retry_after: bool,
+        /// Watches too.
+        watches: bool,
+    },
+    /// Its process is no more.
+    Gone,
+}
+
 /// An apiserver.
 #[derive(Debug)]
 pub(crate) struct Apiserver {
     pub(crate) id: ServerId,
+    pub(crate) life: Life,
     version: Version,
     started_at: Time,
+    /// The most attempts of a cacher that is no more: those of its successor are counted on, so that none of its alarms
+    /// is taken for one of theirs.
+    attempts: u32,
     /// Of resources that have a watch cache.
     cachers: BTreeMap<ResourceId, Cacher>,
     upstream: Upstream,
@@ -233,8 +255,10 @@ impl Apiserver {
     pub(crate) fn new(id: ServerId, version: Version, now: Time) -> Apiserver {
         Apiserver {
             id,
+            life: Life::Serving,
             version,
             started_at: now,
+            attempts: 0,
             cachers: BTreeMap::new(),
             upstream: Upstream::default(),
             replies: BTreeMap::new(),
@@ -476,8 +500,13 @@ impl Apiserver {
         ctx: &mut Context<'_>,
     ) -> Result<Outcome, ApiError> {
         let (route, query) = routed(request, ctx.kinds);
-        if !direct && let Some(answer) = throttle::throttled(&route, &query, ctx) {
-            return Ok(Outcome::Now(answer));
+        if !direct {
+            if WHOLE && let Some(answer) = self.refusal_of_stopping(request, &query) {
+                return Ok(Outcome::Now(answer));
+            }
+            if let Some(answer) = throttle::throttled(&route, &query, ctx) {
+                return Ok(Outcome::Now(answer));
+            }
         }
         match route {
             Route::Resource(target) => self.resource(id, request, &query, target, direct, ctx),

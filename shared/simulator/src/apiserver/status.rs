@@ -444,6 +444,15 @@ pub(crate) fn stale_cache(too_large: &ApiError) -> ApiError {
     }
 }
 
+/// 503 of a server that waits for the requests it has.
+pub(crate) fn shutting_down() -> ApiError {
+    error(
+        503,
+        "ServiceUnavailable",
+        "apiserver is shutting down".to_owned(),
+    )
+}
+
 /// 429 of a watch cache that is not ready.
 pub(crate) fn initializing(retry_after_secs: u32) -> ApiError {
     ApiError {

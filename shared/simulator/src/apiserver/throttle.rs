@@ -1,10 +1,8 @@
 //! The emitters of 429, switched on as faults (1.6, F15).
 
-use bytes::Bytes;
-
 use super::options::Query;
 use super::route::Route;
-use super::{Answer, Context, status};
+use super::{Answer, Context, plain_text, status};
 use crate::fault::{Fault, Throttle};
 
 /// The 429 of a throttle that is on and meant for this request.
@@ -41,11 +39,7 @@ pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Opti
         (meant && emits).then_some((*throttle, *retry_after_secs))
     })?;
     let text = |body: &'static str, secs: u32| {
-        let mut answer = Answer::bytes(
-            429,
-            "text/plain; charset=utf-8",
-            Bytes::from_static(body.as_bytes()),
-        );
+        let mut answer = plain_text(429, body.as_bytes());
         answer
             .headers
             .push(("retry-after".to_owned(), secs.to_string()));
@@ -66,10 +60,9 @@ pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Opti
 
 /// The 429 of a server that shuts down (`WithRetryAfter`).
 pub(super) fn shutting_down() -> Answer {
-    let mut answer = Answer::bytes(
+    let mut answer = plain_text(
         429,
-        "text/plain; charset=utf-8",
-        Bytes::from_static(b"The apiserver is shutting down, please try again later.\n"),
+        b"The apiserver is shutting down, please try again later.\n",
     );
     answer.headers.extend([
         ("retry-after".to_owned(), "5".to_owned()),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use watchscope_model::tree::BTreeSet;
 
 use super::World;
+use crate::WHOLE;
 use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};
@@ -78,6 +79,17 @@ impl World {
                             server.reinitialise(resource.as_deref(), ctx);
                         });
                     }
+                }
+            }
+            Fault::Shutdown {
+                server,
+                delay,
+                grace,
+                sends_retry_after,
+            } => {
+                // No lesson has it.
+                if WHOLE {
+                    self.begin_shutdown(*server, *delay, *grace, *sends_retry_after);
                 }
             }
             Fault::Refuse
@@ -160,6 +172,7 @@ impl World {
                 self.etcd.slow_streams(*server, resource, None);
             }
             Fault::FreezeCaches { .. } => self.thaw(),
+            Fault::Shutdown { server, .. } if WHOLE => self.start_server(*server),
             Fault::SwapEvents { .. } => {
                 for id in self.server_ids() {
                     self.with_server(id, |server, ctx| server.tell_swapped(ctx));
@@ -172,11 +185,6 @@ impl World {
 
     pub(super) fn server_ids(&self) -> Vec<ServerId> {
         self.servers.iter().map(|s| s.id).collect()
-    }
-
-    /// Whether connections to a server are accepted.
-    pub(super) fn is_listening(&self, server: ServerId) -> bool {
-        self.servers.get(usize::from(server.0)).is_some()
     }
 
     pub(super) fn is_stalled(&self, connection: ConnectionId, way: Way) -> bool {

@@ -173,8 +173,9 @@ impl World {
     }
 
     fn observe_servers(&self, observer: &mut Observer, now: Time) {
-        let is_serving = !self.faults.contains(&Fault::Refuse);
+        let is_let_in = !self.faults.contains(&Fault::Refuse);
         for server in &self.servers {
+            let is_serving = is_let_in && self.is_listening(server.id);
             if observer.servers.insert(server.id, is_serving) != Some(is_serving) {
                 let event = InsideEvent::Server {
                     server: server.id,

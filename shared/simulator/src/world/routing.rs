@@ -130,13 +130,22 @@ impl World {
         let Some(server) = self.network.server_of(id) else {
             return;
         };
+        if !self.is_there(server) {
+            // A balancer that looks at requests has nobody to ask.
+            return self.cut(connection, Cut::Eof);
+        }
         let denial = self.denial(connection);
-        self.with_server(server, |server, ctx| {
+        let tears_down = self.with_server(server, |server, ctx| {
+            let tears_down = server.tears_down(&request);
             match denial.and_then(|denial| server.denied(&request, &denial, ctx)) {
                 Some(error) => server.deny(id, &error, ctx),
                 None => server.handle(id, request, ctx),
             }
+            tears_down
         });
+        if tears_down && !self.network.is_draining(connection) {
+            self.go_away(connection, None);
+        }
     }
 
     /// A request of a connection is over: the next that waits may go, or the connection closes that was to.
@@ -323,14 +332,20 @@ impl World {
         }
     }
 
-    /// The servers the load balancer gives new connections to.
+    /// The servers the load balancer gives new connections to: of those that accept any the ready ones, if there are.
     pub(super) fn in_rotation(&self) -> Vec<ServerId> {
         let is_out = |server: &ServerId| {
             let server = *server;
             !self.faults.is_empty() && self.faults.contains(&Fault::OutOfRotation { server })
         };
         let all = self.servers.iter().map(|s| s.id);
-        all.filter(|server| !is_out(server)).collect()
+        let mut found: Vec<ServerId> = all
+            .filter(|server| !is_out(server) && self.is_listening(*server))
+            .collect();
+        if found.iter().any(|server| self.is_ready(*server)) {
+            found.retain(|server| self.is_ready(*server));
+        }
+        found
     }
 
     /// Who is to answer the next request of a connection.

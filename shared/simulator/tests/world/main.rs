@@ -9,5 +9,6 @@ mod lists;
 mod network;
 mod oracles;
 mod rig;
+mod shutdown;
 mod watches;
 mod writes;

@@ -1,0 +1,111 @@
+//! An apiserver on its way to its end: what it answers, what its process leaves behind, and how the next one starts.
+
+use watchscope_model::tree::BTreeMap;
+
+use super::options::Query;
+use super::throttle::shutting_down;
+use super::upstream::Upstream;
+use super::{Answer, Apiserver, Context, Life, Reply, plain_text, status, unsniffed};
+use crate::kinds::ResourceId;
+use crate::message::{Request, RequestId};
+use crate::object::encode;
+
+impl Apiserver {
+    /// What is answered to a new request instead of what it asks for.
+    pub(super) fn refusal_of_stopping(&self, request: &Request, query: &Query) -> Option<Answer> {
+        if self.life == Life::Serving {
+            return None;
+        }
+        if request.path.starts_with("/readyz") {
+            return Some(not_ready());
+        }
+        let Life::Refusing {
+            sends_retry_after,
+            watches,
+        } = self.life
+        else {
+            return None;
+        };
+        let is_watch = query.flag("watch").unwrap_or(false);
+        if is_exempt(request) || (is_watch && !watches) {
+            return None;
+        }
+        Some(if sends_retry_after {
+            shutting_down()
+        } else {
+            unavailable()
+        })
+    }
+
+    /// Whether the answer to a request takes its connection with it.
+    pub(crate) fn tears_down(&self, request: &Request) -> bool {
+        let refuses = matches!(
+            self.life,
+            Life::Refusing {
+                sends_retry_after: true,
+                ..
+            }
+        );
+        refuses && !is_exempt(request)
+    }
+
+    /// Whether something is being answered that is no watch.
+    pub(crate) fn is_answering(&self) -> bool {
+        !self.replies.values().all(Reply::is_watch)
+    }
+
+    /// The process ends, and all it had in memory is gone.
+    pub(crate) fn exit(&mut self, ctx: &mut Context<'_>) {
+        self.life = Life::Gone;
+        let replies: Vec<RequestId> = self.replies.keys().copied().collect();
+        for id in replies {
+            self.drop_reply(id, ctx);
+        }
+        let cached: Vec<ResourceId> = self.cachers.keys().copied().collect();
+        for resource in cached {
+            self.drop_cacher(resource, ctx);
+        }
+        self.upstream = Upstream::default();
+        self.direct = BTreeMap::new();
+        self.progress_asked.clear();
+        self.dirty.clear();
+    }
+
+    /// A process starts in its place: its caches have nothing yet.
+    pub(crate) fn start(&mut self, ctx: &mut Context<'_>) {
+        self.life = Life::Serving;
+        self.started_at = ctx.now;
+        let served: Vec<ResourceId> = ctx.kinds.served().map(|(id, _)| id).collect();
+        for resource in served {
+            self.serve(resource, false, ctx);
+        }
+    }
+}
+
+/// What is served to the last (`isRequestExemptFromRetryAfter`): probes, metrics, and the server's own requests.
+fn is_exempt(request: &Request) -> bool {
+    let probes = ["/readyz", "/livez", "/healthz", "/metrics"];
+    let agent = request.header_value("user-agent").unwrap_or("");
+    probes.iter().any(|path| request.path.starts_with(path)) || agent.starts_with("kube-apiserver/")
+}
+
+/// The readiness of a server that was told to stop. A real one lists all its checks; this one those it has.
+fn not_ready() -> Answer {
+    plain_text(
+        500,
+        b"[+]ping ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n",
+    )
+}
+
+/// 503 of a server that waits for the requests it has (`WithWaitGroup`).
+fn unavailable() -> Answer {
+    let mut body = encode(&status::shutting_down().status()).to_vec();
+    // Printed with another line end behind the encoder's.
+    body.push(b'\n');
+    let mut answer = unsniffed(Answer::bytes(503, "application/json", body.into()));
+    answer.headers.extend([
+        ("retry-after".to_owned(), "1".to_owned()),
+        ("connection".to_owned(), "close".to_owned()),
+    ]);
+    answer
+}

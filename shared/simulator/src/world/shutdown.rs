@@ -1,0 +1,228 @@
+//! An apiserver that is told to stop (SIGTERM): what it still does, until it is gone and another is started (F07).
+//!
+//! ```text
+//!  SIGTERM ── delay ──► no new requests ── watches end, what was asked is answered ──► drained
+//!   readyz fails          ├ plain: stops to listen at once, GOAWAY                        │
+//!                         └ with Retry-After: 429 to all that come ──► stops to listen ◄──┘
+//!                                   connections are over, or it takes too long ──► gone
+//! ```
+//!
+//! Modelled after `RunWithContext` of kube-apiserver 1.36 (`pkg/server/genericapiserver.go`).
+
+use std::time::Duration;
+
+use super::{Event, World};
+use crate::apiserver::Life;
+use crate::message::{ConnectionId, Cut, RequestId, ServerId};
+use crate::time::Time;
+
+/// How long a server that stopped to listen waits for its connections (`--request-timeout`).
+const LEAVING: Duration = Duration::from_secs(60);
+/// The same after it has sent 429 and is drained.
+const LEAVING_DRAINED: Duration = Duration::from_secs(2);
+/// Watches that are ended in a second, at least.
+const WATCHES_PER_SECOND: u32 = 200;
+/// How often it looks whether the last of something is over.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// A server on its way to its end.
+#[derive(Debug)]
+pub(super) struct Stopping {
+    /// When it was told to: tells one end of a server from the next.
+    pub(super) since: Time,
+    grace: Duration,
+    sends_retry_after: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It is not ready any more, and serves.
+    Delaying,
+    /// It takes no new requests: since when, and the time between two watches that are ended.
+    Draining {
+        since: Time,
+        pace: Duration,
+    },
+    /// It waits for its connections, at most until then.
+    Leaving {
+        until: Time,
+    },
+    Gone,
+}
+
+impl Stopping {
+    /// Whether somebody still takes connections.
+    fn is_listening(&self) -> bool {
+        match self.phase {
+            Phase::Delaying => true,
+            Phase::Draining { .. } => self.sends_retry_after,
+            Phase::Leaving { .. } | Phase::Gone => false,
+        }
+    }
+}
+
+impl World {
+    /// Tells a server to stop, if it was not told before.
+    pub(super) fn begin_shutdown(
+        &mut self,
+        server: ServerId,
+        delay: Duration,
+        grace: Duration,
+        sends_retry_after: bool,
+    ) {
+        let Some(stops) = self.servers.get_mut(usize::from(server.0)) else {
+            return;
+        };
+        if self.stopping.contains_key(&server) {
+            return;
+        }
+        stops.life = Life::Unready;
+        let since = self.now;
+        self.stopping.insert(
+            server,
+            Stopping {
+                since,
+                grace,
+                sends_retry_after,
+                phase: Phase::Delaying,
+            },
+        );
+        self.queue
+            .schedule(since + delay, Event::Stopping(server, since));
+    }
+
+    /// The next step of a server's end is due.
+    pub(super) fn go_on_stopping(&mut self, server: ServerId, since: Time) {
+        let known = self.stopping.get(&server).filter(|s| s.since == since);
+        let Some(phase) = known.map(|stopping| stopping.phase) else {
+            return;
+        };
+        let next = match phase {
+            Phase::Delaying => self.take_no_more(server),
+            Phase::Draining { since, pace } => self.drain(server, since, pace),
+            Phase::Leaving { until } => self.leave(server, until),
+            Phase::Gone => None,
+        };
+        if let Some(wait) = next {
+            let at = self.now + wait;
+            self.queue.schedule(at, Event::Stopping(server, since));
+        }
+    }
+
+    /// Another process takes the place of a server that stops or is gone.
+    pub(super) fn start_server(&mut self, server: ServerId) {
+        if self.stopping.remove(&server).is_some() {
+            self.end_process(server);
+            self.with_server(server, |server, ctx| server.start(ctx));
+        }
+    }
+
+    /// Whether a process is there that accepts connections.
+    pub(super) fn is_listening(&self, server: ServerId) -> bool {
+        usize::from(server.0) < self.servers.len()
+            && self
+                .stopping
+                .get(&server)
+                .is_none_or(Stopping::is_listening)
+    }
+
+    /// Whether a server's process is there.
+    pub(super) fn is_there(&self, server: ServerId) -> bool {
+        let found = self.servers.get(usize::from(server.0));
+        found.is_some_and(|server| server.life != Life::Gone)
+    }
+
+    /// Whether a server says that it is ready, so that a load balancer gives it connections.
+    pub(super) fn is_ready(&self, server: ServerId) -> bool {
+        !self.stopping.contains_key(&server)
+    }
+
+    /// The delay is over.
+    fn take_no_more(&mut self, server: ServerId) -> Option<Duration> {
+        let now = self.now;
+        let watches = self.open_watches(server).count();
+        let stopping = self.stopping.get_mut(&server)?;
+        let watches = u32::try_from(watches).unwrap_or(u32::MAX).max(1);
+        let least = Duration::from_secs(1) / WATCHES_PER_SECOND;
+        let pace = least.min(stopping.grace / watches);
+        stopping.phase = Phase::Draining { since: now, pace };
+        let sends_retry_after = stopping.sends_retry_after;
+        let life = Life::Refusing {
+            sends_retry_after,
+            // Without a grace period nobody counts watches.
+            watches: !stopping.grace.is_zero() || sends_retry_after,
+        };
+        if let Some(stops) = self.servers.get_mut(usize::from(server.0)) {
+            stops.life = life;
+        }
+        if !sends_retry_after {
+            self.dismiss(server);
+        }
+        Some(Duration::ZERO)
+    }
+
+    /// Ends the next watch; when none is left and all is answered the server is drained.
+    fn drain(&mut self, server: ServerId, since: Time, pace: Duration) -> Option<Duration> {
+        let stopping = self.stopping.get(&server)?;
+        let has_grace = self.now.since(since) < stopping.grace;
+        let sends_retry_after = stopping.sends_retry_after;
+        let watch = self.open_watches(server).next();
+        if has_grace && let Some(watch) = watch {
+            self.with_server(server, |server, ctx| server.end_watch(watch, ctx));
+            return Some(pace);
+        }
+        let stops = self.servers.get(usize::from(server.0))?;
+        if stops.is_answering() && self.now.since(since) < LEAVING {
+            return Some(LOOK_AGAIN);
+        }
+        let until = if sends_retry_after {
+            self.now + LEAVING_DRAINED
+        } else {
+            since + LEAVING
+        };
+        self.stopping.get_mut(&server)?.phase = Phase::Leaving { until };
+        if sends_retry_after {
+            self.dismiss(server);
+        }
+        Some(Duration::ZERO)
+    }
+
+    /// Waits for the connections; then the process is gone.
+    fn leave(&mut self, server: ServerId, until: Time) -> Option<Duration> {
+        let is_alone = self.connections_to(server).is_empty();
+        if !is_alone && self.now < until {
+            return Some(LOOK_AGAIN.min(until.since(self.now)));
+        }
+        self.stopping.get_mut(&server)?.phase = Phase::Gone;
+        self.end_process(server);
+        None
+    }
+
+    /// Tells all connections of a server to go away (`http.Server.Shutdown`): who is idle is closed at once.
+    fn dismiss(&mut self, server: ServerId) {
+        for connection in self.connections_to(server) {
+            self.go_away(connection, None);
+        }
+    }
+
+    /// The process ends: the kernel closes what it had open.
+    fn end_process(&mut self, server: ServerId) {
+        for connection in self.connections_to(server) {
+            self.cut(connection, Cut::Eof);
+        }
+        self.with_server(server, |server, ctx| server.exit(ctx));
+    }
+
+    fn open_watches(&self, server: ServerId) -> impl Iterator<Item = RequestId> {
+        let found = self.servers.get(usize::from(server.0));
+        found.into_iter().flat_map(|server| server.watches())
+    }
+
+    /// The connections to a server that are open.
+    fn connections_to(&self, server: ServerId) -> Vec<ConnectionId> {
+        let all = self.network.connections();
+        all.filter(|id| self.network.server(*id) == Some(server) && !self.network.is_cut(*id))
+            .collect()
+    }
+}
