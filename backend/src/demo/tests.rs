@@ -15,7 +15,9 @@ use watchscope_model::{Entry, Record, Time, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::catalogue::rows;
 use watchscope_scenarios::{Act, Deed, Run, Story, View};
-use watchscope_simulator::{Config, Cut, Defect, Fault, Request, ServerId, Target, Throttle};
+use watchscope_simulator::{
+    Config, Cut, Defect, Fault, Request, Rights, ServerId, Target, Throttle,
+};
 
 use super::Demo;
 use crate::cluster::ConfigSource;
@@ -513,7 +515,7 @@ faults! {
         |told| !has(told, "MODIFIED b");
     tokens_that_expire: state(Fault::ExpireTokens { target: ours() }), 110,
         |told| has(told, "401");
-    rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned()}), 110,
+    rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned(), rights: Rights::Read }), 110,
         |told| has(told, "403");
     a_torn_frame_and_a_reset: moment(Fault::TearFrame { target: Target::All, cut: Cut::Reset }), 45,
         |told| has(told, "lost 1 of frame");

@@ -40,6 +40,29 @@ pub enum Throttle {
     StaleCache,
 }
 
+/// Rights to a resource, as RBAC's verbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rights {
+    /// get, list, watch.
+    Read,
+    /// create, update, patch, delete, deletecollection.
+    Write,
+    /// All of them.
+    All,
+}
+
+impl Rights {
+    /// Whether a request of this method needs one of them.
+    pub(crate) fn cover(self, method: &str) -> bool {
+        let reads = matches!(method, "GET" | "HEAD");
+        match self {
+            Rights::Read => reads,
+            Rights::Write => !reads,
+            Rights::All => true,
+        }
+    }
+}
+
 /// A fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
@@ -162,14 +185,16 @@ pub enum Fault {
         /// Whose.
         target: Target,
     },
-    /// Matching clients may no longer list, watch or get a resource (F41). A state; open watches go on.
+    /// Matching clients may no longer read or write a resource (F41). A state; open watches go on.
     ///
     /// World and socket: 403.
     RevokeAccess {
         /// Whose.
         target: Target,
-        /// To what: `pods`, `deployments.apps`.
+        /// To what: `pods`, `deployments.apps`; its subresources too.
         resource: String,
+        /// What they may no longer do.
+        rights: Rights,
     },
     /// The next frame of each matching watch is torn in the middle and its connection cut (F47). A moment, with an
     /// effect at the watch's next frame.

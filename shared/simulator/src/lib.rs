@@ -52,7 +52,7 @@ pub use client::{
 };
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
 pub use etcd::{Change, ChangeKind, Defect};
-pub use fault::{Fault, Target, Throttle};
+pub use fault::{Fault, Rights, Target, Throttle};
 pub use inside::{
     CacheLook, CacheState, ConnectionLook, EtcdLook, InsideEvent, InsideRecord, WatcherLook,
 };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use watchscope::demo::Demo;
 use watchscope_scenarios::{Story, View};
-use watchscope_simulator::{Config, Fault, Target, WorkloadConfig};
+use watchscope_simulator::{Config, Fault, Rights, Target, WorkloadConfig};
 use watchscope_tests::kube::TOKEN_USER;
 use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
 
@@ -109,6 +109,7 @@ impl Side {
                     Who::WithoutRights => Fault::RevokeAccess {
                         target,
                         resource: "configmaps".to_owned(),
+                        rights: Rights::Read,
                     },
                 };
                 let act = demo.act(move |world| world.inject(fault)).await;

@@ -1,7 +1,7 @@
 //! Who may no longer ask.
 
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
-use watchscope_simulator::{ClientGo, ClientPhase, Fault, KubeWatcher, Program, Target};
+use watchscope_simulator::{ClientGo, ClientPhase, Fault, KubeWatcher, Program, Rights, Target};
 
 use super::{
     Expected, MAPS_TYPE, Row, Wire, close, correct, delete, informer, inject, lift, naive, write,
@@ -49,6 +49,7 @@ fn f41() -> Row {
     let revoked = Fault::RevokeAccess {
         target: Target::All,
         resource: MAPS_TYPE.to_owned(),
+        rights: Rights::Read,
     };
     Row::new("F41")
         .client(

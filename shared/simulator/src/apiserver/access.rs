@@ -1,10 +1,11 @@
-//! Who may do what: everybody everything, unless a fault takes that away (F40, F41).
+//! Who may do what: everybody everything, unless faults take that away (F40, F41).
 //!
 //! A real server asks only when a request begins; so does this one, and open watches go on.
 
 use super::route::{Route, Target};
 use super::status::{ApiError, forbidden_request, unauthorized};
 use super::{Answer, Apiserver, Context, Reply, routed, unsniffed};
+use crate::fault::Rights;
 use crate::message::{Request, RequestId};
 
 /// Why a client may not do what it asks for.
@@ -12,12 +13,14 @@ use crate::message::{Request, RequestId};
 pub(crate) enum Denial {
     /// Nobody knows who it is.
     Unauthorized,
-    /// It is known, and may not read a resource.
+    /// It is known, and lacks rights to a resource.
     Forbidden {
         /// Who it is.
         user: String,
         /// `pods`, `deployments.apps`.
         resource: String,
+        /// Which it lacks.
+        rights: Rights,
     },
 }
 
@@ -29,26 +32,43 @@ impl Apiserver {
         denial: &Denial,
         ctx: &Context<'_>,
     ) -> Option<ApiError> {
-        let Denial::Forbidden { user, resource } = denial else {
+        let Denial::Forbidden {
+            user,
+            resource,
+            rights,
+        } = denial
+        else {
             return Some(unauthorized());
         };
         let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
             return None;
         };
         let kind = ctx.kinds.get(target.resource);
-        if kind.qualified() != *resource || request.method != "GET" {
+        if kind.qualified() != *resource || !rights.cover(&request.method) {
             return None;
         }
         let Target {
-            namespace, name, ..
+            namespace,
+            name,
+            subresource,
+            ..
         } = &target;
-        let verb = match (name.is_empty(), query.flag("watch").unwrap_or(false)) {
-            (false, _) => "get",
-            (true, true) => "watch",
-            (true, false) => "list",
+        let watch = query.flag("watch").unwrap_or(false);
+        let verb = match (request.method.as_str(), name.is_empty()) {
+            ("POST", _) => "create",
+            ("PUT", _) => "update",
+            ("PATCH", _) => "patch",
+            ("DELETE", false) => "delete",
+            ("DELETE", true) => "deletecollection",
+            (_, false) => "get",
+            (_, true) if watch => "watch",
+            (_, true) => "list",
         };
         // A list or watch of one name is asked about under that name.
-        let selector = query.get("fieldSelector").unwrap_or_default();
+        let selector = match verb {
+            "list" | "watch" => query.get("fieldSelector").unwrap_or_default(),
+            _ => "",
+        };
         let chosen = selector.split(',').find_map(|term| {
             let value = term.strip_prefix("metadata.name=")?;
             Some(value.trim_start_matches('='))
@@ -57,7 +77,8 @@ impl Apiserver {
             Some(chosen) if name.is_empty() => chosen,
             _ => name,
         };
-        Some(forbidden_request(user, verb, kind, namespace, name))
+        let what = (name, subresource.as_str());
+        Some(forbidden_request(user, verb, kind, namespace, what))
     }
 
     /// Refuses a request before anything is done about it.

@@ -228,9 +228,14 @@ pub(crate) fn forbidden_request(
     verb: &str,
     kind: &ResourceType,
     namespace: &str,
-    name: &str,
+    (name, subresource): (&str, &str),
 ) -> ApiError {
     let (group, plural) = (kind.group.as_str(), kind.plural.as_str());
+    let resource = if subresource.is_empty() {
+        plural.to_owned()
+    } else {
+        format!("{plural}/{subresource}")
+    };
     let place = if namespace.is_empty() {
         "at the cluster scope".to_owned()
     } else {
@@ -248,7 +253,7 @@ pub(crate) fn forbidden_request(
             "Forbidden",
             format!(
                 "{}{named} is forbidden: User \"system:serviceaccount:default:{user}\" cannot {verb} resource \
-                 {plural:?} in API group {group:?} {place}",
+                 {resource:?} in API group {group:?} {place}",
                 qualified(group, plural)
             ),
         )

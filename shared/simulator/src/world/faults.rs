@@ -224,19 +224,23 @@ impl World {
     }
 
     /// Why a connection's client may not do everything.
-    pub(super) fn denial(&self, connection: ConnectionId) -> Option<Denial> {
-        self.faults.iter().find_map(|fault| match fault {
+    pub(super) fn denials(&self, connection: ConnectionId) -> Vec<Denial> {
+        let denials = self.faults.iter().filter_map(|fault| match fault {
             Fault::ExpireTokens { target } if self.matches(target, connection) => {
                 Some(Denial::Unauthorized)
             }
-            Fault::RevokeAccess { target, resource } if self.matches(target, connection) => {
-                Some(Denial::Forbidden {
-                    user: self.network.user(connection).to_owned(),
-                    resource: resource.clone(),
-                })
-            }
+            Fault::RevokeAccess {
+                target,
+                resource,
+                rights,
+            } if self.matches(target, connection) => Some(Denial::Forbidden {
+                user: self.network.user(connection).to_owned(),
+                resource: resource.clone(),
+                rights: *rights,
+            }),
             _ => None,
-        })
+        });
+        denials.collect()
     }
 
     fn unpark(&mut self) {

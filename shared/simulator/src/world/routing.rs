@@ -134,10 +134,11 @@ impl World {
             // A balancer that looks at requests has nobody to ask.
             return self.cut(connection, Cut::Eof);
         }
-        let denial = self.denial(connection);
+        let denials = self.denials(connection);
         let tears_down = self.with_server(server, |server, ctx| {
             let tears_down = server.tears_down(&request);
-            match denial.and_then(|denial| server.denied(&request, &denial, ctx)) {
+            let mut denials = denials.iter();
+            match denials.find_map(|denial| server.denied(&request, denial, ctx)) {
                 Some(error) => server.deny(id, &error, ctx),
                 None => server.handle(id, request, ctx),
             }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use watchscope_simulator::{Config, Cut, Fault, Flow, Request, RequestId, ServerId, Target};
+use watchscope_simulator::{
+    Config, Cut, Fault, Flow, Request, RequestId, Rights, ServerId, Target,
+};
 
 use crate::rig::{Rig, version};
 
@@ -242,6 +244,7 @@ fn tokens_and_rights_are_asked_for_when_a_request_begins() {
     let revoked = Fault::RevokeAccess {
         target: of_watcher(),
         resource: "configmaps".to_owned(),
+        rights: Rights::Read,
     };
     rig.world.inject(revoked.clone());
     rig.write("a", 1);
@@ -259,4 +262,58 @@ fn tokens_and_rights_are_asked_for_when_a_request_begins() {
     rig.run_secs(1);
     let body = String::from_utf8(rig.reply(refused).body()).unwrap();
     insta::assert_snapshot!(body, @r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}"#);
+}
+
+/// The first line of what a request is refused with.
+fn refused(rig: &mut Rig, request: Request) -> String {
+    let answer = rig.ask(request.header("user-agent", "watcher/1"));
+    let body = answer.json();
+    let message = body["message"].as_str().unwrap_or_default();
+    format!("{} {message}", answer.head.status)
+}
+
+#[test]
+fn rights_to_read_and_to_write_are_revoked_apart() {
+    let mut rig = Rig::quiet();
+    rig.config_map("a");
+    let revoked = |rights| Fault::RevokeAccess {
+        target: of_watcher(),
+        resource: "configmaps".to_owned(),
+        rights,
+    };
+    let one = format!("{MAPS}/a");
+    let named = serde_json::json!({"metadata": {"name": "b"}});
+    let asked = [
+        Request::get(&one),
+        Request::get(MAPS),
+        Request::new("POST", MAPS).json(&named),
+        Request::new("PUT", &one).json(&named),
+        Request::new("PATCH", &one).json(&named),
+        Request::new("DELETE", &one),
+        Request::new("DELETE", MAPS),
+    ];
+    rig.world.inject(revoked(Rights::Write));
+    let lines: Vec<String> = asked.iter().map(|r| refused(&mut rig, r.clone())).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    200 
+    200 
+    403 configmaps is forbidden: User "system:serviceaccount:default:watcher" cannot create resource "configmaps" in API group "" in the namespace "default"
+    403 configmaps "a" is forbidden: User "system:serviceaccount:default:watcher" cannot update resource "configmaps" in API group "" in the namespace "default"
+    403 configmaps "a" is forbidden: User "system:serviceaccount:default:watcher" cannot patch resource "configmaps" in API group "" in the namespace "default"
+    403 configmaps "a" is forbidden: User "system:serviceaccount:default:watcher" cannot delete resource "configmaps" in API group "" in the namespace "default"
+    403 configmaps is forbidden: User "system:serviceaccount:default:watcher" cannot deletecollection resource "configmaps" in API group "" in the namespace "default"
+    "#);
+    rig.world.lift(&revoked(Rights::Write));
+
+    rig.world.inject(revoked(Rights::All));
+    let all = asked.map(|request| refused(&mut rig, request));
+    assert!(all.iter().all(|line| line.starts_with("403 ")), "{all:#?}");
+    let lesser = Fault::RevokeAccess {
+        target: of_watcher(),
+        resource: "pods".to_owned(),
+        rights: Rights::Write,
+    };
+    rig.world.inject(lesser);
+    let bind = Request::new("POST", "/api/v1/namespaces/default/pods/p/binding").json(&named);
+    insta::assert_snapshot!(refused(&mut rig, bind), @r#"403 pods "p" is forbidden: User "system:serviceaccount:default:watcher" cannot create resource "pods/binding" in API group "" in the namespace "default""#);
 }
