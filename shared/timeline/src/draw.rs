@@ -150,7 +150,7 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
             RowKind::Connection => drawer.connection_row(row),
             RowKind::Version => drawer.version_row(row),
             RowKind::Object => drawer.object_row(row),
-            RowKind::Layer | RowKind::LayerTrace => {
+            RowKind::Layer | RowKind::LayerTrace | RowKind::LayerConnection => {
                 if let Some(records) = picture.records {
                     (records.layer)(&mut drawer, row);
                 }

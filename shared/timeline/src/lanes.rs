@@ -56,6 +56,8 @@ pub enum RowKind {
     Layer,
     /// A layer of a simulated cluster, by how far it is.
     LayerTrace,
+    /// The connections of a client in a simulated cluster's network.
+    LayerConnection,
 }
 
 /// A row of the picture and of the tree beside it.
@@ -389,7 +391,9 @@ impl RowBuilder {
             (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => {
                 (if compact { 26 } else { 32 }, 12)
             }
-            (RowKind::Connection, _) => (if compact { 20 } else { 24 }, 12),
+            (RowKind::Connection | RowKind::LayerConnection, _) => {
+                (if compact { 20 } else { 24 }, 12)
+            }
             (RowKind::Version | RowKind::LayerTrace, _) => (if compact { 40 } else { 56 }, 12),
             (RowKind::Object, false) => {
                 (if compact { 18 } else { 24 }, if compact { 10 } else { 12 })

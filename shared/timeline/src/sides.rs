@@ -224,7 +224,7 @@ fn topic(
     let of_lane = || match lane {
         LaneId::Layer(id) => match store.layer_names().layer(id)? {
             Layer::Cache(_, resource) => as_looked_at(resource),
-            Layer::Client(name) => of_client(name),
+            Layer::Client(name) | Layer::Connections(name) => of_client(name),
             _ => None,
         },
         lane => store.lane_names(lane).0.map(of_watch),

@@ -1,5 +1,5 @@
-//! The layers of a simulated cluster: rows only where one tells of itself, ghosts and ways that stopped, the same
-//! picture in whatever order chapters come, and what each side believes at any record.
+//! The layers of a simulated cluster: rows only where one tells of itself, ghosts, ways that stopped and connections
+//! that were cut, the same picture in whatever order chapters come, and what each side believes at any record.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -82,6 +82,24 @@ impl Told {
             belief: Some(belief),
         };
         self.event(s, report);
+    }
+
+    fn connection(
+        &mut self,
+        s: f64,
+        number: u64,
+        client: Option<&str>,
+        (server, streams): (u64, u64),
+        way: Way,
+    ) {
+        let told = InsideConnection {
+            connection: number,
+            client: client.map(Into::into),
+            server,
+            way,
+            streams,
+        };
+        self.inside(s, told);
     }
 
     fn started(&mut self, s: f64, client: &str, program: &str) {
@@ -179,6 +197,29 @@ fn told() -> (Told, Seq) {
     (told, deleted)
 }
 
+/// The same; both programs have a connection, that of the naive loop is cut, and its next is never answered. That of the
+/// informer is idle at the end. A client that is no program has two.
+fn connected() -> Told {
+    let (mut told, _) = told();
+    let naive = Some("naive/0.0");
+    for (s, number, client, to, way) in [
+        (25.0, 1, None, (0, 0), Way::Open),
+        (25.1, 1, Some("informer/1.36"), (0, 1), Way::Open),
+        (25.1, 2, naive, (0, 1), Way::Open),
+        (26.0, 3, Some("kubectl/1.36"), (0, 1), Way::Open),
+        (26.0, 4, Some("kubectl/1.36"), (0, 1), Way::Open),
+        (30.0, 2, naive, (0, 1), Way::Cut),
+        (30.1, 2, None, (0, 0), Way::Closed),
+        (31.0, 5, naive, (1, 1), Way::Open),
+        (33.0, 3, None, (0, 0), Way::Closed),
+        (35.0, 5, naive, (1, 1), Way::Stalled),
+        (36.0, 1, Some("informer/1.36"), (0, 0), Way::Open),
+    ] {
+        told.connection(s, number, client, to, way);
+    }
+    told
+}
+
 fn lanes() -> Lanes {
     let mut lanes = Lanes::default();
     lanes.records = Some(RECORDS);
@@ -252,6 +293,53 @@ fn the_layers_stand_above_the_watches_from_etcd_to_the_clients() {
 }
 
 #[test]
+fn a_clients_connections_hang_under_it_and_those_of_others_stand_alone() {
+    let store = connected().store();
+    let (rows, scene) = drawn(&store, &view());
+    let names: Vec<String> = rows.rows[4..]
+        .iter()
+        .map(|row| format!("{}{}", row.prefix, row.name))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "client\u{a0}informer",
+            "connection",
+            "client\u{a0}naive",
+            "connection",
+            "connections\u{a0}kubectl"
+        ]
+    );
+    let dump = scene.dump();
+    let (conn, idle) = ("conn 1 → apiserver 0", "\"conn 1\"");
+    for words in [conn, idle, "conn 4 → apiserver 0", "\"stalled\""] {
+        assert!(dump.contains(words), "{words}: {dump}");
+    }
+    let LaneId::Layer(naive) = rows.rows[6].id else {
+        panic!("a layer")
+    };
+    let mut lanes = lanes();
+    lanes.set_layer_open(&store, naive, false);
+    let closed = lanes.rows(&store, &view(), at(40.0));
+    assert_eq!(closed.rows.len(), rows.rows.len() - 1);
+    assert_eq!(closed.rows[6].expanded, Some(false));
+}
+
+#[test]
+fn a_connection_is_torn_where_it_is_cut_and_not_where_its_client_closed_it() {
+    let store = connected().store();
+    let (rows, scene) = drawn(&store, &view());
+    let torn = |row: usize| {
+        let (y, lane) = (rows.rows[row].y, rows.rows[row].id);
+        let hits = scene.hits.iter().filter(|hit| hit.lane == lane);
+        let drawn: Vec<_> = hits.filter(|hit| hit.drawn.is_some()).collect();
+        assert!(drawn.iter().all(|hit| hit.area.y >= y));
+        drawn.len()
+    };
+    assert_eq!([5, 7, 8].map(torn), [0, 1, 0]);
+}
+
+#[test]
 fn a_heading_that_is_closed_hides_its_layers() {
     let (told, _) = told();
     let store = told.store();
@@ -282,10 +370,10 @@ fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
 
 #[test]
 fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
-    let (told, _) = told();
+    let told = connected();
     let all = told.0.len();
     let whole = drawn(&told.store(), &view());
-    for cut in [5, 9, 14, 18, all - 2] {
+    for cut in [5, 9, 14, 18, all - 8, all - 4, all - 2] {
         let mut store = Store::default();
         told.send(&mut store, cut);
         for (from, to) in [(cut / 2, cut), (0, cut / 2)] {

@@ -52,6 +52,22 @@ impl Drawer<'_> {
         }
     }
 
+    /// A connection while it lives.
+    pub(super) fn connection_bar(&mut self, xs: (Px, Px), (y, bottom): (Px, Px)) {
+        self.fill(Layer::Stream, xs, (y, bottom), Token::StreamFill);
+        self.fill(Layer::Stream, xs, (y, y + HAIR), Token::Stream);
+        self.fill(Layer::Stream, xs, (bottom - HAIR, bottom), Token::Stream);
+        // Where a chapter opened before the view, the bar's beginning is not known; it does not show either.
+        if xs.0 >= -HAIR {
+            self.fill(
+                Layer::Stream,
+                (xs.0, xs.0 + HAIR),
+                (y, bottom),
+                Token::Stream,
+            );
+        }
+    }
+
     fn bar(
         &mut self,
         row: &Row,
@@ -65,13 +81,7 @@ impl Drawer<'_> {
             self.y(row) + row.height - Px::whole(3),
         );
         let xs = (x0, x1.max(x0 + Px::whole(2)));
-        self.fill(Layer::Stream, xs, (y, bottom), Token::StreamFill);
-        self.fill(Layer::Stream, xs, (y, y + HAIR), Token::Stream);
-        self.fill(Layer::Stream, xs, (bottom - HAIR, bottom), Token::Stream);
-        // Where a chapter opened before the view, the bar's beginning is not known; it does not show either.
-        if x0 >= -HAIR {
-            self.fill(Layer::Stream, (x0, x0 + HAIR), (y, bottom), Token::Stream);
-        }
+        self.connection_bar(xs, (y, bottom));
         let spans = epoch.trace.connections.all();
         let Some(span) = spans
             .iter()

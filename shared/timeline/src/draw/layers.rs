@@ -47,6 +47,7 @@ impl Drawer<'_> {
             Layer::Etcd => self.etcd_row(row, id),
             Layer::Cache(..) => self.cache_row(row, id),
             Layer::Server(_) | Layer::Client(_) => self.doing_row(row, id),
+            Layer::Connections(_) => self.connections_of_layer(row, id),
         }
     }
 
@@ -247,6 +248,43 @@ impl Drawer<'_> {
         }
     }
 
+    /// A client's connections in the network: a bar while there are streams on them, torn where one is cut.
+    fn connections_of_layer(&mut self, row: &Row, id: LayerId) {
+        let (y, bottom) = (
+            self.y(row) + Px::whole(3),
+            self.y(row) + row.height - Px::whole(3),
+        );
+        for epoch in self.epochs.clone() {
+            let points = self.shown(epoch.layers, id);
+            for (xs, level) in self.stretches(points, epoch.end, |a, b| {
+                (a.tone, &a.phase) == (b.tone, &b.phase)
+            }) {
+                match level.tone {
+                    Tone::Open => {
+                        self.connection_bar(xs, (y, bottom));
+                        let look = TextLook::plain(Token::Text3);
+                        let text_y = self.y(row) + row.height.half() + Px::whole(4);
+                        let rank = Rank::Name;
+                        self.say_inside(rank, Paint::Stream, xs, text_y, &level.phase, look);
+                    }
+                    _ if level.phase.is_empty() => {}
+                    _ => self.low_line(row, xs, level),
+                }
+            }
+            for pair in points.windows(2) {
+                let (before, point) = (&pair[0].level, &pair[1]);
+                let x = self.x(point.moment.at);
+                if point.level.cut <= before.cut || x < -SPILL {
+                    continue;
+                }
+                let drawn = self.tear(x, (y - HAIR, bottom + HAIR), Token::Ground0);
+                let torn = (x - Px::whole(4), x + Px::whole(4));
+                let target = Target::Record(record(epoch, point.moment.seq));
+                self.hit_drawn(torn, (y, bottom), row.id, target, drawn);
+            }
+        }
+    }
+
     fn plateau(&mut self, row: &Row, xs: (Px, Px), level: &Level) {
         let (top, bottom) = (
             self.y(row) + Px::whole(5),
@@ -348,7 +386,7 @@ impl Drawer<'_> {
         self.hit((x0, x1), (y, bottom), row.id, target);
     }
 
-    /// Words inside a stretch, if there is room.
+    /// Words inside a stretch, if there is room; else what stands before a colon or an arrow, if there is for that.
     fn say_inside(
         &mut self,
         rank: Rank,
@@ -358,8 +396,10 @@ impl Drawer<'_> {
         words: &str,
         look: TextLook,
     ) {
-        let words = [words.to_owned()];
-        self.label_inside(Label::new(rank, paint, words, look, y, xs));
+        let ends = [": ", " →"].map(|mark| words.find(mark).unwrap_or(words.len()));
+        let short = &words[..ends[0].min(ends[1])];
+        let forms = [words.to_owned(), short.to_owned()];
+        self.label_inside(Label::new(rank, paint, forms, look, y, xs));
     }
 
     /// Words at the end of the lanes, if there is room.

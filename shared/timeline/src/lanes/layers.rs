@@ -10,6 +10,8 @@ use crate::tokens::Token;
 
 /// What stands over the layers.
 const HEADING: &str = "Inside the cluster";
+/// Where there are more client programs than this, their connections show only where they are opened.
+const CLIENTS_OPEN_MOST: usize = 8;
 
 impl Lanes {
     /// Opens or closes the rows under a layer.
@@ -24,10 +26,12 @@ impl Lanes {
 
     /// Opens or closes the rows under a layer, if there are some.
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
-        let has_rows = matches!(
-            store.layer_names().layer(layer),
-            Some(Layer::All | Layer::Server(_))
-        );
+        let names = store.layer_names();
+        let has_rows = match names.layer(layer) {
+            Some(Layer::All | Layer::Server(_)) => true,
+            Some(Layer::Client(client)) => names.connections_of(client).is_some(),
+            _ => false,
+        };
         if has_rows && self.is_layer_open(store, layer) != is_open {
             self.toggle_layer(layer);
         }
@@ -37,6 +41,10 @@ impl Lanes {
         // On a narrow page the watches come first.
         let usually = match store.layer_names().layer(layer) {
             Some(Layer::All) => self.density != Density::Labelled,
+            Some(Layer::Client(_)) => {
+                let clients = store.layer_names().clients();
+                self.density != Density::Labelled && clients <= CLIENTS_OPEN_MOST
+            }
             _ => false,
         };
         usually != self.toggled_layers.contains(&layer)
@@ -96,6 +104,24 @@ impl Lanes {
                 }
                 Layer::Client(client) => {
                     builder.layer(RowKind::Layer, id, "client\u{a0}", client, 28, level(id));
+                    let Some(connections) = names.connections_of(client) else {
+                        continue;
+                    };
+                    let is_open = self.is_layer_open(store, id);
+                    if let Some(row) = builder.rows.rows.last_mut() {
+                        row.expanded = Some(is_open);
+                    }
+                    if is_open {
+                        let kind = RowKind::LayerConnection;
+                        builder.layer(kind, connections, "", "connection", 44, level(connections));
+                    }
+                }
+                Layer::Connections(client) => {
+                    let is_program = names.find(&Layer::Client(client.clone())).is_some();
+                    if !is_program {
+                        let (kind, prefix) = (RowKind::LayerConnection, "connections\u{a0}");
+                        builder.layer(kind, id, prefix, client, 28, level(id));
+                    }
                 }
                 Layer::All | Layer::Cache(..) => {}
             }

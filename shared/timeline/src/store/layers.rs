@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use watchscope_model::fold::Moment;
-use watchscope_model::vocabulary::{CachePhase, ChangeType};
+use watchscope_model::inside::InsideConnection;
+use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
 use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
 
 use crate::belief::{self, Belief};
@@ -25,6 +26,8 @@ pub(crate) enum Layer {
     Cache(u64, Text),
     /// A client program.
     Client(Text),
+    /// The connections of a client, which need not be a program of the world's.
+    Connections(Text),
 }
 
 impl Layer {
@@ -36,6 +39,7 @@ impl Layer {
             Self::Server(server) => format!("apiserver {server}").into(),
             Self::Cache(server, resource) => format!("apiserver {server} {resource}").into(),
             Self::Client(client) => format!("client {client}").into(),
+            Self::Connections(client) => format!("connections {client}").into(),
         }
     }
 }
@@ -59,6 +63,18 @@ impl LayerNames {
     pub(crate) fn find(&self, layer: &Layer) -> Option<LayerId> {
         let place = self.0.iter().position(|(known, _)| known == layer)?;
         Some(LayerId(place as u32))
+    }
+
+    /// The connections of a client program, if any were met.
+    pub(crate) fn connections_of(&self, client: &Text) -> Option<LayerId> {
+        self.find(&Layer::Connections(client.clone()))
+    }
+
+    /// How many client programs were met.
+    pub(crate) fn clients(&self) -> usize {
+        let clients = self.0.iter();
+        let clients = clients.filter(|(layer, _)| matches!(layer, Layer::Client(_)));
+        clients.count()
     }
 
     /// All layers with their numbers, from the top of the picture to its bottom.
@@ -94,6 +110,8 @@ pub(crate) struct Level {
     pub(crate) waiting: (u64, u64),
     /// Objects it holds that are not in etcd.
     pub(crate) ghosts: u64,
+    /// Connections that are cut, of which one end may not know yet.
+    pub(crate) cut: u64,
     /// For a client: the resource it looks at, and in which namespace; empty: in all.
     pub(crate) looks_at: (Text, Text),
 }
@@ -163,6 +181,9 @@ impl LayerTrace {
             all.extend(caches.map(|resource| Layer::Cache(server, resource)));
         }
         all.extend(layers.clients.keys().cloned().map(Layer::Client));
+        let connections = layers.connections.values();
+        let owners = connections.filter_map(|connection| owner(&connection.told));
+        all.extend(owners.map(Layer::Connections));
         for layer in all {
             self.note(&layer, layers, now, names);
         }
@@ -181,6 +202,17 @@ impl LayerTrace {
                     .watchers
                     .get(&ended.watcher)
                     .map(|known| (known.told.server, known.told.resource.clone())),
+                _ => None,
+            },
+            Entry::Record(_) => None,
+        };
+        // Nor of a connection that is gone whose it was.
+        let lost = match entry {
+            Entry::Inside(record) => match &record.inside {
+                Inside::InsideConnection(told) => layers
+                    .connections
+                    .get(&told.connection)
+                    .and_then(|known| owner(&known.told)),
                 _ => None,
             },
             Entry::Record(_) => None,
@@ -231,7 +263,11 @@ impl LayerTrace {
                 let cache = Layer::Cache(told.server, told.resource.clone());
                 self.note(&cache, layers, now, names);
             }
-            Inside::InsideConnection(_) => {}
+            Inside::InsideConnection(told) => {
+                if let Some(client) = owner(told).or(lost) {
+                    self.note(&Layer::Connections(client), layers, now, names);
+                }
+            }
         }
     }
 
@@ -297,6 +333,7 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         objects: 0,
         waiting: (0, 0),
         ghosts: 0,
+        cut: 0,
         looks_at: ("".into(), "".into()),
     };
     Some(match layer {
@@ -390,7 +427,69 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 ..base
             }
         }
+        Layer::Connections(client) => {
+            let all = layers.connections.values().map(|known| &known.told);
+            let all = all.filter(|told| owner(told).as_ref() == Some(client));
+            let (mut ways, mut streams, mut only) = ([0_u64; 3], 0, None);
+            for told in all {
+                let way = match told.way {
+                    Way::Open | Way::Closed | Way::Unknown => 0,
+                    Way::Stalled => 1,
+                    Way::Cut => 2,
+                };
+                ways[way] += 1;
+                streams += told.streams;
+                only = Some(told);
+            }
+            let [open, stalled, cut] = ways;
+            let count = open + stalled + cut;
+            let of_many = if count > 1 {
+                format!(" of {count}")
+            } else {
+                String::new()
+            };
+            let (tone, phase) = match only {
+                None => (Tone::Resting, String::new()),
+                Some(_) if stalled > 0 && count == 1 => (Tone::Failed, STALLED.to_owned()),
+                Some(_) if stalled > 0 => (Tone::Failed, format!("{stalled}{of_many} {STALLED}")),
+                Some(_) if cut > 0 && count == 1 => (Tone::Failed, "cut".to_owned()),
+                Some(_) if cut > 0 => (Tone::Failed, format!("{cut}{of_many} cut")),
+                Some(_) if streams == 0 && count > 1 => {
+                    (Tone::Resting, format!("{count} connections: {IDLE}"))
+                }
+                Some(told) if streams == 0 => {
+                    (Tone::Resting, format!("conn {}: {IDLE}", told.connection))
+                }
+                Some(_) if count > 1 => (Tone::Open, format!("{count} connections")),
+                Some(told) => {
+                    let (connection, server) = (told.connection, told.server);
+                    (
+                        Tone::Open,
+                        format!("conn {connection} → apiserver {server}"),
+                    )
+                }
+            };
+            Level {
+                tone,
+                phase: phase.into(),
+                cut,
+                ..base
+            }
+        }
     })
+}
+
+/// What is said of a connection on which nothing passes.
+const STALLED: &str = "stalled: what is sent is held, and neither side knows";
+
+/// What is said of a connection over which no response comes.
+const IDLE: &str = "no stream";
+
+/// Who opened a connection, without a version.
+fn owner(told: &InsideConnection) -> Option<Text> {
+    let client = told.client.as_ref()?;
+    let (name, _) = client.split_once('/').unwrap_or((client, ""));
+    Some(name.into())
 }
 
 /// How a client does, by the word for what it does.

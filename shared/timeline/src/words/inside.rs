@@ -133,7 +133,8 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
             count(level.objects, "object"),
             number(level.from)
         ),
-        Layer::Cache(..) => format!("{}.", level.phase),
+        Layer::Connections(_) if level.phase.is_empty() => "No connection.".to_owned(),
+        Layer::Cache(..) | Layer::Connections(_) => format!("{}.", level.phase),
         Layer::Client(_) => format!(
             "{}, {} held.{ghosts}",
             level.phase,
@@ -166,6 +167,11 @@ pub(super) fn fields(entry: &Entry) -> Vec<(&'static str, String)> {
             ("client", told.client.to_string()),
             ("waiting", format!("{} of {}", told.waiting, told.slots)),
             ("connection", told.connection.to_string()),
+        ],
+        Inside::InsideConnection(told) if told.way != Way::Closed => vec![
+            ("connection", told.connection.to_string()),
+            ("to", format!("apiserver {}", told.server)),
+            ("open responses", number(told.streams)),
         ],
         _ => Vec::new(),
     }
