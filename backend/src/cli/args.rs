@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use watchscope_simulator::EtcdVersion;
 
 use crate::probes::AuditLevel as Level;
 use crate::web::listen::address;
@@ -340,6 +341,9 @@ pub(super) struct DemoArgs {
     /// Seed of all chance in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Release of etcd, 3.4 to 3.6, such as 3.5.12 [default: one with every defect]
+    #[arg(long, env = "WATCHSCOPE_ETCD_VERSION", value_name = "VERSION")]
+    pub(super) etcd_version: Option<EtcdVersion>,
     /// Speak HTTP/2 with the simulated cluster, all watches over one connection [default: HTTP/1.1, one for each]
     #[arg(long, env = "WATCHSCOPE_HTTP2")]
     pub(super) http2: bool,
@@ -450,6 +454,9 @@ pub(super) struct SimulateArgs {
     /// Seed of all chance in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Release of etcd, 3.4 to 3.6, such as 3.5.12 [default: one with every defect]
+    #[arg(long, env = "WATCHSCOPE_ETCD_VERSION", value_name = "VERSION")]
+    pub(super) etcd_version: Option<EtcdVersion>,
 }
 
 /// Arguments of `token`.
@@ -583,6 +590,8 @@ mod tests {
         Options:
               --seed <SEED>             Seed of all chance in the simulated cluster
                                         [default: 1]
+              --etcd-version <VERSION>  Release of etcd, 3.4 to 3.6, such as 3.5.12
+                                        [default: one with every defect]
               --http2                   Speak HTTP/2 with the simulated cluster, all
                                         watches over one connection [default: HTTP/1.1,
                                         one for each]

@@ -17,7 +17,7 @@ use super::args::{ClusterArgs, DemoArgs, Redact, ServeArgs, WhatArgs};
 use super::exit::Failure;
 use super::page::Plan;
 use super::signals::stop_flag;
-use super::simulate::find_story;
+use super::simulate::{find_story, over_etcd};
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
@@ -65,7 +65,7 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
 /// The same on a simulated cluster.
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
-    let story = find_story(args.story.as_deref())?;
+    let story = over_etcd(find_story(args.story.as_deref())?, args.etcd_version)?;
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
     let view = &story.view;
     let settings = Settings {

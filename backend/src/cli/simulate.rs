@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tokio::net::TcpListener;
 use watchscope_scenarios::Story;
+use watchscope_simulator::EtcdVersion;
 
 use super::args::SimulateArgs;
 use super::exit::Failure;
@@ -14,7 +15,7 @@ use crate::stop::stopped;
 
 /// Serves the simulated apiserver until told to stop. Prints its address once it serves.
 pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
-    let story = find_story(args.story.as_deref())?;
+    let story = over_etcd(find_story(args.story.as_deref())?, args.etcd_version)?;
     let namespace = story.view.namespace.clone();
     if !args.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
@@ -68,6 +69,16 @@ pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
     })
 }
 
+/// The story over the release of etcd that was asked for, if one was.
+pub(super) fn over_etcd(story: Story, version: Option<EtcdVersion>) -> Result<Story, Failure> {
+    let Some(version) = version else {
+        return Ok(story);
+    };
+    let name = story.name;
+    let over = story.over_etcd(version);
+    over.map_err(|error| Failure::usage(format!("--etcd-version {version}: story {name}: {error}")))
+}
+
 fn write_kubeconfig(path: &Path, url: &str, namespace: &str) -> Result<(), Failure> {
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: watchscope-simulated\n\
@@ -96,5 +107,18 @@ mod tests {
         assert_eq!(failure("f77"), Some((2, message.to_owned())));
         assert_eq!(failure("f11"), None);
         assert_eq!(find_story(None).map(|story| story.name).ok(), Some("shop"));
+    }
+
+    #[test]
+    fn a_defect_that_a_release_of_etcd_does_not_have_is_wrong_usage_and_names_those_that_have_it() {
+        let story = |version: &str| {
+            let story = find_story(Some("F25")).ok().unwrap();
+            let told = over_etcd(story, Some(version.parse().unwrap()));
+            told.err().map(|it| (it.code, it.message))
+        };
+        let message = "--etcd-version 3.5.13: story F25: etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and \
+                       3.5.0 to 3.5.12 have it";
+        assert_eq!(story("3.5.13"), Some((2, message.to_owned())));
+        assert_eq!(story("3.5.12"), None);
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::WatchName;
 use watchscope_model::tree::BTreeMap;
-use watchscope_simulator::{ClientId, Config, Fault, Program, Request, Scope, Time, World};
+use watchscope_simulator::{
+    ClientId, Config, EtcdVersion, Fault, NotInThisEtcd, Program, Request, Scope, Time, World,
+};
 
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
@@ -47,6 +49,23 @@ impl View {
             resources: resources.collect(),
             ..Self::default()
         }
+    }
+}
+
+impl Story {
+    /// The same over a release of etcd.
+    ///
+    /// # Errors
+    /// If a defect is in the story that the release does not have.
+    pub fn over_etcd(mut self, version: EtcdVersion) -> Result<Self, NotInThisEtcd> {
+        let deeds = self.acts.iter().flat_map(|act| &act.deeds);
+        for deed in deeds {
+            if let Deed::Inject(fault) = deed {
+                version.check(fault)?;
+            }
+        }
+        self.config.etcd.version = Some(version);
+        Ok(self)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::etcd::EtcdVersion;
 use crate::version::Version;
 
 /// The settings of a world. [`Config::default`] is a small living cluster.
@@ -69,6 +70,9 @@ impl Default for NetworkConfig {
 /// The store's delays and history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EtcdConfig {
+    /// Its release: which known defects it can have, and whether apiservers trust its progress notifications. `None`: it
+    /// can have any, and is trusted unless it has one that no trusted release has.
+    pub version: Option<EtcdVersion>,
     /// From a watch stream's send loop to the apiserver's receipt.
     pub watch_latency: (Duration, Duration),
     /// What a response takes of a stream's send loop, besides its bytes.
@@ -91,6 +95,7 @@ pub struct EtcdConfig {
 impl Default for EtcdConfig {
     fn default() -> EtcdConfig {
         EtcdConfig {
+            version: None,
             watch_latency: (Duration::from_micros(300), Duration::from_micros(1500)),
             send_latency: Duration::from_micros(10),
             stream_bytes_per_second: 200_000_000,

@@ -14,6 +14,7 @@ mod store;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod version;
 mod watch;
 
 use std::sync::Arc;
@@ -30,9 +31,11 @@ use self::store::{Missed, Store, Write};
 pub(crate) use self::stream::{
     Addressee, Content, Purpose, Response, Sent, StreamKey, WatchedChange,
 };
+pub use self::version::{EtcdVersion, NotInThisEtcd, UnknownEtcdVersion};
 use self::watch::{Around, Watches};
 pub(crate) use self::watch::{WatchRequest, WatcherId};
 use crate::config::EtcdConfig;
+use crate::fault::Fault;
 use crate::kinds::ResourceId;
 use crate::message::ServerId;
 use crate::object::Object;
@@ -247,7 +250,16 @@ impl Etcd {
 
     /// Whether apiservers trust its progress notifications (1.3).
     pub(crate) fn is_trusted(&self) -> bool {
-        !self.defects.iter().any(|d| d.is_of_untrusted_etcd())
+        match self.config.version {
+            Some(version) => version.is_trusted(),
+            None => !self.defects.iter().any(|d| d.is_of_untrusted_etcd()),
+        }
+    }
+
+    /// Whether its release can have a fault.
+    pub(crate) fn can_have(&self, fault: &Fault) -> bool {
+        let version = self.config.version;
+        version.is_none_or(|version| version.check(fault).is_ok())
     }
 
     /// Makes each response on streams of a server and resource take so long; `None` lifts it.

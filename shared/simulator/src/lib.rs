@@ -51,7 +51,7 @@ pub use client::{
     WatchDeployment,
 };
 pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
-pub use etcd::{Change, ChangeKind, Defect};
+pub use etcd::{Change, ChangeKind, Defect, EtcdVersion, NotInThisEtcd, UnknownEtcdVersion};
 pub use fault::{Fault, Rights, Target, Throttle};
 pub use inside::{
     CacheLook, CacheState, ConnectionLook, EtcdLook, InsideEvent, InsideRecord, WatcherLook,

@@ -20,8 +20,12 @@ pub(super) enum Way {
 }
 
 impl World {
-    /// Switches a fault on, or makes it happen if it is a moment.
+    /// Switches a fault on, or makes it happen if it is a moment. One that etcd's release does not have does nothing:
+    /// [`EtcdVersion::check`](crate::EtcdVersion::check) says so beforehand.
     pub fn inject(&mut self, fault: Fault) {
+        if !self.etcd.can_have(&fault) {
+            return;
+        }
         match &fault {
             Fault::Cut { target, cut } => {
                 for connection in self.connections_of(target) {

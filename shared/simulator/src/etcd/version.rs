@@ -1,0 +1,213 @@
+//! etcd's releases, and which of its known defects each has (semantics 1.10; etcd's changelogs).
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::defect::Defect;
+use crate::fault::Fault;
+
+/// A release of etcd: 3.4.0 to 3.6, the minor versions that the known defects are recorded of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EtcdVersion {
+    minor: u8,
+    patch: u8,
+}
+
+/// Why a text is no release of a simulated etcd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownEtcdVersion;
+
+impl fmt::Display for UnknownEtcdVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12")
+    }
+}
+
+impl std::error::Error for UnknownEtcdVersion {}
+
+/// A defect was asked for of a release that does not have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotInThisEtcd {
+    version: EtcdVersion,
+    name: &'static str,
+    had: &'static [Affected],
+}
+
+impl fmt::Display for NotInThisEtcd {
+    /// `etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotInThisEtcd { version, name, had } = self;
+        write!(f, "etcd {version} does not have {name}; ")?;
+        for (turn, Affected { minor, fixed }) in had.iter().enumerate() {
+            let between = match turn {
+                0 => "",
+                _ if turn + 1 == had.len() => " and ",
+                _ => ", ",
+            };
+            write!(f, "{between}3.{minor}.0 to 3.{minor}.{}", fixed - 1)?;
+        }
+        f.write_str(" have it")
+    }
+}
+
+impl std::error::Error for NotInThisEtcd {}
+
+/// A minor version that has a defect, and the patch that fixed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Affected {
+    minor: u8,
+    fixed: u8,
+}
+
+const fn affected(minor: u8, fixed: u8) -> Affected {
+    Affected { minor, fixed }
+}
+
+impl EtcdVersion {
+    /// The oldest minor version there is.
+    pub const OLDEST_MINOR: u8 = 4;
+    /// The newest minor version there is.
+    pub const NEWEST_MINOR: u8 = 6;
+
+    /// `3.minor.patch`, if it is simulated.
+    pub fn new(minor: u8, patch: u8) -> Result<EtcdVersion, UnknownEtcdVersion> {
+        if (EtcdVersion::OLDEST_MINOR..=EtcdVersion::NEWEST_MINOR).contains(&minor) {
+            Ok(EtcdVersion { minor, patch })
+        } else {
+            Err(UnknownEtcdVersion)
+        }
+    }
+
+    /// Whether it can have a fault: all but the known defects can happen to every release.
+    pub fn check(self, fault: &Fault) -> Result<(), NotInThisEtcd> {
+        let Some((name, had)) = known(fault) else {
+            return Ok(());
+        };
+        let has = |a: &Affected| a.minor == self.minor && self.patch < a.fixed;
+        if had.iter().any(has) {
+            Ok(())
+        } else {
+            let version = self;
+            Err(NotInThisEtcd { version, name, had })
+        }
+    }
+
+    /// Whether apiservers trust its progress notifications (semantics 1.3: from 3.4.31 and 3.5.13 on).
+    pub(crate) fn is_trusted(self) -> bool {
+        match self.minor {
+            4 => self.patch >= 31,
+            5 => self.patch >= 13,
+            _ => true,
+        }
+    }
+}
+
+/// What a fault is called that only some releases have, and which.
+fn known(fault: &Fault) -> Option<(&'static str, &'static [Affected])> {
+    Some(match fault {
+        Fault::EtcdDefect(defect) => match defect {
+            Defect::ProgressAheadOfEvents => {
+                ("etcd#15220", const { &[affected(4, 25), affected(5, 8)] })
+            }
+            Defect::BackInTimeAfterPartition => {
+                ("etcd#15271", const { &[affected(4, 25), affected(5, 8)] })
+            }
+            Defect::DuplicateEvents => (
+                "the duplicates of PR 15274",
+                const { &[affected(4, 24), affected(5, 8)] },
+            ),
+            Defect::GapUnderStarvation => {
+                ("etcd#17529", const { &[affected(4, 31), affected(5, 13)] })
+            }
+            Defect::NoProgressForIdleWatch => (
+                "the silence of PR 17566",
+                const { &[affected(4, 31), affected(5, 13)] },
+            ),
+            Defect::DeleteLostByCompactionAtIt => {
+                ("etcd#18089", const { &[affected(4, 34), affected(5, 16)] })
+            }
+            Defect::DeleteLostByRestartAfterCompaction => {
+                ("etcd#19179", const { &[affected(4, 36), affected(5, 18)] })
+            }
+            Defect::OldEventsOnFutureWatch => (
+                "etcd#20221",
+                const { &[affected(4, 38), affected(5, 22), affected(6, 2)] },
+            ),
+            Defect::RevisionDecreasesAfterCrash => {
+                ("etcd#17780", const { &[affected(4, 32), affected(5, 14)] })
+            }
+        },
+        Fault::MissWrites { .. } => ("etcd#13766 and #14685", const { &[affected(5, 6)] }),
+        _ => return None,
+    })
+}
+
+impl fmt::Display for EtcdVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "3.{}.{}", self.minor, self.patch)
+    }
+}
+
+impl FromStr for EtcdVersion {
+    type Err = UnknownEtcdVersion;
+
+    /// Reads `3.5`, `3.5.12` and `v3.5.12`; without a patch it is the first release of its minor version.
+    fn from_str(text: &str) -> Result<EtcdVersion, UnknownEtcdVersion> {
+        let numbers = text.strip_prefix('v').unwrap_or(text);
+        let rest = numbers.strip_prefix("3.").ok_or(UnknownEtcdVersion)?;
+        let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
+        let number = |text: &str| text.parse().map_err(|_| UnknownEtcdVersion);
+        EtcdVersion::new(number(minor)?, number(patch)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str) -> EtcdVersion {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_release_reads_as_it_is_written() {
+        assert_eq!(version("v3.5.12").to_string(), "3.5.12");
+        assert_eq!(version("3.4"), version("3.4.0"));
+        for unknown in ["", "3", "3.3", "3.7", "2.3", "3.5.x", "3.5.300", "3.5.1.2"] {
+            assert_eq!(
+                unknown.parse::<EtcdVersion>(),
+                Err(UnknownEtcdVersion),
+                "{unknown}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_defect_is_had_up_to_the_release_that_fixed_it() {
+        for defect in Defect::ALL {
+            let fault = Fault::EtcdDefect(defect);
+            let (_, had) = known(&fault).unwrap();
+            for Affected { minor, fixed } in had.iter().copied() {
+                let release = |patch| EtcdVersion::new(minor, patch).unwrap();
+                assert_eq!(release(0).check(&fault), Ok(()), "{defect:?}");
+                assert_eq!(release(fixed - 1).check(&fault), Ok(()), "{defect:?}");
+                assert!(release(fixed).check(&fault).is_err(), "{defect:?}");
+            }
+            assert!(version("3.6.2").check(&fault).is_err(), "{defect:?}");
+        }
+        assert_eq!(version("3.6.2").check(&Fault::CompactEtcd), Ok(()));
+    }
+
+    #[test]
+    fn what_a_release_does_not_have_is_said_with_those_that_have_it() {
+        let refused = |text, fault: &Fault| version(text).check(fault).unwrap_err().to_string();
+        let gap = Fault::EtcdDefect(Defect::GapUnderStarvation);
+        insta::assert_snapshot!(refused("3.5.13", &gap), @"etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it");
+        let old = Fault::EtcdDefect(Defect::OldEventsOnFutureWatch);
+        insta::assert_snapshot!(refused("3.6.2", &old), @"etcd 3.6.2 does not have etcd#20221; 3.4.0 to 3.4.37, 3.5.0 to 3.5.21 and 3.6.0 to 3.6.1 have it");
+        let missed = Fault::MissWrites {
+            server: crate::ServerId(0),
+        };
+        insta::assert_snapshot!(refused("3.4.0", &missed), @"etcd 3.4.0 does not have etcd#13766 and #14685; 3.5.0 to 3.5.5 have it");
+    }
+}
