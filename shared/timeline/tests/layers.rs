@@ -369,6 +369,42 @@ fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
 }
 
 #[test]
+fn a_client_that_keeps_no_revision_came_as_far_as_what_it_holds() {
+    let (mut told, _) = told();
+    let believes = |told: &mut Told, s: f64, client: &str, held: &str| {
+        let belief = format!(r#"[{{"resource":"configmaps","held":{{{held}}}}}]"#);
+        let report = ClientReport {
+            client: client.into(),
+            phase: "watching".into(),
+            iterations: 1,
+            handled: 1,
+            belief: Some(belief),
+        };
+        told.event(s, report);
+    };
+    for client in ["deaf", "hearing"] {
+        told.started(24.5, client, "watch-deployment v1");
+        believes(&mut told, 25.0, client, r#""shop/c":"uid-1@103""#);
+    }
+    told.write(26.0, ChangeType::Modified, "c", 106);
+    for client in ["deaf", "hearing"] {
+        believes(&mut told, 26.1, client, r#""shop/c":"uid-1@106""#);
+    }
+    told.write(27.0, ChangeType::Deleted, "c", 107);
+    believes(&mut told, 27.1, "hearing", "");
+    told.report(27.1, "informer", "watching", 107, &[("a", 104)]);
+    let (_, scene) = drawn(&told.store(), &view());
+    let dump = scene.dump();
+    let stopped: Vec<&str> = dump
+        .lines()
+        .filter(|line| line.contains("never came here"))
+        .map(|line| line.split('"').nth(1).unwrap_or_default())
+        .collect();
+    // The second is the naive loop's.
+    assert_eq!(stopped, ["107 never came here", "105 never came here"]);
+}
+
+#[test]
 fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
     let told = connected();
     let all = told.0.len();

@@ -476,10 +476,21 @@ impl Drawer<'_> {
                 let first = epoch.layers.levels(client).first();
                 let begun = first.map_or(Time(i64::MAX), |first| first.moment.at);
                 let since = |write: &&WriteMark| is_meant(write) && write.moment.at >= begun;
-                let stopped = epoch.layers.writes.iter().filter(since);
+                // One that keeps no revision came as far as the newest it ever held, and does not say which deletions
+                // came to it: only that it still believes in what is gone.
+                let levels = epoch.layers.levels(client).iter();
+                let come_to = match now.keeps_none {
+                    true => levels.map(|point| point.level.revision).max(),
+                    false => Some(now.revision),
+                };
+                let come_to = come_to.unwrap_or(0);
+                let is_told = |write: &&WriteMark| {
+                    !now.keeps_none || write.change != ChangeType::Deleted || now.ghosts > 0
+                };
+                let stopped = epoch.layers.writes.iter().filter(since).filter(is_told);
                 let stopped = stopped
                     .filter(|write| epoch.end.micros_since(write.moment.at) > 2 * UNDER_WAY_US)
-                    .find(|write| write.revision > now.revision)
+                    .find(|write| write.revision > come_to)
                     .map(|write| write.moment.seq);
                 let ys = (etcd_y, cache.map(|(_, y)| y), client_y);
                 let layers = (cache.map(|(id, _)| id), client);

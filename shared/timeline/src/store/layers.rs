@@ -100,8 +100,10 @@ pub(crate) struct Level {
     pub(crate) tone: Tone,
     /// What it does, in a word.
     pub(crate) phase: Text,
-    /// Up to which revision it knows; 0 if it does not say.
+    /// Up to which revision it knows; 0 if it does not say. For a client that keeps none, the newest it holds.
     pub(crate) revision: u64,
+    /// Whether it is a client that keeps no revision.
+    pub(crate) keeps_none: bool,
     /// From which revision on it has history.
     pub(crate) from: u64,
     /// How many objects it holds.
@@ -329,6 +331,7 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         tone: Tone::Open,
         phase: "".into(),
         revision: 0,
+        keeps_none: false,
         from: 0,
         objects: 0,
         waiting: (0, 0),
@@ -412,10 +415,14 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 gone.count() as u64
             };
             let revisions = beliefs.iter().filter_map(|belief| belief.revision);
+            let kept = revisions.min();
+            let versions = beliefs.iter().flat_map(|belief| &belief.held);
+            let newest = versions.filter_map(|held| held.version.parse().ok()).max();
             Level {
                 tone: tone_of(&client.phase),
                 phase: client.phase.clone(),
-                revision: revisions.min().unwrap_or(0),
+                revision: kept.or(newest).unwrap_or(0),
+                keeps_none: kept.is_none(),
                 objects: beliefs.iter().map(|belief| belief.objects).sum(),
                 ghosts: beliefs.iter().map(ghosts).max().unwrap_or(0),
                 looks_at: (
