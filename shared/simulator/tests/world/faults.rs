@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use watchscope_simulator::{Cut, Fault, Flow, Request, RequestId, Target, Throttle};
+use watchscope_simulator::{
+    Config, Cut, Defect, Fault, Flow, Request, RequestId, Target, Throttle,
+};
 
 use crate::rig::{Rig, version};
 
@@ -387,4 +389,18 @@ fn a_credit_connection_of_nobody_reading_holds_a_list_at_its_window() {
     rig.world.consume(id, held);
     rig.run_secs(5);
     assert!(rig.reply(id).body().len() > held);
+}
+
+#[test]
+fn a_release_of_etcd_gets_only_the_defects_it_had() {
+    let gap = Fault::EtcdDefect(Defect::GapUnderStarvation);
+    let on = |version: &str| {
+        let mut config = Config::empty();
+        config.etcd.version = Some(version.parse().unwrap());
+        let mut rig = Rig::new(config);
+        rig.world.inject(gap.clone());
+        rig.world.active_faults().count()
+    };
+    assert_eq!(on("3.5.12"), 1);
+    assert_eq!(on("3.5.13"), 0);
 }
