@@ -25,26 +25,40 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     let began = Instant::now();
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
+    let endpoint = config.endpoint.to_string();
     let log = open_log(&name_of(&config), args.what.memory.bytes)?;
     let mut settings = settings(&args.what, &args.cluster, args.resources.clone(), false);
     settings.audit = args.audit.into();
     let mut stop = stop_flag().map_err(Failure::failed)?;
-    let watches = start(&source, config, settings, &log).await?;
-    // Not before: standard output stays empty where the command was wrong.
-    let writing = match args.output {
-        Output::Text => tokio::spawn(write_text(log.clone())),
-        Output::Jsonl => tokio::spawn(write_jsonl(log.clone())),
-    };
     let over = async {
         match args.for_duration {
             Some(span) => tokio::time::sleep_until(began + span).await,
             None => std::future::pending().await,
         }
     };
+    let over = async {
+        tokio::select! {
+            () = stopped(&mut stop) => {}
+            () = over => {}
+        }
+    };
+    tokio::pin!(over);
+    let watches = tokio::select! {
+        started = start(&source, config, settings, &log) => started?,
+        () = &mut over => {
+            return Err(Failure::failed(format!(
+                "nothing could be listed: {endpoint} has not answered"
+            )));
+        }
+    };
+    // Not before: standard output stays empty where the command was wrong.
+    let writing = match args.output {
+        Output::Text => tokio::spawn(write_text(log.clone())),
+        Output::Jsonl => tokio::spawn(write_jsonl(log.clone())),
+    };
     tokio::pin!(writing);
     tokio::select! {
-        () = stopped(&mut stop) => {}
-        () = over => {}
+        () = &mut over => {}
         // The pipe is closed: whoever read has what they wanted.
         _ = &mut writing => return Ok(()),
     }
@@ -122,11 +136,15 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
+    use clap::Parser as _;
+    use serde_json::json;
+    use tokio::net::TcpListener;
     use tokio::sync::oneshot;
     use watchscope_model::event::{ListComplete, ListPage, Record, WatchStarted};
     use watchscope_model::{Event, RequestId, Seq, Time};
 
     use super::*;
+    use crate::cli::args::{Cli, Command};
 
     #[test]
     fn a_list_that_was_complete_once_counts_while_the_next_is_being_read() {
@@ -169,6 +187,40 @@ mod tests {
         assert!(tell(complete.into()));
         assert!(tell(page(20).into()), "it was listed before");
         assert_eq!(state.seq, Seq(4));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_accepts_and_says_nothing_does_not_hold_up_the_end() {
+        let silent = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = silent.local_addr().unwrap();
+        let mut kubeconfig = tempfile::NamedTempFile::new().unwrap();
+        let text = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "silent",
+            "clusters": [{"name": "silent", "cluster": {"server": format!("http://{address}")}}],
+            "users": [{"name": "nobody", "user": {}}],
+            "contexts": [{"name": "silent", "context": {"cluster": "silent", "user": "nobody"}}],
+        });
+        write!(kubeconfig, "{text}").unwrap();
+        let path = kubeconfig.path().to_str().unwrap();
+        let line = [
+            "watchscope",
+            "watch",
+            "pods",
+            "--for",
+            "1s",
+            "--kubeconfig",
+            path,
+        ];
+        let Some(Command::Watch(args)) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("it is a watch");
+        };
+        let began = Instant::now();
+        let failure = watch(args).await.unwrap_err();
+        assert_eq!(began.elapsed().as_secs(), 1);
+        assert_eq!(
+            failure.message,
+            format!("nothing could be listed: http://{address} has not answered")
+        );
     }
 
     /// A pipe that takes nothing until it is read.
