@@ -33,7 +33,7 @@ pub use browser::{Browser, BrowserTools};
 pub use eventually::{eventually, patient};
 pub use exposition::{Exposition, ExpositionForm, Series};
 pub use feeder::Feeder;
-pub use kube::{ClusterOptions, KubeCluster, KubeTools};
+pub use kube::{ClusterOptions, KubeCluster, KubeTools, SecondApiserver};
 pub use ports::free_port;
 pub use process::{Finished, Process, finish};
 pub use served::{Records, Served};

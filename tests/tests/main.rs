@@ -27,6 +27,7 @@ mod real_cluster;
 mod records;
 mod relay;
 mod schema;
+mod servers;
 mod simulated;
 mod stories;
 mod writer;

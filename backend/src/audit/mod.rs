@@ -20,13 +20,14 @@ use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, RequestId};
+use watchscope_model::{ConnectionId, RequestId, WatchName};
 use watchscope_probe::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
 
 use crate::cluster::Session;
 use crate::log::LogHandle;
 use crate::probes::connections::{Connections, Dialled, opened};
 use crate::probes::message::{cause_of, headers_of, request_of};
+use crate::probes::servers::Pools;
 use crate::stop::stopped;
 use crate::transport::{BodyEnd, CollectError, Connection};
 
@@ -40,10 +41,12 @@ const BODY_LIMIT: usize = 64 << 20;
 /// Carries out reads, one at a time. Holds one connection and one answer.
 pub(crate) struct Reader {
     reads: mpsc::Receiver<Read>,
-    connections: Arc<Connections>,
+    pools: Pools,
     log: LogHandle,
     session: Option<Arc<Session>>,
     idle: Option<(ConnectionId, Connection)>,
+    /// Where the connection kept leads to.
+    connections: Option<Arc<Connections>>,
     /// The credentials were refused.
     reload: bool,
 }
@@ -59,17 +62,14 @@ struct Answer {
 }
 
 impl Reader {
-    pub(crate) fn new(
-        reads: mpsc::Receiver<Read>,
-        connections: Arc<Connections>,
-        log: LogHandle,
-    ) -> Self {
+    pub(crate) fn new(reads: mpsc::Receiver<Read>, pools: Pools, log: LogHandle) -> Self {
         Self {
             reads,
-            connections,
+            pools,
             log,
             session: None,
             idle: None,
+            connections: None,
             reload: false,
         }
     }
@@ -100,7 +100,7 @@ impl Reader {
     }
 
     async fn carry_out(&mut self, read: &Read) -> Reply {
-        let Some((id, connection)) = self.connection().await else {
+        let Some((id, connection)) = self.connection(&read.watch).await else {
             return Reply::Failed;
         };
         let is_shared = connection.is_shared();
@@ -143,13 +143,21 @@ impl Reader {
         answer.reply(read)
     }
 
-    /// The connection kept, or another.
-    async fn connection(&mut self) -> Option<(ConnectionId, Connection)> {
+    /// The connection kept if it leads to a watch's apiserver, or another.
+    async fn connection(&mut self, watch: &WatchName) -> Option<(ConnectionId, Connection)> {
+        let connections = self.pools.of(watch)?;
+        let is_same = self
+            .connections
+            .as_ref()
+            .is_some_and(|kept| Arc::ptr_eq(kept, &connections));
+        if !is_same {
+            self.lose(Cause::Cancelled).await;
+            self.connections = Some(Arc::clone(&connections));
+        }
         if let Some(idle) = self.idle.take() {
             return Some(idle);
         }
         let reload = std::mem::take(&mut self.reload);
-        let connections = Arc::clone(&self.connections);
         match connections.apart(self.session.take(), reload).await {
             Dialled::Connected(session, id, connection) => {
                 self.session = Some(session);

@@ -14,7 +14,7 @@ use watchscope_simulator::{Config, Fault, Request, Target};
 use crate::cluster::ConfigSource;
 use crate::demo::Demo;
 use crate::log::{LogConfig, LogHandle, LogReader, Read, Since};
-use crate::probes::{Settings, Watches, Wishes};
+use crate::probes::{Servers, Settings, Watches, Wishes};
 use crate::transport::Protocols;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -94,6 +94,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
         label_selector: None,
         field_selector: None,
         metadata_only: Vec::new(),
+        servers: Servers::Any,
         probe: ProbeConfig::default(),
         protocols,
         audit: Level::Off,

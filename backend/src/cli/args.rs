@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use watchscope_simulator::EtcdVersion;
 
-use crate::probes::AuditLevel as Level;
+use crate::probes::{AuditLevel as Level, Servers};
 use crate::web::listen::address;
 
 /// Said once at the end of each help, instead of behind each option.
@@ -194,6 +194,16 @@ pub(super) struct WhatArgs {
         value_delimiter = ','
     )]
     pub(super) metadata_only: Vec<String>,
+    /// Watch by each of these apiservers on its own, also behind a load balancer: `all` that default/kubernetes names,
+    /// or their addresses [default: whichever the cluster's address leads to]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_SERVERS",
+        value_name = "all|IP:PORT,…",
+        default_value = "any",
+        hide_default_value = true
+    )]
+    pub(super) servers: Servers,
     /// Ask for watch-list (initial events) instead of list, then watch; needs Kubernetes 1.32 or 1.34 and later
     #[arg(long, env = "WATCHSCOPE_WATCH_LIST")]
     pub(super) watch_list: bool,

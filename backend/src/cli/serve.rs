@@ -22,7 +22,7 @@ use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Env
 use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{LogClosed, LogConfig, LogHandle};
-use crate::probes::{AuditLevel, Settings, StartError, Watches, Wishes};
+use crate::probes::{AuditLevel, Servers, Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
 
@@ -79,6 +79,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         field_selector: None,
         metadata_only: Vec::new(),
         probe: ProbeConfig::default(),
+        servers: Servers::Any,
         // Most stories cut one watch's connection at a time, which shows best where each has its own.
         protocols: if args.http2 || view.http2 {
             Protocols::Http2
@@ -322,6 +323,7 @@ pub(super) fn settings(
         field_selector: what.field_selector.clone(),
         metadata_only: what.metadata_only.clone(),
         probe,
+        servers: what.servers.clone(),
         protocols: if cluster.http1 {
             Protocols::Http1
         } else {

@@ -173,6 +173,7 @@ mod tests {
             namespace: Some("shop".into()),
             label_selector: None,
             field_selector: None,
+            server: None,
         };
         let complete = ListComplete {
             watch: "shop/pods".into(),

@@ -190,6 +190,7 @@ impl Cluster {
                 current.generation += 1;
                 let target = Target {
                     endpoint: config.endpoint.clone(),
+                    pin: None,
                     proxy: config.proxy.clone(),
                     tls: credentials.tls,
                     tls_server_name: config.kube.tls_server_name.clone(),

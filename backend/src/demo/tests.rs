@@ -22,7 +22,7 @@ use watchscope_simulator::{
 use super::Demo;
 use crate::cluster::ConfigSource;
 use crate::log::{Read, Since};
-use crate::probes::{Settings, Watches, Wishes};
+use crate::probes::{Servers, Settings, Watches, Wishes};
 use crate::transport::Protocols;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -289,6 +289,7 @@ async fn records_of(
         label_selector: None,
         field_selector: None,
         metadata_only: Vec::new(),
+        servers: Servers::Any,
         probe: probe(tale.watch_list),
         protocols,
     };

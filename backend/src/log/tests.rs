@@ -209,6 +209,7 @@ async fn the_fold_at_the_head_goes_on_with_the_reader_that_comes_with_it() {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        server: None,
     };
     log.append(Event::from(started)).await.unwrap();
     log.append(modified("a")).await.unwrap();
@@ -348,6 +349,7 @@ fn ended_by(cause: Cause) -> Vec<Event> {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        server: None,
     };
     let opened = StreamOpened {
         watch: watch.clone(),

@@ -66,6 +66,7 @@ impl Story {
             namespace: Some("shop".into()),
             label_selector: Some("app=canary-selector".into()),
             field_selector: None,
+            server: None,
         })
     }
 

@@ -1,5 +1,5 @@
-//! The connections of one cluster's watches: one HTTP/2 connection for all while it takes more requests, as client-go
-//! has it, else one for each.
+//! The connections of one cluster's watches, or of those pinned to one apiserver: one HTTP/2 connection for all while it
+//! takes more requests, as client-go has it, else one for each.
 //!
 //! Watches that ask while a dial is under way wait for it and share what comes of it, its failure too: they would meet
 //! the same. Where the server speaks HTTP/1.1, or may not be asked, each dials for itself.
@@ -8,6 +8,7 @@
 //! that come of it, and its end after them.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures_util::FutureExt as _;
@@ -21,7 +22,7 @@ use super::message::cause_of;
 use super::turns::Turns;
 use crate::cluster::{Cluster, Session};
 use crate::log::LogHandle;
-use crate::transport::{Connection, ConnectionFacts, DialError, Happening, Listener};
+use crate::transport::{Connection, ConnectionFacts, Connector, DialError, Happening, Listener};
 
 /// Connections that are tried in a row because the ones before were full at once. Servers allow at least 100 streams,
 /// so one more is what is needed.
@@ -37,9 +38,11 @@ pub(crate) enum Dialled {
     NoCredentials(String),
 }
 
-/// The connections of one cluster's watches. Bounded: one for each watch at most, and one more.
+/// The connections of one cluster's watches, or of those pinned to one apiserver. Bounded: one for each watch at most, and one more.
 pub(crate) struct Connections {
     cluster: Arc<Cluster>,
+    /// The only apiserver they lead to; absent: any that the cluster's address leads to.
+    server: Option<SocketAddr>,
     log: LogHandle,
     state: Mutex<State>,
 }
@@ -76,9 +79,14 @@ enum Outcome {
 }
 
 impl Connections {
-    pub(super) fn new(cluster: Arc<Cluster>, log: LogHandle) -> Arc<Self> {
+    pub(super) fn new(
+        cluster: Arc<Cluster>,
+        server: Option<SocketAddr>,
+        log: LogHandle,
+    ) -> Arc<Self> {
         Arc::new(Self {
             cluster,
+            server,
             log,
             state: Mutex::default(),
         })
@@ -162,6 +170,14 @@ impl Connections {
         session.map_err(|error| error.to_string())
     }
 
+    fn connector(&self, session: &Session) -> Connector {
+        let connector = session.connector();
+        match self.server {
+            Some(server) => connector.pinned(server),
+            None => connector.clone(),
+        }
+    }
+
     /// A share of what is open, or the dial to wait for.
     fn find(self: &Arc<Self>, session: &Arc<Session>) -> Found {
         let generation = session.generation();
@@ -179,7 +195,8 @@ impl Connections {
         match &state.dial {
             Some((of, dial)) if *of == generation => Found::Dial(dial.clone()),
             _ => {
-                let dial = dial(Arc::downgrade(self), Arc::clone(session))
+                let connector = self.connector(session);
+                let dial = dial(Arc::downgrade(self), connector, generation)
                     .boxed()
                     .shared();
                 state.dial = Some((generation, dial.clone()));
@@ -190,7 +207,7 @@ impl Connections {
 
     /// Dials without sharing what comes of it.
     async fn separate(&self, session: Arc<Session>) -> Dialled {
-        match session.connector().open().await {
+        match self.connector(&session).open().await {
             Err(error) => Dialled::Failed(session, Arc::new(error)),
             Ok(mut connection) => {
                 let id = match connection.listen() {
@@ -234,9 +251,8 @@ enum Found {
 }
 
 /// The dial that all wait for.
-async fn dial(pool: Weak<Connections>, session: Arc<Session>) -> Outcome {
-    let generation = session.generation();
-    let opened = session.connector().open().await;
+async fn dial(pool: Weak<Connections>, connector: Connector, generation: u64) -> Outcome {
+    let opened = connector.open().await;
     let Some(pool) = pool.upgrade() else {
         let none = Arc::new(Mutex::new(opened.ok()));
         return Outcome::Separate(none);

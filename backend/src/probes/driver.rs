@@ -141,15 +141,14 @@ impl Driver {
     pub(super) async fn run(
         mut self,
         mut stop: watch::Receiver<bool>,
-        mut withdrawn: Option<watch::Receiver<bool>>,
+        mut withdrawn: watch::Receiver<bool>,
     ) {
         self.step(Input::Start);
         self.settle().await;
         loop {
             let turn = tokio::select! {
                 () = stopped(&mut stop) => ControlFlow::Break(()),
-                () = async { stopped(withdrawn.as_mut().expect("asked only if there is one")).await },
-                    if withdrawn.is_some() => ControlFlow::Break(()),
+                () = stopped(&mut withdrawn) => ControlFlow::Break(()),
                 happening = self.main.next() => ControlFlow::Continue(Some((Channel::Main, happening))),
                 happening = self.side.next() => ControlFlow::Continue(Some((Channel::Side, happening))),
                 () = &mut self.timer, if self.is_timer_set => {

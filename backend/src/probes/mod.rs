@@ -10,9 +10,11 @@ pub(crate) mod connections;
 mod driver;
 pub(crate) mod message;
 mod plan;
+pub(crate) mod servers;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +32,8 @@ use self::connections::Connections;
 use self::driver::Driver;
 use self::plan::builtin_catalog;
 pub use self::plan::{DEFAULT_RESOURCES, Plan, Planned, Wishes};
+use self::servers::Pools;
+pub use self::servers::{Servers, ServersError};
 use crate::audit::Reader;
 use crate::cluster::{
     Catalog, Client, Cluster, ClusterConfig, ConfigSource, Discovery, ResolveError,
@@ -53,6 +57,10 @@ const MIND_EVERYTHING_EVERY: Duration = Duration::from_secs(30);
 /// Most watches of one cluster; more are not started, and a warning says so.
 const MAX_WATCHES: usize = 1_000;
 
+/// Most apiservers that are watched one by one in the life of a process; a cluster whose masters are replaced again and
+/// again needs a new start then.
+const MAX_SERVERS_EVER: usize = 64;
+
 /// What all watches have in common.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -66,6 +74,8 @@ pub struct Settings {
     pub metadata_only: Vec<String>,
     /// How to watch.
     pub probe: ProbeConfig,
+    /// Which apiservers.
+    pub servers: Servers,
     /// Which HTTP may be spoken with the cluster.
     pub protocols: Protocols,
     /// How much of what the watches hold is compared with etcd without being asked.
@@ -105,7 +115,6 @@ impl Watches {
             settings.protocols,
             DialLimits::default(),
         ));
-        let connections = Connections::new(Arc::clone(&cluster), log.clone());
         // Before the first watch, so that the audit sees all of each. A log that is closed ends the process.
         let reads = log.audit(Auditor::new(settings.audit)).await.ok();
         let client = Arc::new(Client::new(Arc::clone(&cluster)));
@@ -115,29 +124,36 @@ impl Watches {
             name,
             namespace,
             cluster,
-            connections,
+            servers: Vec::new(),
+            pools: Pools::default(),
             client,
             discovery,
             settings,
             log,
             running: JoinSet::new(),
-            started: BTreeSet::new(),
+            started: BTreeMap::new(),
             waiting: BTreeMap::new(),
             version: None,
             is_discovered: false,
             stopped,
         };
         if let Some(reads) = reads {
-            let reader = Reader::new(reads, Arc::clone(&minder.connections), minder.log.clone());
+            let reader = Reader::new(reads, minder.pools.clone(), minder.log.clone());
             minder.running.spawn(reader.run(minder.stopped.clone()));
         }
         let first = async {
+            minder.look_for_servers().await;
             minder.greet().await;
             minder.discover().await
         };
-        match timeout(FIRST_DISCOVERY, first).await {
-            Ok(Some(catalog)) => minder.start_all(&catalog, true)?,
-            Ok(None) | Err(_) => minder.start_all(&builtin_catalog(), false)?,
+        let catalog = timeout(FIRST_DISCOVERY, first).await.ok().flatten();
+        if minder.servers.is_empty() {
+            // Until it is known which there are, and for as long as that cannot be known.
+            minder.serve_by(None);
+        }
+        match catalog {
+            Some(catalog) => minder.start_all(&catalog, true)?,
+            None => minder.start_all(&builtin_catalog(), false)?,
         }
         Ok(Self {
             stop,
@@ -150,31 +166,37 @@ impl Watches {
         self.stop.send_replace(true);
         if let Ok(mut minder) = self.minding.await {
             while minder.running.join_next().await.is_some() {}
-            minder.connections.close().await;
+            for server in &minder.servers {
+                server.connections.close().await;
+            }
         }
     }
 }
 
-/// A name that is "not found yet".
-struct Waiting {
-    watch: WatchName,
-    withdraw: watch::Sender<bool>,
+/// An apiserver, or any, with watches and connections of its own. Its place among the others is its watches' ordinal.
+struct Server {
+    address: Option<SocketAddr>,
+    /// It is there, as far as is known.
+    is_wanted: bool,
+    connections: Arc<Connections>,
 }
 
 struct Minder {
     name: Text,
     namespace: String,
     cluster: Arc<Cluster>,
-    connections: Arc<Connections>,
+    servers: Vec<Server>,
+    /// The connections of [`Self::servers`].
+    pools: Pools,
     client: Arc<Client>,
     discovery: Arc<Discovery>,
     settings: Settings,
     log: LogHandle,
     running: JoinSet<()>,
-    /// What is watched.
-    started: BTreeSet<WatchName>,
-    /// Names, as typed, that stood for nothing yet: each is watched as "not found yet" until it does.
-    waiting: BTreeMap<String, Waiting>,
+    /// What is watched, and how to end it.
+    started: BTreeMap<WatchName, watch::Sender<bool>>,
+    /// Names, as typed, that stood for nothing yet: each is watched as "not found yet" until it does, as this.
+    waiting: BTreeMap<String, Planned>,
     version: Option<String>,
     is_discovered: bool,
     stopped: watch::Receiver<bool>,
@@ -187,7 +209,9 @@ impl Minder {
         let mut stop = self.stopped.clone();
         loop {
             let is_known = self.version.is_some() && self.is_discovered;
-            let next = match (is_known, self.settings.wishes.is_everything) {
+            let is_everything =
+                self.settings.wishes.is_everything || self.settings.servers == Servers::All;
+            let next = match (is_known, is_everything) {
                 (false, _) => wait,
                 (true, true) => MIND_EVERYTHING_EVERY,
                 (true, false) => MIND_KNOWN_EVERY,
@@ -198,7 +222,8 @@ impl Minder {
             }
             wait = (wait * 2).min(*MIND_EVERY.end());
             self.greet().await;
-            if (!self.is_discovered || self.settings.wishes.is_everything)
+            let has_news = self.look_for_servers().await;
+            if (has_news || !self.is_discovered || self.settings.wishes.is_everything)
                 && let Some(catalog) = self.discover().await
                 && let Err(error) = self.start_all(&catalog, false)
             {
@@ -223,6 +248,73 @@ impl Minder {
             Ok(_) => {}
             Err(error) => tracing::info!("the cluster does not say its version: {error}"),
         }
+    }
+
+    /// Finds out which apiservers are wanted now; whether that has changed.
+    async fn look_for_servers(&mut self) -> bool {
+        let wanted = match &self.settings.servers {
+            Servers::Any => return false,
+            Servers::These(these) => these.clone(),
+            Servers::All => match servers::look(&self.client).await {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!("which apiservers there are is not known: {error}");
+                    return false;
+                }
+            },
+        };
+        let mut has_news = false;
+        for index in 0..self.servers.len() {
+            let server = &mut self.servers[index];
+            let Some(address) = server.address else {
+                continue;
+            };
+            let is_wanted = wanted.contains(&address);
+            if server.is_wanted != is_wanted {
+                server.is_wanted = is_wanted;
+                has_news = true;
+                if is_wanted {
+                    tracing::info!("the apiserver at {address} is there again");
+                } else {
+                    tracing::info!("there is no apiserver at {address} any more");
+                    self.withdraw(|_, ordinal| ordinal == ordinal_of(index));
+                }
+            }
+        }
+        for address in wanted {
+            let is_new = self
+                .servers
+                .iter()
+                .all(|server| server.address != Some(address));
+            if is_new && self.servers.len() < MAX_SERVERS_EVER {
+                self.serve_by(Some(address));
+                has_news = true;
+            }
+        }
+        has_news
+    }
+
+    /// Watches by one more apiserver, or by any.
+    fn serve_by(&mut self, address: Option<SocketAddr>) {
+        let connections = Connections::new(Arc::clone(&self.cluster), address, self.log.clone());
+        self.pools.push(Arc::clone(&connections));
+        self.servers.push(Server {
+            address,
+            is_wanted: true,
+            connections,
+        });
+    }
+
+    /// Ends watches, by what they are of and their ordinal.
+    fn withdraw(&mut self, is_over: impl Fn(&str, u32) -> bool) {
+        self.started.retain(|watch, withdraw| {
+            let (what, ordinal) = watch.what_and_ordinal();
+            let goes_on = !is_over(what, ordinal);
+            if !goes_on {
+                withdraw.send_replace(true);
+            }
+            goes_on
+        });
     }
 
     async fn discover(&mut self) -> Option<Arc<Catalog>> {
@@ -253,7 +345,7 @@ impl Minder {
         let found: BTreeSet<WatchName> = plan
             .watches
             .iter()
-            .map(|planned| self.name_of(planned))
+            .map(|planned| self.name_of(planned, 1))
             .collect();
         for error in &plan.unresolved {
             if !matches!(error, ResolveError::Unknown { .. }) {
@@ -274,16 +366,12 @@ impl Minder {
                 version: planned.resource.version.as_str().into(),
                 kind: planned.resource.kind.as_str().into(),
             };
-            self.start(&planned, Some(served), None);
+            self.start(&planned, Some(&served));
         }
         for name in unknown {
-            if !self.waiting.contains_key(&name) {
-                let planned = self.settings.wishes.not_found_yet(&name, &self.namespace);
-                let watch = self.name_of(&planned);
-                let (withdraw, withdrawn) = watch::channel(false);
-                self.start(&planned, None, Some(withdrawn));
-                self.waiting.insert(name, Waiting { watch, withdraw });
-            }
+            let planned = self.settings.wishes.not_found_yet(&name, &self.namespace);
+            self.start(&planned, None);
+            self.waiting.insert(name, planned);
         }
         Ok(())
     }
@@ -291,39 +379,43 @@ impl Minder {
     /// Ends the watches of names that were "not found yet" and now stand for something else. One that turned out to
     /// have the right name goes on: its probe finds its resource by itself.
     fn withdraw_known(&mut self, unknown: &[String], found: &BTreeSet<WatchName>) {
-        let started = &mut self.started;
-        self.waiting.retain(|typed, waiting| {
-            if unknown.contains(typed) {
-                return true;
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|typed, planned| {
+            let is_unknown = unknown.contains(typed);
+            let name = self.name_of(planned, 1);
+            if !is_unknown && !found.contains(&name) {
+                self.withdraw(|what, _| what == name.as_str());
             }
-            if !found.contains(&waiting.watch) {
-                started.remove(&waiting.watch);
-                waiting.withdraw.send_replace(true);
-            }
-            false
+            is_unknown
         });
+        self.waiting = waiting;
     }
 
-    fn name_of(&self, planned: &Planned) -> WatchName {
+    fn name_of(&self, planned: &Planned, ordinal: u32) -> WatchName {
         WatchName::new(
             &planned.namespace_name,
             &planned.resource.plural,
             &planned.resource.group,
             self.settings.label_selector.as_deref(),
             self.settings.field_selector.as_deref(),
-            1,
+            ordinal,
         )
     }
 
-    fn start(
-        &mut self,
-        planned: &Planned,
-        served: Option<Served>,
-        withdrawn: Option<watch::Receiver<bool>>,
-    ) {
+    /// Watches by each apiserver that is wanted, unless that is so already.
+    fn start(&mut self, planned: &Planned, served: Option<&Served>) {
+        for index in 0..self.servers.len() {
+            if self.servers[index].is_wanted {
+                self.start_by(index, planned, served.cloned());
+            }
+        }
+    }
+
+    fn start_by(&mut self, index: usize, planned: &Planned, served: Option<Served>) {
         let settings = &self.settings;
-        let name = self.name_of(planned);
-        if self.started.contains(&name) {
+        let server = &self.servers[index];
+        let name = self.name_of(planned, ordinal_of(index));
+        if self.started.contains_key(&name) {
             return;
         }
         if self.started.len() >= MAX_WATCHES {
@@ -339,6 +431,7 @@ impl Minder {
             namespace: text(&planned.namespace),
             label_selector: text(&settings.label_selector),
             field_selector: text(&settings.field_selector),
+            server: server.address.map(|address| address.to_string().into()),
         };
         let mut config = settings.probe.clone();
         config.metadata_only = settings.is_metadata_only(&planned.resource);
@@ -351,13 +444,19 @@ impl Minder {
             probe,
             resource,
             self.log.clone(),
-            Arc::clone(&self.connections),
+            Arc::clone(&server.connections),
             Arc::clone(&self.discovery),
         );
-        self.started.insert(name);
+        let (withdraw, withdrawn) = watch::channel(false);
+        self.started.insert(name, withdraw);
         self.running
             .spawn(driver.run(self.stopped.clone(), withdrawn));
     }
+}
+
+/// The ordinal of the watches by the apiserver in this place.
+fn ordinal_of(index: usize) -> u32 {
+    u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
 /// A seed for a probe's jitter: watchscopes that start together must not retry together.

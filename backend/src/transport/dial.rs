@@ -86,6 +86,18 @@ impl Connector {
         }
     }
 
+    /// The same, by one of the endpoint's addresses only.
+    pub fn pinned(&self, pin: SocketAddr) -> Self {
+        let target = Target {
+            pin: Some(pin),
+            ..Target::clone(&self.target)
+        };
+        Self {
+            target: Arc::new(target),
+            ..self.clone()
+        }
+    }
+
     /// What it connects to.
     pub fn target(&self) -> &Target {
         &self.target
@@ -103,18 +115,13 @@ impl Connector {
         let target = &*self.target;
         let endpoint = &target.endpoint;
         let mut times = DialTimes::default();
-        let tcp = match &target.proxy {
-            Some(proxy) => {
-                self.connect_tcp(&proxy.host, proxy.port, &mut times)
-                    .await?
-            }
-            None => {
-                self.connect_tcp(&endpoint.host, endpoint.port, &mut times)
-                    .await?
-            }
+        let (host, port) = match &target.proxy {
+            Some(proxy) => (proxy.host.clone(), proxy.port),
+            None => target.address(),
         };
+        let tcp = self.connect_tcp(&host, port, &mut times).await?;
         let unreachable = |source| DialError::Unreachable {
-            address: endpoint.authority(),
+            address: target.authority(),
             source,
         };
         let local = tcp.local_addr().map_err(unreachable)?;
@@ -136,7 +143,7 @@ impl Connector {
             let name = target.tls_server_name.as_deref().unwrap_or(&endpoint.host);
             let stream = handshake(
                 io,
-                &endpoint.authority(),
+                &target.authority(),
                 name,
                 self.server_tls.as_ref(),
                 self.limits.tls,
@@ -163,7 +170,7 @@ impl Connector {
             io
         };
         let facts = ConnectionFacts {
-            server: endpoint.authority(),
+            server: target.authority(),
             local,
             remote,
             proxy: target.proxy.as_ref().map(ToString::to_string),
@@ -211,13 +218,13 @@ impl Connector {
 
     async fn pass_proxy(&self, tcp: TcpStream) -> Result<Box<dyn Io>, DialError> {
         let target = &*self.target;
-        let endpoint = &target.endpoint;
+        let (host, port) = target.address();
         let Some(proxy) = &target.proxy else {
             return Ok(Box::new(tcp));
         };
         let failed = |failure| DialError::Proxy {
             proxy: proxy.to_string(),
-            server: endpoint.authority(),
+            server: target.authority(),
             failure,
         };
         let limit = self.limits.proxy;
@@ -240,16 +247,14 @@ impl Connector {
             };
             match proxy.scheme {
                 ProxyScheme::Http | ProxyScheme::Https => {
-                    proxy::connect_http(&mut *io, proxy, &endpoint.host, endpoint.port)
+                    proxy::connect_http(&mut *io, proxy, &host, port)
                         .await
                         .map_err(failed)?;
                     Ok(io)
                 }
-                ProxyScheme::Socks5 => {
-                    proxy::connect_socks5(io, proxy, &endpoint.host, endpoint.port)
-                        .await
-                        .map_err(failed)
-                }
+                ProxyScheme::Socks5 => proxy::connect_socks5(io, proxy, &host, port)
+                    .await
+                    .map_err(failed),
             }
         };
         match timeout(limit, exchange).await {

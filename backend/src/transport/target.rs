@@ -1,6 +1,7 @@
 //! Where to dial: the server's address, the way through a proxy, and the TLS settings.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::Uri;
@@ -13,6 +14,8 @@ use rustls::pki_types::ServerName;
 pub struct Target {
     /// The server.
     pub endpoint: Endpoint,
+    /// The one of its addresses to dial, where not any will do. It is verified as the endpoint is.
+    pub pin: Option<SocketAddr>,
     /// The proxy to go through, if any.
     pub proxy: Option<Proxy>,
     /// TLS settings: present exactly when the endpoint or the proxy is reached over TLS.
@@ -22,6 +25,22 @@ pub struct Target {
     pub tls_server_name: Option<String>,
     /// Which HTTP may be spoken.
     pub protocols: Protocols,
+}
+
+impl Target {
+    /// Host and port to dial.
+    pub(super) fn address(&self) -> (String, u16) {
+        match self.pin {
+            Some(pin) => (pin.ip().to_string(), pin.port()),
+            None => (self.endpoint.host.clone(), self.endpoint.port),
+        }
+    }
+
+    /// What is dialled, as `host:port`.
+    pub(super) fn authority(&self) -> String {
+        let (host, port) = self.address();
+        authority(&host, port)
+    }
 }
 
 /// Which HTTP may be spoken with a server.

@@ -95,6 +95,7 @@ mod tests {
                 namespace: None,
                 label_selector: None,
                 field_selector: None,
+                server: None,
             };
             let phase = WatchPhase {
                 watch: name.into(),

@@ -149,6 +149,7 @@ impl Stage {
             namespace: Some("shop".into()),
             label_selector: Some("app=web".into()),
             field_selector: None,
+            server: None,
         });
         self.list(watch);
         self.open(watch);

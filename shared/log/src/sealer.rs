@@ -282,6 +282,7 @@ mod tests {
                 namespace: None,
                 label_selector: None,
                 field_selector: None,
+                server: None,
             })
         };
         let sealed = (0..200)
@@ -306,6 +307,7 @@ mod tests {
                 namespace: Some("shop".into()),
                 label_selector: None,
                 field_selector: None,
+                server: None,
             }
             .into(),
             START,

@@ -132,6 +132,8 @@ events! {
         label_selector "labelSelector": Option<Text>,
         /// Field selector.
         field_selector "fieldSelector": Option<Text>,
+        /// The address of the apiserver it is pinned to; absent where any that the cluster's address leads to will do.
+        server "server": Option<Text>,
     }
     /// A watch does something else now.
     6 "watch.phase" WatchPhase {

@@ -171,6 +171,8 @@ fields! {
         verdicts "verdicts": Map<Text, OpenVerdict>,
         /// Objects it holds.
         objects "objects": Objects,
+        /// The address of the apiserver it is pinned to.
+        server "server": Option<Text>,
     }
 
     /// What a watch does now.
@@ -618,6 +620,7 @@ impl Watch {
             namespace,
             label_selector,
             field_selector,
+            server,
         } = event.clone();
         Self {
             group,
@@ -643,6 +646,7 @@ impl Watch {
             lost: 0,
             verdicts: Map::new(),
             objects: Objects::default(),
+            server,
         }
     }
 

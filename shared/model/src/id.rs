@@ -171,6 +171,18 @@ impl WatchName {
             .find(|aside| self.0.ends_with(aside.suffix()))
     }
 
+    /// What it is a watch of, and which of the watches of that (from 1); aside names count as the watch they are about.
+    #[must_use]
+    pub fn what_and_ordinal(&self) -> (&str, u32) {
+        let name = self
+            .as_aside()
+            .and_then(|aside| self.0.strip_suffix(aside.suffix()))
+            .unwrap_or(&self.0);
+        name.rsplit_once('#')
+            .and_then(|(what, ordinal)| Some((what, ordinal.parse().ok()?)))
+            .unwrap_or((name, 1))
+    }
+
     /// The namespace part: a name, `*`, `-`, or the whole if there is no slash.
     #[must_use]
     pub fn namespace(&self) -> &str {

@@ -190,7 +190,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         1 => (small.clone(), word(Cause::ALL)).prop_map(|(id, cause)| ConnectionClosed { connection: ConnectionId(id % 4), cause }.into()),
         2 => (watch(), text(), prop::option::of(text())).prop_map(|(watch, group, namespace)| WatchStarted {
-            watch, group, version: "v1".into(), resource: "pods".into(), namespace, label_selector: None, field_selector: None,
+            watch, group, version: "v1".into(), resource: "pods".into(), server: namespace.clone(), namespace, label_selector: None, field_selector: None,
         }.into()),
         2 => (watch(), prop::option::of(word(Phase::ALL)), word(Phase::ALL), word(PhaseReason::ALL), prop::option::of(any::<u64>()), prop::option::of(any::<String>()))
             .prop_map(|(watch, from, to, reason, delay_ms, error)| WatchPhase { watch, from, to, reason, delay_ms, error }.into()),

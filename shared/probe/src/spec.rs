@@ -27,6 +27,8 @@ pub struct WatchSpec {
     pub label_selector: Option<Text>,
     /// Field selector.
     pub field_selector: Option<Text>,
+    /// The address of the apiserver it is pinned to, if it is.
+    pub server: Option<Text>,
 }
 
 /// How to watch.
@@ -89,6 +91,7 @@ impl WatchSpec {
             namespace: (!matches!(namespace, "*" | "-")).then(|| namespace.into()),
             label_selector: None,
             field_selector: None,
+            server: None,
         }
     }
 
@@ -105,6 +108,7 @@ impl WatchSpec {
             namespace: self.namespace.clone(),
             label_selector: self.label_selector.clone(),
             field_selector: self.field_selector.clone(),
+            server: self.server.clone(),
         }
     }
 
@@ -255,6 +259,7 @@ mod tests {
             namespace: Some("shop".into()),
             label_selector: Some("app in (cart,pay)".into()),
             field_selector: None,
+            server: None,
         }
     }
 

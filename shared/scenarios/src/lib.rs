@@ -18,6 +18,6 @@ pub mod story;
 
 pub use digest::{Digest, digest, digested};
 pub use inside::{Told, take_told};
-pub use run::Run;
+pub use run::{Run, address_of};
 pub use shelf::{nearest, stories, story};
 pub use story::{Act, Deed, Line, Story, Telling, View};

@@ -16,13 +16,16 @@ use watchscope_model::field::Headers;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Author, Cause};
 use watchscope_model::{
-    ConnectionId, Entry, Event, Inside, InsideRecord, Record, RequestId, State, StreamId, Time,
+    ConnectionId, Entry, Event, Inside, InsideRecord, Record, RequestId, State, StreamId, Text,
+    Time,
 };
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Probe,
     ProbeConfig, Served, WatchSpec,
 };
-use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, World};
+use watchscope_simulator::{
+    self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, ServerId, World,
+};
 
 use self::audit::Wire as AuditWire;
 use crate::WHOLE;
@@ -77,6 +80,8 @@ impl Ids for Counters {
 /// One probe and its connections.
 struct Client {
     probe: Option<Probe>,
+    /// The only server it connects to.
+    server: Option<ServerId>,
     resource: (String, String),
     output: Output,
     main: Option<Wire>,
@@ -194,10 +199,12 @@ impl Run {
         self.recorder.auditor.as_ref()
     }
 
-    /// Adds a probe and starts it.
+    /// Adds a probe and starts it. One that is pinned to a server (see [`address_of`]) goes past the load balancer.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         let resource = (spec.group.to_string(), spec.resource.to_string());
+        let server = spec.server.as_deref().and_then(server_at);
         self.clients.push(Client {
+            server,
             probe: Some(Probe::new(spec, config, seed)),
             resource,
             output: Output::default(),
@@ -359,10 +366,18 @@ impl Run {
         }
     }
 
+    /// Opens a connection to a server, or to any.
+    fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
+        match server {
+            Some(server) => self.world.connect_to(server, Flow::Immediate),
+            None => self.world.connect(Flow::Immediate),
+        }
+    }
+
     fn carry_out(&mut self, index: usize, effect: Effect) {
         match effect {
             Effect::Connect { channel } => {
-                let world = self.world.connect(Flow::Immediate);
+                let world = self.connect(self.clients[index].server);
                 *self.wire(index, channel) = Some(Wire {
                     world,
                     log: None,
@@ -478,7 +493,9 @@ impl Run {
                 if let Some(wire) = self.wire(index, channel) {
                     wire.log = Some(connection);
                 }
-                self.recorder.record(opened(connection).into(), self.now());
+                let server = self.clients[index].server;
+                self.recorder
+                    .record(opened(connection, server).into(), self.now());
                 self.step(
                     index,
                     Input::Connected {
@@ -623,11 +640,23 @@ impl Run {
     }
 }
 
-fn opened(connection: ConnectionId) -> ConnectionOpened {
+/// The address of a simulated apiserver.
+#[must_use]
+pub fn address_of(server: ServerId) -> Text {
+    format!("10.0.0.{}:6443", server.0 + 1).into()
+}
+
+fn server_at(address: &str) -> Option<ServerId> {
+    let (last, _) = address.strip_prefix("10.0.0.")?.split_once(':')?;
+    last.parse::<u16>().ok()?.checked_sub(1).map(ServerId)
+}
+
+/// Where a connection leads to is known of one that is pinned; a load balancer hides it.
+fn opened(connection: ConnectionId, server: Option<ServerId>) -> ConnectionOpened {
     ConnectionOpened {
         connection,
-        server: "simulated:6443".into(),
-        remote: "10.0.0.1:6443".into(),
+        server: server.map_or("simulated:6443".into(), address_of),
+        remote: server.map_or("10.0.0.1:6443".into(), address_of),
         alpn: None,
         tls: None,
     }

@@ -9,12 +9,12 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_diagnosis::texts::EXPLANATIONS;
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::Standing;
-use watchscope_model::{Event, Time};
+use watchscope_model::{Event, Time, WatchName};
 use watchscope_probe::WatchSpec;
 use watchscope_scenarios::catalogue::finds::{FINDS, Finds, UNSEEN};
 use watchscope_scenarios::catalogue::{self, Row};
-use watchscope_scenarios::{Act, Deed, Run};
-use watchscope_simulator::{Cut, Fault, Request, Target};
+use watchscope_scenarios::{Act, Deed, Run, address_of};
+use watchscope_simulator::{Cut, Fault, Request, ServerId, Target};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 
@@ -71,6 +71,20 @@ fn tell(row: &Row, finds: &Finds, variant: Variant, seed: u64) -> (Run, Time) {
             "customresourcedefinitions.apiextensions.k8s.io",
             "CustomResourceDefinition",
         ));
+    }
+    if finds.needs_each_server {
+        others.extend((0..2).map(|index| WatchSpec {
+            name: WatchName::new(
+                "default",
+                "configmaps",
+                "",
+                None,
+                None,
+                u32::from(index) + 2,
+            ),
+            server: Some(address_of(ServerId(index))),
+            ..WatchSpec::of("default", "configmaps", "ConfigMap")
+        }));
     }
     if finds.needs_others || matches!(variant, Variant::Load | Variant::AnotherFailure) {
         others.extend([

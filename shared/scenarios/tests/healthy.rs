@@ -11,9 +11,9 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::{Severity, Standing};
 use watchscope_model::{Event, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
-use watchscope_scenarios::{Act, Deed, Run, Story, View};
+use watchscope_scenarios::{Act, Deed, Run, Story, View, address_of};
 use watchscope_simulator::{
-    Config, Controller, Cut, Fault, Program, Request, Scope, Target, WorkloadConfig,
+    Config, Controller, Cut, Fault, Program, Request, Scope, ServerId, Target, WorkloadConfig,
 };
 
 const DEFINITION: &str =
@@ -142,6 +142,19 @@ fn watches() -> Vec<WatchSpec> {
     ]
 }
 
+/// The same of some resources by each of two servers.
+fn by_each_server() -> Vec<WatchSpec> {
+    let all = [("*", "configmaps", "ConfigMap"), ("shop", "pods", "Pod")];
+    let pinned = |(namespace, resource, kind), index: u16| WatchSpec {
+        name: WatchName::new(namespace, resource, "", None, None, u32::from(index) + 2),
+        server: Some(address_of(ServerId(index))),
+        ..WatchSpec::of(namespace, resource, kind)
+    };
+    all.into_iter()
+        .flat_map(|of| [pinned(of, 0), pinned(of, 1)])
+        .collect()
+}
+
 /// A healthy world that was told.
 struct Told {
     run: Run,
@@ -182,7 +195,10 @@ fn world(seed: u64, fault: Option<&Fault>) -> Told {
         title: "a healthy world",
         config: Config {
             warm_up: Duration::from_secs(60),
-            servers: vec![version.parse().expect("a version of the simulator's")],
+            servers: vec![
+                version.parse().expect("a version of the simulator's");
+                if seed.is_multiple_of(3) { 2 } else { 1 }
+            ],
             workload: WorkloadConfig {
                 rollout_every: (below(2) == 0).then_some(Duration::from_secs(45)),
                 ..WorkloadConfig::default()
@@ -197,7 +213,12 @@ fn world(seed: u64, fault: Option<&Fault>) -> Told {
     if seed % 2 == 1 {
         run.audit(Level::Full);
     }
-    for (n, spec) in (0..).zip(watches()) {
+    let pinned = if seed.is_multiple_of(3) {
+        by_each_server()
+    } else {
+        Vec::new()
+    };
+    for (n, spec) in (0..).zip(watches().into_iter().chain(pinned)) {
         let config = ProbeConfig {
             watch_list: below(4) == 0,
             ..ProbeConfig::default()

@@ -479,6 +479,11 @@ impl RowBuilder {
         } else {
             format!("{prefix}/")
         };
+        let server = traces.iter().find_map(|trace| trace.server.as_ref());
+        let rest = match server {
+            Some(server) => format!("{rest} @{server}").into(),
+            None => Text::from(rest),
+        };
         let count = traces
             .iter()
             .map(|trace| {
@@ -495,7 +500,7 @@ impl RowBuilder {
             RowKind::Watch,
             false,
             &prefix,
-            rest.into(),
+            rest,
             Some(count),
         );
         row.expanded = Some(expanded);

@@ -255,6 +255,7 @@ async fn fill(log: &LogHandle) -> Result<Vec<Arc<Object>>> {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        server: None,
     };
     log.append(Event::from(started)).await?;
     let objects: Vec<Arc<Object>> = (0..OBJECTS)

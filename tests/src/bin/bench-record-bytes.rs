@@ -325,6 +325,7 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
             namespace: None,
             label_selector: None,
             field_selector: None,
+            server: None,
         };
         push(sealer, written, started.into(), at);
         let mut places: Vec<usize> = (0..LIVING)

@@ -9,6 +9,7 @@ mod kubectl;
 mod pki;
 mod tools;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Weak};
@@ -32,6 +33,10 @@ const START: Duration = Duration::from_secs(60);
 
 /// How often a start is tried again because another program took the port in between.
 const PORT_ATTEMPTS: usize = 3;
+
+/// The apiservers of a cluster, by the names of their processes.
+const FIRST: &str = "kube-apiserver";
+const SECOND: &str = "kube-apiserver-2";
 
 /// The user of [`KubeCluster::token_kubeconfig`].
 pub const TOKEN_USER: &str = "system:serviceaccount:default:token-user";
@@ -71,6 +76,31 @@ pub struct KubeCluster {
     ports: Ports,
     kubectl: Kubectl,
     folder: TempDir,
+}
+
+/// A second apiserver over the same etcd; it ends when this is dropped.
+#[derive(Debug)]
+pub struct SecondApiserver {
+    process: Process,
+    port: u16,
+}
+
+impl SecondApiserver {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// Stops its clock: it answers nothing, and its connections stay open (SIGSTOP).
+    pub fn pause(&mut self) -> Result<()> {
+        self.process.signal(Signal::STOP)
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn resume(&mut self) -> Result<()> {
+        self.process.signal(Signal::CONT)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +155,7 @@ impl KubeCluster {
         let mut etcd_process = start_etcd(tools, &options, ports, folder.path())?;
         let etcd = Etcd::new(ports.etcd)?;
         etcd_ready(&etcd, &mut etcd_process).await?;
-        let mut apiserver = start_apiserver(tools, &options, ports, folder.path())?;
+        let mut apiserver = start_apiserver(tools, &options, ports, folder.path(), FIRST)?;
         apiserver_ready(&kubectl, &mut apiserver).await?;
         Ok(Self {
             apiserver,
@@ -144,6 +174,28 @@ impl KubeCluster {
     #[must_use]
     pub fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.apiserver)
+    }
+
+    /// Where the apiserver listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.ports.apiserver))
+    }
+
+    /// Starts a second apiserver over the same etcd, and waits until it is ready.
+    pub async fn start_second(&self) -> Result<SecondApiserver> {
+        let port = free_port()?;
+        let ports = Ports {
+            apiserver: port,
+            ..self.ports
+        };
+        let folder = self.folder.path();
+        let mut process = start_apiserver(&self.tools, &self.options, ports, folder, SECOND)?;
+        let admin = self.pki.client("admin-2", &["system:masters"])?;
+        let server = format!("https://127.0.0.1:{port}");
+        let kubeconfig = write_kubeconfig(folder, "admin-2", &server, &self.pki, &admin)?;
+        apiserver_ready(&self.kubectl.with_kubeconfig(&kubeconfig), &mut process).await?;
+        Ok(SecondApiserver { process, port })
     }
 
     /// The cluster's store, for its history and to compact it.
@@ -233,8 +285,13 @@ impl KubeCluster {
             self.apiserver.ended()?.is_some(),
             "the apiserver still runs: kill or stop it first"
         );
-        self.apiserver =
-            start_apiserver(&self.tools, &self.options, self.ports, self.folder.path())?;
+        self.apiserver = start_apiserver(
+            &self.tools,
+            &self.options,
+            self.ports,
+            self.folder.path(),
+            FIRST,
+        )?;
         apiserver_ready(&self.kubectl, &mut self.apiserver).await
     }
 
@@ -297,6 +354,7 @@ fn start_apiserver(
     options: &ClusterOptions,
     ports: Ports,
     folder: &Path,
+    name: &str,
 ) -> Result<Process> {
     let file = |name: &str| folder.join(name).display().to_string();
     let flags = [
@@ -330,7 +388,7 @@ fn start_apiserver(
     command
         .args(flags.map(|(flag, value)| format!("--{flag}={value}")))
         .args(&options.apiserver_flags);
-    Process::start("kube-apiserver", command, folder)
+    Process::start(name, command, folder)
 }
 
 async fn apiserver_ready(kubectl: &Kubectl, process: &mut Process) -> Result<()> {

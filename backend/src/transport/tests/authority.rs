@@ -15,6 +15,7 @@ pub(crate) fn tls_target(port: u16, authority: &Authority) -> Target {
         Endpoint::from_uri(&format!("https://localhost:{port}").parse().unwrap()).unwrap();
     Target {
         endpoint,
+        pin: None,
         proxy: None,
         tls: Some(authority.client_config()),
         tls_server_name: None,

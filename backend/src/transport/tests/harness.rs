@@ -28,6 +28,7 @@ pub(crate) fn plain_target(port: u16) -> Target {
         Endpoint::from_uri(&format!("http://127.0.0.1:{port}").parse().unwrap()).unwrap();
     Target {
         endpoint,
+        pin: None,
         proxy: None,
         tls: None,
         tls_server_name: None,

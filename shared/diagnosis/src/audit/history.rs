@@ -267,6 +267,7 @@ mod tests {
                 namespace: None,
                 label_selector: None,
                 field_selector: None,
+                server: None,
             };
             stage.take(started.into(), 0);
             stage

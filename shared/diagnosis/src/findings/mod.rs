@@ -5,7 +5,8 @@
 //!                                   ├─► streams   order, bookmarks, lives of objects (C1 to C8)
 //!                                   ├─► requests  refusals, silence before an answer, lists
 //!                                   ├─► clients   what client programs do and believe
-//!                                   └─► audits    what the audit's reads show
+//!                                   ├─► audits    what the audit's reads show
+//!                                   └─► servers   several servers against each other (C9)
 //!                                          └─► book: raised, counted, cleared
 //! ```
 //!
@@ -17,6 +18,7 @@ mod book;
 mod clients;
 mod ends;
 mod requests;
+mod servers;
 mod streams;
 mod words;
 
@@ -31,6 +33,7 @@ use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
 use self::ends::Ended;
 use self::requests::Requests;
+use self::servers::Servers;
 use self::streams::Streams;
 pub(crate) use self::words::server_version;
 
@@ -45,6 +48,8 @@ enum Timer {
     Settled(StreamId),
     /// A client should have asked again, or gone on.
     Client(Text),
+    /// One of the servers by which something is watched may have fallen behind the others.
+    Behind(Text),
 }
 
 /// Moments that are waited for; at most one of each kind and thing.
@@ -76,6 +81,7 @@ pub(crate) struct Findings {
     requests: Requests,
     clients: Clients,
     audits: Audits,
+    servers: Servers,
 }
 
 impl Findings {
@@ -84,6 +90,7 @@ impl Findings {
         Self {
             streams: Streams::since(state),
             requests: Requests::since(state),
+            servers: Servers::since(state),
             ..Self::default()
         }
     }
@@ -97,20 +104,27 @@ impl Findings {
             requests,
             clients,
             audits,
+            servers,
         } = self;
         match &record.event {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
                 requests.changed(event, record);
+                servers.changed(event, before, record, book, timers);
             }
-            Event::Bookmark(event) => streams.bookmarked(event, record, book, timers),
+            Event::Bookmark(event) => {
+                streams.bookmarked(event, record, book, timers);
+                servers.bookmarked(event, before, record, book);
+            }
             Event::StreamOpened(event) => {
                 let asks_bookmarks = requests.asks_bookmarks(&event.watch);
                 streams.opened(event, asks_bookmarks, before, record, timers);
+                servers.opened(event, requests.asks_initial(&event.watch));
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
                 let from = streams.ended(event, timers);
+                servers.ended(&event.watch);
                 ends.ended(event, from, record, book, timers);
             }
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
@@ -120,7 +134,11 @@ impl Findings {
             Event::RequestAnswered(event) => {
                 requests.answered(event, before, record, book, timers);
             }
-            Event::ListComplete(event) => requests.listed(event, before, record, book),
+            Event::ListComplete(event) => {
+                requests.listed(event, before, record, book);
+                servers.listed(event);
+            }
+            Event::WatchStarted(event) => servers.started(event),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
             Event::ClientReport(event) => {
@@ -131,6 +149,7 @@ impl Findings {
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
                 streams.forget(watch, timers);
+                servers.forget(watch, timers);
                 requests.forget(watch, timers);
                 ends.forget(watch);
                 book.forget_watch(watch, record.seq);
@@ -153,6 +172,9 @@ impl Findings {
                 }
                 Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
                 Timer::Settled(stream) => self.ends.settled(stream, at, book),
+                Timer::Behind(what) => {
+                    self.servers.behind(&what, at, book, &mut self.timers);
+                }
                 Timer::Client(client) => self.clients.silent(&client, at, book),
             }
         }

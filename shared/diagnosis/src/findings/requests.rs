@@ -39,6 +39,8 @@ const NAMED: usize = 8;
 struct Lane {
     open: Option<Open>,
     asks_bookmarks: bool,
+    /// Whether its last watch request asks for initial events (watch-list).
+    asks_initial: bool,
     /// Whether the server ever answered it with 200.
     had_success: bool,
     /// 429s in a row.
@@ -103,6 +105,10 @@ impl Requests {
             .is_some_and(|lane| lane.asks_bookmarks)
     }
 
+    pub(super) fn asks_initial(&self, watch: &WatchName) -> bool {
+        self.lanes.get(watch).is_some_and(|lane| lane.asks_initial)
+    }
+
     pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let open = self.lanes.remove(watch).and_then(|lane| lane.open);
         if let Some(open) = open {
@@ -120,10 +126,9 @@ impl Requests {
             old.stop_waiting(&event.watch, timers);
         }
         if is_watch {
-            lane.asks_bookmarks = event
-                .query
-                .as_deref()
-                .is_some_and(|query| query.contains("allowWatchBookmarks=true"));
+            let query = event.query.as_deref().unwrap_or_default();
+            lane.asks_bookmarks = query.contains("allowWatchBookmarks=true");
+            lane.asks_initial = query.contains("sendInitialEvents=true");
             timers.set(
                 record.at.plus_micros(NO_ANSWER_US),
                 Timer::Answer(event.watch.clone()),

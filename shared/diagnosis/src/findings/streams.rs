@@ -26,7 +26,7 @@ const BOOKMARK_LATE_US: i64 = 75_000_000;
 const COUNTING_GROUPS: [&str; 2] = ["apps", "batch"];
 
 /// The rows that leave a ghost, or hide an object, without a word: they look alike from a stream.
-const SILENT_LOSS: &[&str] = &["F25", "F26", "F27", "F45"];
+pub(super) const SILENT_LOSS: &[&str] = &["F25", "F26", "F27", "F45"];
 
 /// An open stream.
 #[derive(Clone, Debug)]

@@ -29,7 +29,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Watches that have just begun to stream, each over a connection of its own to one server.
+    /// Watches that have just begun to stream, each over a connection of its own; to one server, but where there is a
+    /// second watch of something each is pinned to a server of its own.
     pub(crate) fn new(first_id: u64, watches: &[&str]) -> Self {
         Self::begin(first_id, watches, Some(TIMEOUT_S))
     }
@@ -51,6 +52,10 @@ impl Stage {
         };
         for name in watches {
             let (namespace, rest) = name.split_once('/').unwrap();
+            let name_in_log = WatchName::from(*name);
+            let (what, ordinal) = name_in_log.what_and_ordinal();
+            let is_pinned = watches.contains(&format!("{what}#2").as_str());
+            let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
             let (resource, group) = rest.split_once('.').unwrap_or((rest, ""));
             stage.record(WatchStarted {
                 watch: (*name).into(),
@@ -60,6 +65,7 @@ impl Stage {
                 namespace: (!matches!(namespace, "*" | "-")).then(|| namespace.into()),
                 label_selector: None,
                 field_selector: None,
+                server: is_pinned.then(|| format!("10.0.0.{ordinal}:6443").into()),
             });
             stage.reopened(name);
         }

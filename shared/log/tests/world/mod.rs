@@ -54,6 +54,7 @@ impl World {
                 namespace: Some("shop".into()),
                 label_selector: None,
                 field_selector: None,
+                server: None,
             }
             .into(),
         );

@@ -72,6 +72,7 @@ pub(crate) fn watching(group: &str, kind: &str) -> WatchSpec {
         namespace: None,
         label_selector: None,
         field_selector: None,
+        server: None,
     }
 }
 

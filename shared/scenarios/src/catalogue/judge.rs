@@ -95,6 +95,7 @@ impl Row {
             namespace: some(&scope.namespace).map(|text| text.as_str().into()),
             label_selector: labels.map(|text| text.as_str().into()),
             field_selector: fields.map(|text| text.as_str().into()),
+            server: None,
         }
     }
 }

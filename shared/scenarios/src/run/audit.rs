@@ -7,9 +7,9 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, Time};
 use watchscope_probe::{Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
-use watchscope_simulator::{self as sim, Arrival, Cut, Flow};
+use watchscope_simulator::{self as sim, Arrival, Cut, ServerId};
 
-use super::{Recorder, Run, opened};
+use super::{Recorder, Run, opened, server_at};
 use crate::WHOLE;
 
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
@@ -19,6 +19,8 @@ const PATIENCE_MS: u64 = 70_000;
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) world: sim::ConnectionId,
+    /// The only server it leads to, as the watch that is asked about.
+    server: Option<ServerId>,
     log: Option<ConnectionId>,
     pub(super) asked: Option<Asked>,
 }
@@ -51,13 +53,24 @@ impl Run {
         let Some(read) = read else {
             return;
         };
+        let watch = self.recorder.state.watches.get(&read.watch);
+        let server = watch.and_then(|watch| server_at(watch.server.as_deref()?));
         let asked = Asked::new(read, now);
+        if let Some(wire) = self.audit.take_if(|wire| wire.server != server) {
+            self.world.close(wire.world);
+            if let Some(connection) = wire.log {
+                let cause = Cause::Cancelled;
+                let event = ConnectionClosed { connection, cause };
+                self.recorder.record(event.into(), now);
+            }
+        }
         match &mut self.audit {
             Some(wire) => wire.asked = Some(asked),
             None => {
-                let world = self.world.connect(Flow::Immediate);
+                let world = self.connect(server);
                 self.audit = Some(Wire {
                     world,
+                    server,
                     log: None,
                     asked: Some(asked),
                 });
@@ -100,7 +113,9 @@ impl Run {
                 self.recorder.ids.connection += 1;
                 let connection = ConnectionId(self.recorder.ids.connection);
                 wire.log = Some(connection);
-                self.recorder.record(opened(connection).into(), self.now());
+                let server = wire.server;
+                self.recorder
+                    .record(opened(connection, server).into(), self.now());
                 self.send_audit();
             }
             Arrival::Head { head, .. } => {

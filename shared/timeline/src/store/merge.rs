@@ -63,6 +63,7 @@ impl Trace {
 impl WatchTrace {
     fn merge(&mut self, other: Self) {
         self.started = self.started.max(other.started);
+        self.server = other.server.or(self.server.take());
         let inserted = other.marks.len() as u32;
         let place = self.marks.insert(&other.marks) as u32;
         self.phases.merge(other.phases);

@@ -36,6 +36,8 @@ pub(crate) struct ObjectTrace {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WatchTrace {
     pub(crate) started: Option<Moment>,
+    /// The address of the apiserver it is pinned to.
+    pub(crate) server: Option<Text>,
     pub(crate) marks: Marks,
     pub(crate) phases: Spans<PhaseSpan>,
     pub(crate) streams: Spans<StreamSpan>,
@@ -190,6 +192,7 @@ impl Trace {
                     },
                 );
             }
+            trace.server = watch.server.clone();
             let seen = watch.seen.as_ref().and_then(ResourceVersion::number);
             trace.openings.push(OpeningPoint { moment: now, seen });
             trace.uses.push(UsePoint {
@@ -343,8 +346,9 @@ impl WatchTrace {
         let now = Moment::from(record);
         self.absorb_open(record, before, watch, horizon);
         match &record.event {
-            Event::WatchStarted(_) => {
+            Event::WatchStarted(event) => {
                 self.started = Some(now);
+                self.server = event.server.clone();
                 self.close_objects(now);
             }
             Event::WatchStopped(_) => self.close_objects(now),

@@ -41,7 +41,10 @@ pub fn event_words(event: &Event) -> String {
                 cause_words(event.cause)
             )
         }
-        Event::WatchStarted(event) => format!("Watch {} started.", event.watch),
+        Event::WatchStarted(event) => match &event.server {
+            Some(server) => format!("Watch {} started, by {server} only.", event.watch),
+            None => format!("Watch {} started.", event.watch),
+        },
         Event::WatchPhase(event) => {
             let sentence = phase_sentence(event.to, event.reason, event.delay_ms);
             match &event.error {

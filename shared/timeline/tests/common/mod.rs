@@ -149,6 +149,7 @@ impl Log {
             label_selector: None,
             field_selector: None,
             watch: name.clone(),
+            server: None,
         };
         self.push(s, started);
     }

@@ -1,0 +1,113 @@
+//! Several servers that are watched for the same, against each other: F31, and events that one keeps to itself (C9).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::vocabulary::ChangeType::{Added, Deleted, Modified};
+
+use crate::stage::Stage;
+
+const A: &str = "*/pods";
+const B: &str = "*/pods#2";
+const C: &str = "*/pods#3";
+
+fn two() -> Stage {
+    Stage::new(0, &[A, B])
+}
+
+#[test]
+fn servers_that_tell_the_same_soon_after_each_other_are_well() {
+    let mut stage = two();
+    stage.live(A, Added, "a", "u1", 20, None).after_ms(900);
+    stage.live(B, Added, "a", "u1", 20, None);
+    stage.live(B, Modified, "a", "u1", 30, None).after_ms(2_900);
+    stage.live(A, Modified, "a", "u1", 30, None);
+    stage.live(A, Deleted, "a", "u1", 40, None);
+    stage.live(B, Deleted, "a", "u1", 40, None);
+    stage.bookmark(A, 50);
+    stage.after_s(60);
+    stage.bookmark(B, 50);
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn a_server_that_tells_three_seconds_later_is_behind_until_it_has_caught_up() {
+    let mut stage = two();
+    stage.live(A, Added, "a", "u1", 20, None).after_ms(500);
+    stage.live(A, Added, "b", "u2", 21, None).after_s(10);
+    stage.live(B, Added, "a", "u1", 20, None).after_ms(100);
+    stage.live(B, Added, "b", "u2", 21, None).after_ms(100);
+    insta::assert_snapshot!(stage.found(), @r#"
+3.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time.
+10.600 F31 cleared warning likely x1 */pods#2: It has caught up.
+"#);
+}
+
+#[test]
+fn an_event_that_one_server_goes_beyond_was_lost_there() {
+    let mut stage = two();
+    stage.live(A, Added, "a", "u1", 20, None);
+    stage.live(A, Deleted, "gone", "u2", 25, None);
+    stage.live(A, Modified, "a", "u1", 30, None).after_ms(200);
+    stage.live(B, Added, "a", "u1", 20, None);
+    stage.live(B, Modified, "a", "u1", 30, None).after_ms(200);
+    insta::assert_snapshot!(stage.found(), @"0.200 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 told of DELETED gone at 25; 10.0.0.2:6443 came to 30 without it.");
+}
+
+#[test]
+fn a_bookmark_beyond_it_shows_that_too_and_so_does_the_one_who_tells_it_later() {
+    let mut stage = Stage::new(0, &[A, B, C]);
+    stage.live(A, Added, "a", "u1", 20, None);
+    stage.bookmark(B, 20);
+    stage.after_ms(100);
+    // C went beyond 40 before anybody told of 30.
+    stage.live(C, Added, "a", "u1", 20, None);
+    stage.live(C, Modified, "a", "u1", 40, None);
+    stage.live(A, Added, "b", "u2", 30, None).after_ms(100);
+    insta::assert_snapshot!(stage.found(), @r#"
+0.000 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20; 10.0.0.2:6443 came to 20 without it.
+0.100 F24 raised divergence definite x1 */pods#3: 10.0.0.1:6443 told of ADDED b at 30; 10.0.0.3:6443 came to 40 without it.
+"#);
+}
+
+#[test]
+fn nothing_is_asked_of_a_stream_that_was_opened_later_or_of_none() {
+    let mut stage = two();
+    stage.ended(B, Cause::End);
+    stage.live(A, Added, "a", "u1", 5, None);
+    stage.live(A, Added, "b", "u2", 11, None);
+    stage.after_s(10);
+    // It goes on from 10, so 5 is not for it, and 11 is.
+    stage.reopened(B);
+    stage.live(B, Added, "b", "u2", 11, None).after_s(10);
+    insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for what comes after 10, and got ADDED of a at 5.");
+}
+
+#[test]
+fn documents_of_ours_that_could_not_be_read_may_be_why() {
+    let mut stage = two();
+    stage.live(A, Added, "a", "u1", 20, None);
+    stage.lost(B, "no JSON");
+    stage.live(B, Added, "b", "u2", 30, None).after_ms(100);
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence suspected x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20; 10.0.0.2:6443 came to 30 without it. Documents of this watch could not be read, which may be why.");
+}
+
+#[test]
+fn however_many_events_one_server_does_not_tell_of_they_are_bounded_and_it_is_behind_once() {
+    let mut stage = two();
+    for version in 0..5_000 {
+        stage.live(A, Added, &format!("p{version}"), "u", 100 + version, None);
+    }
+    stage.after_s(10);
+    for version in 0..5_000 {
+        stage.live(B, Added, &format!("p{version}"), "u", 100 + version, None);
+    }
+    stage.after_ms(100);
+    insta::assert_snapshot!(stage.found(), @r#"
+3.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p3976 at 4076 3 s ago, and 10.0.0.2:6443 has not yet, nor of 1023 more: who moves from the one to the other goes back in time.
+10.000 F31 cleared warning likely x1 */pods#2: It has caught up.
+"#);
+}
