@@ -24,7 +24,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope::cluster::ConfigSource;
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
-use watchscope::probes::{AuditLevel, Settings, Watches, Wishes};
+use watchscope::probes::{AuditLevel, Servers, Settings, Watches, Wishes};
 use watchscope::transport::Protocols;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Entry, Event as LogEvent};
@@ -145,6 +145,7 @@ async fn read_as_watchscope(url: &str, metadata: bool) -> Result<()> {
             Vec::new()
         },
         probe: ProbeConfig::default(),
+        servers: Servers::Any,
         protocols: Protocols::Http1,
     };
     let mut reader = log.reader(Since::First);

@@ -22,6 +22,7 @@ exchanges![
     a_list_from_before_the_cache_began_is_read_from_etcd,
     who_is_not_known_is_unauthorized,
     who_has_no_rights_is_forbidden_to_read,
+    who_has_no_rights_is_forbidden_to_write,
 ];
 
 async fn the_server_says_which_versions_it_serves(d: &mut Dialogue<'_>) -> Result<()> {
@@ -256,5 +257,26 @@ async fn who_has_no_rights_is_forbidden_to_read(d: &mut Dialogue<'_>) -> Result<
         Ask::new("GET", "/api/v1/configmaps?watch=1"),
     )
     .await?;
+    Ok(())
+}
+
+async fn who_has_no_rights_is_forbidden_to_write(d: &mut Dialogue<'_>) -> Result<()> {
+    d.config_map("a").await?;
+    let map = |name: &str| json!({"metadata": {"name": name}, "data": {"n": "1"}});
+    let patch = |kind: &str, target: &str| {
+        Ask::new("PATCH", d.core(target)).body(kind, json!({"data": {"n": "1"}}).to_string())
+    };
+    let asks = [
+        Ask::new("POST", d.core("configmaps")).json(&map("b")),
+        Ask::new("PUT", d.core("configmaps/a")).json(&map("a")),
+        patch("application/merge-patch+json", "configmaps/a"),
+        patch("application/merge-patch+json", "configmaps/none"),
+        Ask::new("DELETE", d.core("configmaps/a")),
+        Ask::new("DELETE", d.core("configmaps/none")),
+        Ask::new("DELETE", d.core("configmaps")),
+    ];
+    for ask in asks {
+        d.ask_as(Who::WithoutRights, ask).await?;
+    }
     Ok(())
 }

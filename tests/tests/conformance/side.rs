@@ -109,7 +109,7 @@ impl Side {
                     Who::WithoutRights => Fault::RevokeAccess {
                         target,
                         resource: "configmaps".to_owned(),
-                        rights: Rights::Read,
+                        rights: Rights::All,
                     },
                 };
                 let act = demo.act(move |world| world.inject(fault)).await;
