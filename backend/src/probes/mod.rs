@@ -36,7 +36,7 @@ use self::servers::Pools;
 pub use self::servers::{Servers, ServersError};
 use crate::audit::Reader;
 use crate::cluster::{
-    Catalog, Client, Cluster, ClusterConfig, ConfigSource, Discovery, ResolveError,
+    Catalog, Client, Cluster, ClusterConfig, ConfigSource, Discovery, ResolveError, apiservers,
 };
 use crate::log::LogHandle;
 use crate::stop::stopped;
@@ -255,7 +255,7 @@ impl Minder {
         let wanted = match &self.settings.servers {
             Servers::Any => return false,
             Servers::These(these) => these.clone(),
-            Servers::All => match servers::look(&self.client).await {
+            Servers::All => match apiservers(&self.client).await {
                 Ok(found) => found,
                 Err(error) => {
                     tracing::warn!("which apiservers there are is not known: {error}");

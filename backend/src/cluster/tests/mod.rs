@@ -5,3 +5,4 @@ mod credentials;
 mod discovering;
 mod harness;
 mod plugins;
+mod serving;
