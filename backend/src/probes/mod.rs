@@ -125,6 +125,7 @@ impl Watches {
             namespace,
             cluster,
             servers: Vec::new(),
+            unknown_servers: None,
             pools: Pools::default(),
             client,
             discovery,
@@ -186,6 +187,8 @@ struct Minder {
     namespace: String,
     cluster: Arc<Cluster>,
     servers: Vec<Server>,
+    /// Why it is not known which there are, as it was told.
+    unknown_servers: Option<String>,
     /// The connections of [`Self::servers`].
     pools: Pools,
     client: Arc<Client>,
@@ -256,9 +259,18 @@ impl Minder {
             Servers::Any => return false,
             Servers::These(these) => these.clone(),
             Servers::All => match apiservers(&self.client).await {
-                Ok(found) => found,
+                Ok(found) => {
+                    self.unknown_servers = None;
+                    found
+                }
                 Err(error) => {
-                    tracing::warn!("which apiservers there are is not known: {error}");
+                    let why = error.to_string();
+                    if self.unknown_servers.as_ref() != Some(&why) {
+                        tracing::warn!(
+                            "which apiservers there are is not known, and is asked again: {why}"
+                        );
+                        self.unknown_servers = Some(why);
+                    }
                     return false;
                 }
             },
