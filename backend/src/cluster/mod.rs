@@ -3,7 +3,7 @@
 //! A [`ConfigSource`] (kubectl's look-up, or a bare URL) becomes a [`ClusterConfig`]; a [`Cluster`]
 //! turns that into [`Session`]s, each a generation of TLS settings and credentials, rebuilt from
 //! the source when the server answers 401 or the client certificate runs out. [`Client`] makes
-//! small plain requests; [`Discovery`] keeps the [`Catalog`] of what can be watched; [`apiservers`] finds out who serves it.
+//! small plain requests; [`Discovery`] keeps the [`Catalog`] of what can be watched; [`apiservers()`] finds out who serves it.
 //! Configuration, credentials and TLS settings are kube's; the connection is `transport`'s.
 
 mod apiservers;

@@ -87,6 +87,30 @@ fn nothing_is_asked_of_a_stream_that_was_opened_later_or_of_none() {
 }
 
 #[test]
+fn a_stream_that_has_come_back_has_its_time_to_catch_up() {
+    let mut stage = two();
+    stage.ended(B, Cause::End);
+    stage.live(A, Added, "a", "u1", 20, None).after_s(10);
+    stage.live(A, Added, "b", "u2", 30, None).after_s(2);
+    // What was told before has been late for long when the next is.
+    stage.reopened(B);
+    stage.after_s(2);
+    stage.live(B, Added, "a", "u1", 20, None);
+    stage.live(B, Added, "b", "u2", 30, None).after_s(10);
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn one_that_comes_back_and_does_not_catch_up_is_behind() {
+    let mut stage = two();
+    stage.ended(B, Cause::End);
+    stage.live(A, Added, "a", "u1", 20, None).after_s(10);
+    stage.reopened(B);
+    stage.after_s(10);
+    insta::assert_snapshot!(stage.found(), @"13.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 13 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time.");
+}
+
+#[test]
 fn documents_of_ours_that_could_not_be_read_may_be_why() {
     let mut stage = two();
     stage.live(A, Added, "a", "u1", 20, None);

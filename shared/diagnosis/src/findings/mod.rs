@@ -119,7 +119,8 @@ impl Findings {
             Event::StreamOpened(event) => {
                 let asks_bookmarks = requests.asks_bookmarks(&event.watch);
                 streams.opened(event, asks_bookmarks, before, record, timers);
-                servers.opened(event, requests.asks_initial(&event.watch));
+                let is_initial = requests.asks_initial(&event.watch);
+                servers.opened(event, is_initial, record, timers);
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
@@ -136,7 +137,7 @@ impl Findings {
             }
             Event::ListComplete(event) => {
                 requests.listed(event, before, record, book);
-                servers.listed(event);
+                servers.listed(event, record, timers);
             }
             Event::WatchStarted(event) => servers.started(event),
             Event::ClientStarted(event) => clients.started(event, record),

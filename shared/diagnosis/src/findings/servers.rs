@@ -58,6 +58,8 @@ impl Member {
 
 #[derive(Clone, Copy, Debug)]
 struct Stream {
+    /// Since when it has something to tell.
+    since: Time,
     /// Every event beyond this has to come.
     from: u64,
     /// It came to this.
@@ -137,7 +139,13 @@ impl Servers {
         }
     }
 
-    pub(super) fn opened(&mut self, event: &StreamOpened, is_initial: bool) {
+    pub(super) fn opened(
+        &mut self,
+        event: &StreamOpened,
+        is_initial: bool,
+        record: &Record,
+        timers: &mut Timers,
+    ) {
         let Some(group) = self.group(&event.watch) else {
             return;
         };
@@ -148,10 +156,12 @@ impl Servers {
         if let Some(member) = group.members.get_mut(&event.watch) {
             member.is_open = true;
             member.stream = from.map(|from| Stream {
+                since: record.at,
                 from,
                 reached: from,
             });
         }
+        group.wait(event.watch.what_and_ordinal().0, record.at, timers);
     }
 
     pub(super) fn ended(&mut self, watch: &WatchName) {
@@ -166,7 +176,7 @@ impl Servers {
 
     /// A list, or the initial events of a stream, are whole. A version below what the same server told before is of an
     /// etcd that was restored: nothing is held against anybody until all are beyond what was told.
-    pub(super) fn listed(&mut self, event: &ListComplete) {
+    pub(super) fn listed(&mut self, event: &ListComplete, record: &Record, timers: &mut Timers) {
         let Some(group) = self.group(&event.watch) else {
             return;
         };
@@ -183,10 +193,12 @@ impl Servers {
             && member.is_open
         {
             member.stream = Some(Stream {
+                since: record.at,
                 from: version,
                 reached: version,
             });
         }
+        group.wait(event.watch.what_and_ordinal().0, record.at, timers);
     }
 
     pub(super) fn changed(
@@ -326,10 +338,14 @@ fn late<'a>(
     now: Time,
 ) -> impl Iterator<Item = (&'a Told, &'a Event)> {
     let bit = bit(watch);
-    let reached = member.stream.map_or(u64::MAX, |stream| stream.reached);
+    let stream = member.stream;
     events.iter().filter(move |((version, ..), event)| {
-        let is_late = event.at.plus_micros(BEHIND_US) <= now;
-        is_late && *version > reached && bit.is_some_and(|bit| event.had_by & bit == 0)
+        let (Some(stream), Some(bit)) = (stream, bit) else {
+            return false;
+        };
+        // One that has come back needs its time to catch up.
+        let is_late = event.at.max(stream.since).plus_micros(BEHIND_US) <= now;
+        is_late && *version > stream.reached && event.had_by & bit == 0
     })
 }
 
@@ -438,16 +454,16 @@ impl Group {
         }
     }
 
-    /// Waits until the next event that not all have told of is late.
+    /// Waits until the next event that not all have told of is late, by those who were there or have come back since.
     fn wait(&mut self, what: &str, now: Time, timers: &mut Timers) {
-        if self.due.is_some() {
+        if self.due.is_some() || self.events.is_empty() {
             return;
         }
-        let open = self
-            .events
-            .values()
-            .map(|event| event.at.plus_micros(BEHIND_US));
-        if let Some(due) = open.filter(|due| *due > now).min() {
+        let told = self.events.values().map(|event| event.at);
+        let came = self.members.values().filter_map(|member| member.stream);
+        let since = told.chain(came.map(|stream| stream.since));
+        let due = since.map(|since| since.plus_micros(BEHIND_US));
+        if let Some(due) = due.filter(|due| *due > now).min() {
             self.due = Some(due);
             timers.set(due, Timer::Behind(what.into()));
         }
