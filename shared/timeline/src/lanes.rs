@@ -266,7 +266,7 @@ impl Lanes {
             let row = builder.watch(store, watch, &traces, expanded, (left, right));
             row.finding = self.worst_finding(store, name);
             if expanded {
-                builder.under_watch(store, watch, &found.objects);
+                builder.under_watch(store, watch, &traces, &found.objects);
             }
         }
         builder.rows
@@ -479,11 +479,6 @@ impl RowBuilder {
         } else {
             format!("{prefix}/")
         };
-        let server = traces.iter().find_map(|trace| trace.server.as_ref());
-        let rest = match server {
-            Some(server) => format!("{rest} @{server}").into(),
-            None => Text::from(rest),
-        };
         let count = traces
             .iter()
             .map(|trace| {
@@ -500,7 +495,7 @@ impl RowBuilder {
             RowKind::Watch,
             false,
             &prefix,
-            rest,
+            rest.into(),
             Some(count),
         );
         row.expanded = Some(expanded);
@@ -508,13 +503,25 @@ impl RowBuilder {
         row
     }
 
-    fn under_watch(&mut self, store: &Store, watch: WatchId, objects: &[FoundObject]) {
+    fn under_watch(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        traces: &[&WatchTrace],
+        objects: &[FoundObject],
+    ) {
+        // Where a watch is pinned to a server, that is what tells it from the others of the same.
+        let server = traces.iter().find_map(|trace| trace.server.as_ref());
+        let connection = match server {
+            Some(server) => format!("to {server}").into(),
+            None => Text::from("connection"),
+        };
         self.push(
             LaneId::Connection(watch),
             RowKind::Connection,
             false,
             "",
-            "connection".into(),
+            connection,
             None,
         );
         self.push(

@@ -354,6 +354,27 @@ fn a_page_drops_its_oldest_chapters_when_its_memory_is_full_and_says_so() {
 }
 
 #[test]
+fn watches_that_are_pinned_say_to_which_server_also_to_a_late_reader() {
+    let mut log = Log::new("a");
+    log.watch_by(0.0, "shop/pods", Some("10.0.0.1:6443"));
+    log.watch_by(0.0, "shop/pods#2", Some("10.0.0.2:6443"));
+    log.watch(0.0, "shop/nodes");
+    let now = at(5.0);
+    for from in [0, log.records.len()] {
+        let mut store = Store::default();
+        log.send_from(&mut store, from);
+        let view = View::between(START, now, 800.0);
+        let (rows, _) = picture(&store, &mut Lanes::default(), &view, now);
+        let names: Vec<&str> = rows.rows.iter().map(|row| &*row.name).collect();
+        let versions = "resourceVersion";
+        let nodes = ["nodes", "connection", versions];
+        let first = ["pods", "to 10.0.0.1:6443", versions];
+        let second = ["pods#2", "to 10.0.0.2:6443", versions];
+        assert_eq!(names, [nodes, first, second].concat());
+    }
+}
+
+#[test]
 fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
     let mut old = Log::new("a");
     old.opened(0.0, "shop/pods", 1, &["cart-0"], 100);

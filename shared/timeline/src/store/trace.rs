@@ -284,7 +284,10 @@ impl Trace {
         let trace = self.watch_mut(id);
         match before {
             Some(before) => trace.absorb(record, &before, watch, horizon, id, names),
-            None => trace.started = Some(now),
+            None => {
+                trace.started = Some(now);
+                trace.server.clone_from(&watch.server);
+            }
         }
     }
 

@@ -140,6 +140,11 @@ impl Log {
     // The protocol, in short.
 
     pub fn watch(&mut self, s: f64, watch: &str) {
+        self.watch_by(s, watch, None);
+    }
+
+    /// A watch that is pinned to a server.
+    pub fn watch_by(&mut self, s: f64, watch: &str, server: Option<&str>) {
         let name = WatchName::from(watch);
         let started = WatchStarted {
             group: "".into(),
@@ -149,7 +154,7 @@ impl Log {
             label_selector: None,
             field_selector: None,
             watch: name.clone(),
-            server: None,
+            server: server.map(Into::into),
         };
         self.push(s, started);
     }
