@@ -31,6 +31,10 @@ pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US,
 };
 
+/// Whether all of diagnosis is compiled in (feature `whole`); else it is only what the lessons reach. A branch on it
+/// costs nothing: what is behind it is left out.
+pub(crate) const WHOLE: bool = cfg!(feature = "whole");
+
 /// The machine. Holds the open streams, ends and facts no older than they can matter, and the findings that stand; see
 /// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] for its bounds.
 #[derive(Clone, Debug, Default)]

@@ -13,6 +13,7 @@ use watchscope_model::{Object, Record, ResourceVersion, Seq, State, Text, Time, 
 use super::book::{Book, Found, Subject};
 use super::streams::SILENT_LOSS;
 use super::{Timer, Timers};
+use crate::WHOLE;
 
 /// How much later than another a server may tell of an event, in microseconds (F31).
 const BEHIND_US: i64 = 3_000_000;
@@ -89,7 +90,9 @@ impl Servers {
     pub(super) fn since(state: &State) -> Self {
         let mut servers = Self::default();
         for (watch, Watch { server, seen, .. }) in &state.watches {
-            if let Some(server) = server {
+            if let Some(server) = server
+                && WHOLE
+            {
                 let floor = seen.as_ref().and_then(ResourceVersion::number);
                 let group = servers.join(watch, server);
                 group.floor = group.floor.max(floor.unwrap_or(0));
@@ -114,20 +117,25 @@ impl Servers {
 
     /// The group of a watch, if it is by a server of its own.
     fn group(&mut self, watch: &WatchName) -> Option<&mut Group> {
+        if !WHOLE {
+            return None;
+        }
         let (what, _) = watch.what_and_ordinal();
         let group = self.groups.get_mut(what)?;
         group.members.contains_key(watch).then_some(group)
     }
 
     pub(super) fn started(&mut self, event: &WatchStarted) {
-        if let Some(server) = &event.server {
+        if let Some(server) = &event.server
+            && WHOLE
+        {
             self.join(&event.watch, server);
         }
     }
 
     pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let (what, _) = watch.what_and_ordinal();
-        let Some(group) = self.groups.get_mut(what) else {
+        let Some(group) = self.group(watch) else {
             return;
         };
         group.members.remove(watch);
@@ -289,7 +297,7 @@ impl Servers {
 
     /// Somebody may have fallen behind.
     pub(super) fn behind(&mut self, what: &Text, now: Time, book: &mut Book, timers: &mut Timers) {
-        let Some(group) = self.groups.get_mut(what) else {
+        let Some(group) = self.groups.get_mut(what).filter(|_| WHOLE) else {
             return;
         };
         group.due = None;
