@@ -450,7 +450,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Every version with more than one apiserver.",
         "It goes back in time when it reconnects.",
         "Resume by resourceVersion.",
-        "Watch each server by itself, and compare when they reach the same version.",
+        "Watch each server by itself (`watchscope --servers all`), and compare when they reach the same version.",
         "KEP-1904; kubernetes/kubernetes#97294",
     ),
     row(

@@ -117,7 +117,8 @@ impl Servers {
 
     /// The group of a watch, if it is by a server of its own.
     fn group(&mut self, watch: &WatchName) -> Option<&mut Group> {
-        if !WHOLE {
+        // Nearly always: it must cost an event nothing.
+        if !WHOLE || self.groups.is_empty() {
             return None;
         }
         let (what, _) = watch.what_and_ordinal();
