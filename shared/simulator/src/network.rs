@@ -447,6 +447,18 @@ impl Network {
         }
     }
 
+    /// Whether a stall holds something of a connection on its way to the server.
+    pub(crate) fn holds_up(&self, connection: ConnectionId) -> bool {
+        let open = self.connections.get(&connection);
+        open.is_some_and(|open| !open.held_up.is_empty())
+    }
+
+    /// Whether a stall holds something of a connection on its way to the client.
+    pub(crate) fn holds_down(&self, connection: ConnectionId) -> bool {
+        let open = self.connections.get(&connection);
+        open.is_some_and(|open| !open.held_down.is_empty())
+    }
+
     /// What a stall held on its way to the server.
     pub(crate) fn take_held_up(&mut self, connection: ConnectionId) -> Vec<Up> {
         let open = self.connections.get_mut(&connection);

@@ -18,7 +18,8 @@ impl World {
         if self.network.is_cut(connection) {
             return;
         }
-        if self.is_stalled(connection, Way::Up) {
+        // A target may match no longer; what is held stays ahead all the same.
+        if self.network.holds_up(connection) || self.is_stalled(connection, Way::Up) {
             return self.network.hold_up(connection, up);
         }
         self.passes(connection);
@@ -52,7 +53,8 @@ impl World {
 
     /// Something a server sent reaches its client.
     pub(super) fn deliver(&mut self, connection: ConnectionId, arrival: Arrival) {
-        if self.is_stalled(connection, Way::Down) && !matches!(arrival, Arrival::Closed(_)) {
+        let is_held = self.network.holds_down(connection) || self.is_stalled(connection, Way::Down);
+        if is_held && !matches!(arrival, Arrival::Closed(_)) {
             return self.network.hold_down(connection, arrival);
         }
         self.passes(connection);

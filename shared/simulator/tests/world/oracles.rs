@@ -402,6 +402,26 @@ proptest! {
     }
 }
 
+/// Found by the property above after 4,449 cases: once the watch had ended at the server, its connection was held no
+/// longer, and what was under way overtook what was held.
+#[test]
+fn what_a_stall_has_held_stays_ahead_though_the_watch_it_was_for_has_ended() {
+    let target = Target::Resource("configmaps".to_owned());
+    let delay = Duration::from_millis(1_378);
+    let story = vec![
+        (Fault::Delay { by: delay }, 828, 4_845),
+        (
+            Fault::LoseAnswers {
+                target: target.clone(),
+            },
+            100,
+            3_202,
+        ),
+        (Fault::CloseStreams { target }, 1_901, 100),
+    ];
+    run(0, &story).unwrap();
+}
+
 #[test]
 fn the_same_seed_and_story_give_the_same_deliveries() {
     let story = vec![
