@@ -1,7 +1,9 @@
 //! The two servers that are asked the same: the simulator and a real kube-apiserver, each on its sockets, and what
 //! only somebody inside either can do.
 
-use anyhow::{Context as _, Result};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -10,9 +12,13 @@ use watchscope::demo::Demo;
 use watchscope_scenarios::{Story, View};
 use watchscope_simulator::{Config, Fault, Rights, Target, WorkloadConfig};
 use watchscope_tests::kube::TOKEN_USER;
-use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools};
+use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools, eventually};
 
 use super::wire::{Address, Ask};
+
+/// How long an apiserver may take to settle, and how long it has to have written nothing then.
+const LONG: Duration = Duration::from_secs(60);
+const SETTLED: Duration = Duration::from_secs(3);
 
 /// One of the two.
 pub(super) enum Side {
@@ -61,6 +67,18 @@ impl Side {
             ..ClusterOptions::default()
         };
         let cluster = KubeCluster::start(tools, options).await?;
+        // It is ready before it has written all that it writes by itself, which would stand between an exchange's
+        // writes and the versions of its lists.
+        let (mut revision, mut since) = (0, Instant::now());
+        eventually("the apiserver has settled", LONG, async || {
+            let now = cluster.etcd().revision().await?;
+            if now != revision {
+                (revision, since) = (now, Instant::now());
+            }
+            ensure!(since.elapsed() >= SETTLED, "it writes: revision {revision}");
+            Ok(())
+        })
+        .await?;
         Ok(Self::Real(Box::new(cluster)))
     }
 
