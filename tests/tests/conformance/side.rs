@@ -1,13 +1,14 @@
 //! The two servers that are asked the same: the simulator and a real kube-apiserver, each on its sockets, and what
 //! only somebody inside either can do.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 use watchscope::demo::Demo;
 use watchscope_scenarios::{Story, View};
 use watchscope_simulator::{Config, Fault, Rights, Target, WorkloadConfig};
