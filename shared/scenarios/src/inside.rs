@@ -291,6 +291,15 @@ mod tests {
     }
 
     #[test]
+    fn an_etcd_that_was_restored_tells_that_it_went_back() {
+        let rows = crate::catalogue::rows();
+        let row = rows.iter().find(|row| row.code == "F33").expect("a row");
+        let run = row.run_beside(1, &[], true);
+        let etcd = layers(&run).etcd.expect("etcd told its head");
+        assert_eq!(etcd.revision, run.world.truth().revision());
+    }
+
+    #[test]
     fn a_naive_loop_of_the_demo_keeps_what_the_informer_drops() {
         let run = run(7, true, 58);
         let layers = layers(&run);

@@ -165,7 +165,12 @@ impl World {
                         ChangeKind::Deleted
                     },
                     object: Arc::clone(object),
-                    revision: object.revision(),
+                    // What is there no more was deleted at no revision that there is.
+                    revision: if is_there {
+                        object.revision()
+                    } else {
+                        revision
+                    },
                 };
                 waiting.push(now, event);
             });
