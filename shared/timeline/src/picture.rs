@@ -33,84 +33,45 @@ pub struct Caption<'a> {
 const EDGE: Px = Px::whole(24);
 const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(78);
+const FOOT_HEIGHT: Px = Px::whole(56);
 const LEGEND_LINE: Px = Px::whole(20);
+/// A legend keeps at least so far from the page's sides.
+const LEGEND_INSET: Px = Px::whole(6);
+
+/// Width of the tree in a small picture; the lanes are as wide as the view.
+pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
 /// Draws the picture to save: `picture` is the view on screen.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
-    let lanes_scene = lanes(picture);
-    let lanes_x = EDGE + TREE_WIDTH;
-    let width = lanes_x + lanes_scene.width + EDGE;
-    let mut page = Page {
-        scene: Scene {
-            width,
-            ..Scene::default()
-        },
-    };
-    let lanes_y = HEAD_HEIGHT + RULER_HEIGHT;
-    let window = picture
-        .rows
-        .window(picture.top, picture.top + picture.height);
-    let rows = &picture.rows.rows[window];
-    let shown = rows
-        .last()
-        .map_or(Px::ZERO, |row| row.bottom() - picture.top)
-        .min(picture.height);
-    let bottom = lanes_y + shown;
-    let legend = lanes_scene.legend.clone();
-    let legend_lines = legend_items(&legend, lanes_scene.width + TREE_WIDTH);
-    let legend_height = Px::whole(16) + Px(LEGEND_LINE.0 * legend_lines.len() as i32);
-    let height = bottom + legend_height + Px::whole(56);
-    page.scene.height = height;
-    page.fill(
-        Area {
-            x: Px::ZERO,
-            y: Px::ZERO,
-            w: width,
-            h: height,
-        },
-        Token::Ground0,
-    );
-    page.head(picture, caption, width);
-    let ruler_scene = ruler(picture.view, picture.now);
-    page.clipped(ruler_scene, lanes_x, HEAD_HEIGHT, RULER_HEIGHT);
-    page.fill(
-        Area {
-            x: EDGE,
-            y: HEAD_HEIGHT,
-            w: TREE_WIDTH,
-            h: RULER_HEIGHT,
-        },
-        Token::Ground2,
-    );
-    page.text(
-        EDGE + Px::whole(6),
-        HEAD_HEIGHT + Px::whole(17),
-        "Lane",
-        Look::small(Token::Text3),
-    );
-    let head_right = lanes_x - Px::whole(8);
-    page.text(
-        head_right,
-        HEAD_HEIGHT + Px::whole(17),
-        "changes",
-        Look::small(Token::Text3).end(),
-    );
-    page.clipped(lanes_scene, lanes_x, lanes_y, shown);
-    page.scene.primitives.push(Primitive::Clip(Area {
-        x: EDGE,
-        y: lanes_y,
-        w: TREE_WIDTH,
-        h: shown,
-    }));
-    for row in rows {
-        page.tree_row(row, row.y - picture.top + lanes_y, lanes_x);
-    }
-    page.scene.primitives.push(Primitive::Unclip);
-    page.line(EDGE, width - EDGE, bottom, Token::Line2);
-    page.legend(&legend_lines, bottom + Px::whole(20));
-    page.foot(picture, caption, bottom + legend_height, width);
+    let (mut page, lanes) = Page::of(picture, EDGE, TREE_WIDTH);
+    let top = HEAD_HEIGHT;
+    let legend_end = top + page.height_of(&lanes);
+    page.ground(legend_end + FOOT_HEIGHT);
+    page.head(picture, caption, page.scene.width);
+    page.lanes(picture, lanes, top, true);
+    page.foot(picture, caption, legend_end, page.scene.width);
+    page.outline();
     page.scene
+}
+
+/// Draws a picture for a text that says the rest: tree, ruler, lanes, and a legend of what is present.
+#[must_use]
+pub fn small(picture: &Picture<'_>) -> Scene {
+    let (mut page, lanes) = Page::of(picture, Px::ZERO, SMALL_TREE_WIDTH);
+    page.ground(page.height_of(&lanes));
+    page.lanes(picture, lanes, Px::ZERO, false);
+    page.outline();
+    page.scene
+}
+
+/// The lanes of a picture, measured.
+struct Measured<'a> {
+    scene: Scene,
+    rows: &'a [Row],
+    /// How high they are, without what is scrolled away.
+    height: Px,
+    legend: Vec<Vec<Item>>,
 }
 
 /// How a text of the frame looks.
@@ -171,10 +132,10 @@ impl Item {
 fn legend_items(legend: &crate::scene::Legend, width: Px) -> Vec<Vec<Item>> {
     let items = legend.glyphs.iter().map(|&glyph| Item::Glyph(glyph));
     let items = items.chain(legend.hatches.iter().map(|&hatch| Item::Hatch(hatch)));
-    let mut lines = vec![Vec::new()];
+    let mut lines = Vec::new();
     let mut used = Px::ZERO;
     for item in items.chain(legend.plates.then_some(Item::Plate)) {
-        if used + item.width() > width {
+        if lines.is_empty() || used + item.width() > width {
             lines.push(Vec::new());
             used = Px::ZERO;
         }
@@ -188,9 +149,114 @@ fn legend_items(legend: &crate::scene::Legend, width: Px) -> Vec<Vec<Item>> {
 
 struct Page {
     scene: Scene,
+    /// What is left free on both sides.
+    edge: Px,
+    tree_width: Px,
 }
 
 impl Page {
+    /// A page as wide as a picture needs, and the picture's lanes.
+    fn of<'a>(picture: &Picture<'a>, edge: Px, tree_width: Px) -> (Self, Measured<'a>) {
+        let scene = lanes(picture);
+        let window = picture
+            .rows
+            .window(picture.top, picture.top + picture.height);
+        let rows = &picture.rows.rows[window];
+        let height = rows
+            .last()
+            .map_or(Px::ZERO, |row| row.bottom() - picture.top)
+            .min(picture.height);
+        let inset = LEGEND_INSET.max(edge) - edge;
+        let legend_width = tree_width + scene.width - inset - inset;
+        let legend = legend_items(&scene.legend, legend_width);
+        let page = Self {
+            scene: Scene {
+                width: edge + tree_width + scene.width + edge,
+                ..Scene::default()
+            },
+            edge,
+            tree_width,
+        };
+        let measured = Measured {
+            scene,
+            rows,
+            height,
+            legend,
+        };
+        (page, measured)
+    }
+
+    /// Height of ruler, lanes and legend.
+    fn height_of(&self, lanes: &Measured<'_>) -> Px {
+        let legend = match lanes.legend.len() as i32 {
+            0 => Px::ZERO,
+            lines => Px::whole(16) + Px(LEGEND_LINE.0 * lines),
+        };
+        RULER_HEIGHT + lanes.height + legend
+    }
+
+    fn whole(&self) -> Area {
+        Area {
+            x: Px::ZERO,
+            y: Px::ZERO,
+            w: self.scene.width,
+            h: self.scene.height,
+        }
+    }
+
+    fn ground(&mut self, height: Px) {
+        self.scene.height = height;
+        self.fill(self.whole(), Token::Ground0);
+    }
+
+    fn outline(&mut self) {
+        let stroke = Some(Stroke::solid(Token::Line2, Px::whole(1)));
+        self.scene.primitives.push(Primitive::Rect {
+            area: self.whole(),
+            fill: None,
+            stroke,
+            radius: 0,
+            opacity: 100,
+        });
+    }
+
+    /// Ruler, tree, lanes and legend from `top` down.
+    fn lanes(&mut self, picture: &Picture<'_>, lanes: Measured<'_>, top: Px, has_headings: bool) {
+        let (edge, tree_width) = (self.edge, self.tree_width);
+        let lanes_x = edge + tree_width;
+        let lanes_y = top + RULER_HEIGHT;
+        let ruler_scene = ruler(picture.view, picture.now);
+        self.clipped(ruler_scene, lanes_x, top, RULER_HEIGHT);
+        self.fill(
+            Area {
+                x: edge,
+                y: top,
+                w: tree_width,
+                h: RULER_HEIGHT,
+            },
+            Token::Ground2,
+        );
+        if has_headings {
+            let (y, look) = (top + Px::whole(17), Look::small(Token::Text3));
+            self.text(edge + Px::whole(6), y, "Lane", look);
+            self.text(lanes_x - Px::whole(8), y, "changes", look.end());
+        }
+        self.clipped(lanes.scene, lanes_x, lanes_y, lanes.height);
+        self.scene.primitives.push(Primitive::Clip(Area {
+            x: edge,
+            y: lanes_y,
+            w: tree_width,
+            h: lanes.height,
+        }));
+        for row in lanes.rows {
+            self.tree_row(row, row.y - picture.top + lanes_y, lanes_x);
+        }
+        self.scene.primitives.push(Primitive::Unclip);
+        let bottom = lanes_y + lanes.height;
+        self.line(edge, self.scene.width - edge, bottom, Token::Line2);
+        self.legend(&lanes.legend, bottom + Px::whole(20));
+    }
+
     fn fill(&mut self, area: Area, ink: Token) {
         let fill = Some(ink);
         self.scene.primitives.push(Primitive::Rect {
@@ -333,7 +399,7 @@ impl Page {
             RowKind::Watch | RowKind::Findings | RowKind::Layer
         );
         self.line(
-            EDGE,
+            self.edge,
             right,
             y,
             if strong { Token::Line2 } else { Token::Line1 },
@@ -348,7 +414,7 @@ impl Page {
             weight,
             ..Look::small(ink)
         };
-        let x = EDGE + if strong { Px::whole(6) } else { Px::whole(16) };
+        let x = self.edge + if strong { Px::whole(6) } else { Px::whole(16) };
         let baseline = y + row.height.half() + Px::whole(4);
         let count_width = row
             .count
@@ -389,8 +455,9 @@ impl Page {
     }
 
     fn legend(&mut self, lines: &[Vec<Item>], mut y: Px) {
+        let left = self.edge.max(LEGEND_INSET);
         for line in lines {
-            let mut x = EDGE;
+            let mut x = left;
             for item in line {
                 let text_x = match item {
                     Item::Glyph(glyph) => {
@@ -477,20 +544,6 @@ impl Page {
             clock(picture.now)
         );
         self.text(EDGE, y + Px::whole(34), made, Look::small(Token::Text3));
-        let area = Area {
-            x: Px::ZERO,
-            y: Px::ZERO,
-            w: self.scene.width,
-            h: self.scene.height,
-        };
-        let stroke = Some(Stroke::solid(Token::Line2, Px::whole(1)));
-        self.scene.primitives.push(Primitive::Rect {
-            area,
-            fill: None,
-            stroke,
-            radius: 0,
-            opacity: 100,
-        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::format::text_width;
 use crate::glyph::{GLYPH_BOX, GLYPH_HALO_PX, Paint};
 use crate::scene::{
     Align, Area, FOOT_INKS, Pattern, Primitive, Px, STRIP_COLUMN_PX, Scene, Step, Stroke, TextLine,
@@ -11,6 +12,9 @@ use crate::tokens::{Theme, Token};
 /// The faces of the page.
 const SANS: &str =
     "-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,system-ui,sans-serif";
+
+/// A text with more room than it is reckoned to need by this may be wider in another face.
+const SPARE: Px = Px::whole(3);
 
 /// Writes a scene as a whole SVG document.
 #[must_use]
@@ -22,8 +26,20 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
         ids: 0,
         clipped: false,
     };
-    for primitive in &scene.primitives {
-        out.primitive(scene, primitive);
+    let mut primitives = scene.primitives.iter().peekable();
+    while let Some(primitive) = primitives.next() {
+        if let &Primitive::Rect { mut area, .. } = primitive {
+            while let Some(wider) = primitives
+                .peek()
+                .and_then(|next| joined(primitive, area, next))
+            {
+                area = wider;
+                primitives.next();
+            }
+            out.rect(primitive, area);
+        } else {
+            out.primitive(scene, primitive);
+        }
     }
     let (w, h) = (scene.width, scene.height);
     format!(
@@ -53,27 +69,34 @@ impl Writer {
         token.value(self.theme)
     }
 
+    /// A rectangle, where it or a run that it begins is.
+    fn rect(&mut self, rect: &Primitive, area: Area) {
+        let &Primitive::Rect {
+            fill,
+            stroke,
+            radius,
+            opacity,
+            ..
+        } = rect
+        else {
+            return;
+        };
+        let fill = fill.map_or("none", |token| self.ink(token));
+        put!(
+            self.out,
+            "<rect {} fill=\"{fill}\"{}",
+            box_of(area),
+            self.stroke(stroke)
+        );
+        if radius > 0 {
+            put!(self.out, " rx=\"{radius}\"");
+        }
+        put!(self.out, "{}/>", faint(opacity));
+    }
+
     fn primitive(&mut self, scene: &Scene, primitive: &Primitive) {
         match primitive {
-            Primitive::Rect {
-                area,
-                fill,
-                stroke,
-                radius,
-                opacity,
-            } => {
-                let fill = fill.map_or("none", |token| self.ink(token));
-                put!(
-                    self.out,
-                    "<rect {} fill=\"{fill}\"{}",
-                    box_of(*area),
-                    self.stroke(*stroke)
-                );
-                if *radius > 0 {
-                    put!(self.out, " rx=\"{radius}\"");
-                }
-                put!(self.out, "{}/>", faint(*opacity));
-            }
+            &Primitive::Rect { area, .. } => self.rect(primitive, area),
             Primitive::Path {
                 steps,
                 fill,
@@ -284,21 +307,26 @@ impl Writer {
     }
 
     fn text(&mut self, line: &TextLine) {
-        let anchor = match line.align {
-            Align::Start => "start",
-            Align::Middle => "middle",
-            Align::End => "end",
-        };
         put!(
             self.out,
-            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"{}\" text-anchor=\"{anchor}\" fill=\"{}\"",
+            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"",
             line.x,
             line.y,
             line.size,
-            line.weight,
             self.ink(line.ink)
         );
-        if let Some(width) = line.max_width.filter(|&width| is_wider(line, width)) {
+        if line.weight != 400 {
+            put!(self.out, " font-weight=\"{}\"", line.weight);
+        }
+        self.out.push_str(match line.align {
+            Align::Start => "",
+            Align::Middle => " text-anchor=\"middle\"",
+            Align::End => " text-anchor=\"end\"",
+        });
+        let reckoned = text_width(&line.text, line.size, line.weight);
+        // SVG cannot squeeze only what a face makes too wide: what has no room to spare is as wide as reckoned in any.
+        let tight = line.max_width.filter(|&most| most < reckoned + SPARE);
+        if let Some(width) = tight.map(|most| most.min(reckoned)) {
             put!(
                 self.out,
                 " textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\""
@@ -317,9 +345,26 @@ impl Writer {
     }
 }
 
-/// Whether a text is reckoned wider than it may be.
-fn is_wider(line: &TextLine, width: Px) -> bool {
-    crate::format::text_width(&line.text, line.size, line.weight) > width
+/// What two rectangles painted one after the other are together, if nobody could tell: many ticks are one bar.
+fn joined(first: &Primitive, so_far: Area, next: &Primitive) -> Option<Area> {
+    let plain = |primitive: &Primitive| match *primitive {
+        Primitive::Rect {
+            area,
+            fill,
+            stroke: None,
+            radius: 0,
+            opacity: 100,
+        } => Some((area, fill)),
+        _ => None,
+    };
+    let ((_, fill), (area, next_fill)) = (plain(first)?, plain(next)?);
+    let end = so_far.x + so_far.w;
+    let is_beside = so_far.x <= area.x && area.x <= end;
+    let is_joined = fill == next_fill && (so_far.y, so_far.h) == (area.y, area.h) && is_beside;
+    is_joined.then(|| Area {
+        w: end.max(area.x + area.w) - so_far.x,
+        ..so_far
+    })
 }
 
 fn box_of(area: Area) -> String {
@@ -339,13 +384,22 @@ fn faint(opacity: u8) -> String {
 
 fn path_of(steps: &[Step]) -> String {
     let mut path = String::new();
+    let mut at = None;
     for step in steps {
-        match step {
+        match *step {
             Step::Move(x, y) => put!(path, "M{x} {y}"),
-            Step::Line(x, y) => put!(path, "L{x} {y}"),
+            Step::Line(x, y) => match at {
+                Some((_, level)) if level == y => put!(path, "H{x}"),
+                Some((column, _)) if column == x => put!(path, "V{y}"),
+                _ => put!(path, "L{x} {y}"),
+            },
             Step::Curve(a, b, c, d, x, y) => put!(path, "C{a} {b} {c} {d} {x} {y}"),
             Step::Close => path.push('Z'),
         }
+        at = match *step {
+            Step::Move(x, y) | Step::Line(x, y) | Step::Curve(.., x, y) => Some((x, y)),
+            Step::Close => None,
+        };
     }
     path
 }
@@ -388,5 +442,55 @@ mod tests {
         };
         let text = svg(&scene, Theme::Light);
         assert!(text.contains("&lt;script&gt;\u{fffd}&amp;&quot;") && !text.contains("<script"));
+    }
+
+    #[test]
+    fn ticks_side_by_side_are_one_bar_and_nothing_else_is() {
+        let tick = |x: i32, ink| Primitive::Rect {
+            area: Area {
+                x: Px::whole(x),
+                y: Px::ZERO,
+                w: Px::whole(2),
+                h: Px::whole(4),
+            },
+            fill: Some(ink),
+            stroke: None,
+            radius: 0,
+            opacity: 100,
+        };
+        let (one, other) = (Token::Added, Token::Deleted);
+        let scene = Scene {
+            primitives: vec![
+                tick(0, one),
+                tick(1, one),
+                tick(3, one),
+                tick(6, one),
+                tick(8, other),
+                tick(7, other),
+            ],
+            ..Scene::default()
+        };
+        let text = svg(&scene, Theme::Light);
+        let rects: Vec<&str> = text.split("<rect ").skip(1).collect();
+        let spans: Vec<&str> = rects
+            .iter()
+            .map(|rect| &rect[..rect.find(" y").unwrap()])
+            .collect();
+        assert_eq!(spans, ["x=\"0\"", "x=\"6\"", "x=\"8\"", "x=\"7\""]);
+        assert!(rects[0].contains("width=\"5\""), "{}", rects[0]);
+    }
+
+    #[test]
+    fn a_path_says_only_what_changes() {
+        let px = Px::whole;
+        let steps = [
+            Step::Move(px(1), px(2)),
+            Step::Line(px(5), px(2)),
+            Step::Line(px(5), px(9)),
+            Step::Line(px(6), px(8)),
+            Step::Close,
+            Step::Line(px(6), px(3)),
+        ];
+        assert_eq!(path_of(&steps), "M1 2H5V9L6 8ZL6 3");
     }
 }

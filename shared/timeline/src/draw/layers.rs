@@ -225,7 +225,13 @@ impl Drawer<'_> {
                 let look = TextLook::plain(Token::Text3)
                     .over(self.ground(row))
                     .aligned(Align::End);
-                self.say_at_end(Paint::Change, bottom - Px::whole(5), words, look);
+                let is_low = scale.y(level.revision) > self.y(row) + row.height.half();
+                let y = if is_low {
+                    self.y(row) + Px::whole(10)
+                } else {
+                    bottom - Px::whole(3)
+                };
+                self.say_at_end(Paint::Change, y, words, look);
             }
             self.ghost_bands(row, epoch, points);
         }
