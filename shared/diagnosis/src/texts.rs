@@ -27,6 +27,9 @@ pub struct Explanation {
     pub references: &'static str,
 }
 
+/// Under this heading stands the picture, too.
+const WIRE: &str = "On the wire";
+
 /// What is said of a row; `None` for what is no row.
 #[must_use]
 pub fn explanation(code: &str) -> Option<&'static Explanation> {
@@ -55,7 +58,7 @@ impl Explanation {
         [
             ("What it is", self.what),
             ("Root cause", self.cause),
-            ("On the wire", self.wire),
+            (WIRE, self.wire),
             ("Versions", self.versions),
             ("A naive client", self.naive),
             ("A correct client", self.correct),
@@ -64,7 +67,7 @@ impl Explanation {
         ]
     }
 
-    /// The row's page in docs/findings.
+    /// The row's page in docs/findings, where its picture lies beside it.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut page = format!(
@@ -75,6 +78,12 @@ impl Explanation {
         );
         for (heading, text) in self.parts() {
             page += &format!("\n## {heading}\n\n{text}\n");
+            if heading == WIRE {
+                let (code, name) = (self.code, self.name());
+                page += &format!(
+                    "\n![{code} {name}, as its story goes. On the wire: {text}]({code}.svg)\n"
+                );
+            }
         }
         page
     }

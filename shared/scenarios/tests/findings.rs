@@ -1,5 +1,7 @@
 //! What diagnosis finds in the catalogue's stories: each row's own failure, in time, and nothing that did not happen.
 
+mod pictures;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -29,6 +31,8 @@ enum Variant {
     Load,
     /// The same, and the connection of one of those is reset while it happens.
     AnotherFailure,
+    /// As it is written; the world tells of its inside.
+    WithInside,
 }
 
 const VARIANTS: [Variant; 4] = [
@@ -109,7 +113,7 @@ fn tell(row: &Row, finds: &Finds, variant: Variant, seed: u64) -> (Run, Time) {
     } else {
         Level::Off
     };
-    let tells_inside = variant == Variant::OtherVersion;
+    let tells_inside = matches!(variant, Variant::OtherVersion | Variant::WithInside);
     (row.run_audited(seed, &others, tells_inside, level), began)
 }
 

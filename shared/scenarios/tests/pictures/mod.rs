@@ -1,0 +1,115 @@
+//! The pictures of docs/findings: each row's own story as the page draws it, the lanes that matter in the seconds around
+//! what was found.
+
+mod shot;
+
+use watchscope_model::codec::ChapterWriter;
+use watchscope_model::{Event, InsideRecord, Record, State, Time};
+use watchscope_scenarios::Run;
+use watchscope_scenarios::catalogue::Row;
+use watchscope_scenarios::catalogue::finds::Finds;
+use watchscope_timeline::draw::RECORDS;
+use watchscope_timeline::picture::small;
+use watchscope_timeline::svg::svg;
+use watchscope_timeline::{Lanes, Picture, Px, Store, Theme, View};
+
+use self::shot::Shot;
+use super::{Variant, is_current, rows, tell};
+
+/// With the tree beside them 720 px: as wide as a text of documentation.
+const LANES_WIDTH_PX: f64 = 544.0;
+/// A picture that weighs more shows too much.
+const MOST_BYTES: usize = 30_000;
+/// So many records are sealed at once.
+const SEGMENT_RECORDS: u64 = 256;
+const SEED: u64 = 1;
+
+/// What a page holds that followed the story's log from its beginning, without findings about something else.
+fn store_of(run: &Run, shot: &Shot, began: Time) -> Store {
+    let state = State {
+        at: began,
+        ..State::default()
+    };
+    let (mut writer, opening) = ChapterWriter::open("story".into(), "1".into(), &state);
+    let mut store = Store::default();
+    store.snapshot(&opening).expect("an opening of ours");
+    let mut inside = run.inside().iter().peekable();
+    let mut seq = state.seq;
+    let mut next = || {
+        seq = seq.next();
+        seq
+    };
+    let mut last = began;
+    let mut take = |writer: &mut ChapterWriter| {
+        if let Some(segment) = writer.seal() {
+            store.segment(&segment).expect("a segment of ours");
+        }
+    };
+    for record in run.records() {
+        if matches!(&record.event, Event::Finding(finding) if !shot.shows(finding)) {
+            continue;
+        }
+        while let Some((at, told)) = inside.next_if(|(at, _)| *at <= record.at) {
+            last = last.max(*at);
+            writer.push_inside(&InsideRecord {
+                seq: next(),
+                at: last,
+                inside: told.clone(),
+            });
+        }
+        last = last.max(record.at);
+        writer.push(&Record {
+            seq: next(),
+            at: last,
+            event: record.event.clone(),
+        });
+        if writer.open_count() >= SEGMENT_RECORDS {
+            take(&mut writer);
+        }
+    }
+    take(&mut writer);
+    store
+}
+
+/// The row's picture as SVG, on light ground.
+fn picture_of(row: &Row, finds: &Finds) -> String {
+    let (run, began) = tell(row, finds, Variant::WithInside, SEED);
+    let shot = Shot::of(row, finds, &run, began);
+    let store = store_of(&run, &shot, began);
+    let view = View::between(shot.from, shot.to, LANES_WIDTH_PX);
+    let mut lanes = Lanes::default();
+    lanes.records = Some(RECORDS);
+    lanes.set_all_expanded(&store, true);
+    let all = lanes.rows(&store, &view, run.now());
+    let rows = shot.chosen(&store, all);
+    let picture = Picture {
+        store: &store,
+        rows: &rows,
+        view: &view,
+        now: run.now(),
+        connected: true,
+        top: Px::ZERO,
+        height: rows.height,
+        selected: None,
+        records: Some(RECORDS),
+    };
+    let text = svg(&small(&picture), Theme::Light);
+    if let Some(code) = &shot.code {
+        assert!(text.contains(&format!(">{code}</text>")), "{}", row.code);
+    }
+    text
+}
+
+/// `WATCHSCOPE_TEST_ROW=F14` draws this row alone.
+#[test]
+fn the_pictures_of_the_findings_are_current_and_small() {
+    let mut large = Vec::new();
+    for (row, finds) in rows() {
+        let picture = picture_of(&row, &finds);
+        is_current(&format!("findings/{}.svg", row.code), &picture);
+        if picture.len() > MOST_BYTES {
+            large.push((row.code, picture.len()));
+        }
+    }
+    assert!(large.is_empty(), "too large: {large:?}");
+}
