@@ -109,9 +109,6 @@ impl World {
             revision: writes.last().map_or(told.revision, |last| last.revision),
             ..told
         });
-        if follows != Some(look) {
-            observer.waiting.push(now, InsideEvent::Etcd(look));
-        }
         match known {
             Some(_) => {
                 for change in &writes {
@@ -119,6 +116,10 @@ impl World {
                 }
             }
             None => self.observe_all_objects(observer, now),
+        }
+        // After what was deleted by a restore, which is told with the version it had.
+        if follows != Some(look) {
+            observer.waiting.push(now, InsideEvent::Etcd(look));
         }
         observer.etcd = Some((look, restores));
     }
@@ -165,12 +166,7 @@ impl World {
                         ChangeKind::Deleted
                     },
                     object: Arc::clone(object),
-                    // What is there no more was deleted at no revision that there is.
-                    revision: if is_there {
-                        object.revision()
-                    } else {
-                        revision
-                    },
+                    revision: object.revision(),
                 };
                 waiting.push(now, event);
             });
