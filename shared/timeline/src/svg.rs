@@ -16,7 +16,7 @@ const SANS: &str =
 /// A text with more room than it is reckoned to need by this may be wider in another face.
 const SPARE: Px = Px::whole(3);
 
-/// Writes a scene as a whole SVG document.
+/// Writes a scene as a whole SVG document. It has no style of its own, so it is seen under any content security policy.
 #[must_use]
 pub fn svg(scene: &Scene, theme: Theme) -> String {
     let mut out = Writer {
@@ -44,10 +44,8 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
     let (w, h) = (scene.width, scene.height);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-         font-family=\"{SANS}\" style=\"font-variant-numeric:tabular-nums;background:{}\"><defs>{}</defs>{}</svg>",
-        Token::Ground0.value(theme),
-        out.defs,
-        out.out
+         font-family=\"{SANS}\"><defs>{}</defs>{}</svg>",
+        out.defs, out.out
     )
 }
 

@@ -27,6 +27,8 @@ const HEALS_US: i64 = 20 * SECOND_US;
 const STARTED: Duration = Duration::from_millis(1_500);
 /// At least so much is shown before and behind.
 const MARGIN_US: i64 = 3 * SECOND_US;
+/// So long it takes until all is listed and watched.
+const BEGINS_US: i64 = 2 * SECOND_US;
 /// Behind a finding there is room for its name: at least so much of what is before it, in percent.
 const NAMED_PERCENT: i64 = 55;
 
@@ -88,8 +90,8 @@ const ODD: &[Odd] = &[
     odd("F04").inside(Inside::Caches),
     odd("F22").inside(Inside::Caches),
     // The deletion is lost long before a read shows it.
-    odd("F24").between(2, 83),
-    odd("F25").between(2, 83),
+    odd("F24").between(2, 81),
+    odd("F25").between(2, 81),
     // There is no cache of events.
     odd("F34").inside(Inside::Etcd),
     odd("F36").between(4, 45).client("v1"),
@@ -288,7 +290,13 @@ fn seconds(
     let mut soon = soon.filter(|record| record.at.micros_since(found_at) <= HEALS_US);
     let last = soon.next_back().map_or(found_at, |record| record.at);
     let span_us = last.micros_since(first);
-    let from = first.plus_micros(-MARGIN_US.max(span_us / 5)).max(began);
+    let from = first.plus_micros(-MARGIN_US.max(span_us / 5));
+    // What all begins with is shown, or left out altogether.
+    let from = if from.micros_since(began) < BEGINS_US {
+        began
+    } else {
+        from
+    };
     let named = found_at.plus_micros(found_at.micros_since(from) * NAMED_PERCENT / 100);
     let to = last.plus_micros(MARGIN_US.max(span_us / 8)).max(named);
     (from, to)

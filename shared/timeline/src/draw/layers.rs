@@ -10,7 +10,7 @@ use watchscope_model::vocabulary::ChangeType;
 use super::labels::{Label, Rank};
 use super::version::{Line, Scale};
 use super::{Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer as Paint, SPILL, TextLook, record};
-use crate::format::{clock, count, number};
+use crate::format::{clock, count, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;
@@ -548,7 +548,9 @@ impl Drawer<'_> {
                     .over(Token::Ground0)
                     .aligned(Align::End);
                 let at = (x - Px::whole(8), client_y + Px::whole(4));
-                self.write(Paint::Finding, at.0, at.1, words, look);
+                if text_width(&words, look.size, look.weight) <= at.0 {
+                    self.write(Paint::Finding, at.0, at.1, words, look);
+                }
             }
             _ => {}
         }
