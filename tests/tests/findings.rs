@@ -77,6 +77,14 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
         Ok(())
     })
     .await?;
+    eventually("its picture is there", LONG, async || {
+        let script =
+            format!("return document.querySelector('{group} .pictured img')?.naturalWidth");
+        let width = tab.script(&script).await?;
+        ensure!(width == 720, "{width}");
+        Ok(())
+    })
+    .await?;
 
     // Muted with a reason it is listed apart, in this browser, and can be brought back.
     let mute = driver.find(By::Css(format!("{item} .mute"))).await?;

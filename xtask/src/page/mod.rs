@@ -5,7 +5,8 @@
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
 //!                                             └─► frontend_second.wasm ────────────────────────────────────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
-//! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┴─► names.rs ─► dist.rs
+//! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
+//! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! wasm-bindgen runs in this process, so its version always fits (cargo resolves one for both).
 //! Scripts and styles lose comments and indentation on the way. There is no wasm-opt: it saved 3 % and in two of four
@@ -79,6 +80,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     let folder = project.target().join(targets::WASM).join(folder);
     shell::step("putting the page into dist/", || {
         let mut files = assets(&project.root.join("assets"))?;
+        files.extend(pictures(&project.root.join("docs/findings"))?);
         if profile == PageProfile::Release {
             shorten(&mut files)?;
         }
@@ -236,10 +238,17 @@ fn glue_of(
     Ok((script, order::by_likeness(&module)?))
 }
 
+/// The pictures of the failures, which findings.json refers to.
+fn pictures(folder: &Path) -> Result<BTreeMap<String, names::Source>> {
+    let mut files = assets(folder)?;
+    files.retain(|name, _| name.ends_with(".svg"));
+    Ok(files)
+}
+
 /// The files of assets/ that belong to the page; folders and other kinds are their readers' business.
 fn assets(folder: &Path) -> Result<BTreeMap<String, names::Source>> {
-    const TEXT: [&str; 5] = ["css", "html", "js", "svg", "webmanifest"];
-    const BINARY: [&str; 5] = ["ico", "json", "png", "wasm", "woff2"];
+    const TEXT: [&str; 6] = ["css", "html", "js", "json", "svg", "webmanifest"];
+    const BINARY: [&str; 4] = ["ico", "png", "wasm", "woff2"];
     let mut files = BTreeMap::new();
     let entries = fs::read_dir(folder)
         .with_context(|| format!("reading the page's files in {}", folder.display()))?;

@@ -19,6 +19,8 @@ const MUTED_KEY: &str = "watchscope-muted";
 const COVERED_PX: f64 = 1_000.0;
 /// What a naive client does, and what to do: said of every finding, the rest where it is asked for.
 const SAID_FIRST: [&str; 2] = ["A naive client", "A correct client"];
+/// Under it stands the picture.
+const PICTURED: &str = "On the wire";
 
 impl Handle {
     /// Selects a record and brings it into view; `about` is when it came, if it is not loaded.
@@ -387,21 +389,27 @@ fn MuteForm(handle: Handle, key: String, asks: RwSignal<bool>) -> impl IntoView 
 fn Explained(panels: Panels, code: Text) -> impl IntoView {
     let more = RwSignal::new(false);
     let all = code.clone();
-    let parts = Memo::new(move |_| panels.texts.with(|texts| texts.of(&all)));
+    let said = Memo::new(move |_| panels.texts.with(|texts| texts.of(&all)));
     let failed = move || panels.texts.with(|texts| *texts == Texts::Failed);
     let lines = move |first: bool| {
-        let parts = parts.get().unwrap_or_default();
-        let said = parts
+        let said = said.get();
+        let picture = said.as_ref().map(|said| said.picture.clone());
+        let parts = said.map(|said| said.parts).unwrap_or_default();
+        let parts = parts
             .into_iter()
             .filter(move |(heading, _)| SAID_FIRST.contains(&&**heading) == first);
-        let lines = said.map(|(heading, text)| {
+        let lines = parts.map(|(heading, text)| {
+            let picture = picture.clone().filter(|_| heading == PICTURED);
             // What a correct client does is what there is to do.
             let heading = if heading == SAID_FIRST[1] {
                 "What to do".to_owned()
             } else {
                 heading
             };
-            view! { <dt>{heading}</dt><dd>{text}</dd> }
+            view! {
+                <dt>{heading}</dt>
+                <dd>{text}{picture.map(|url| view! { <Pictured url/> })}</dd>
+            }
         });
         lines.collect_view()
     };
@@ -415,7 +423,7 @@ fn Explained(panels: Panels, code: Text) -> impl IntoView {
                 </p>
             })}
             {move || more.get().then(|| view! { <dl>{lines(false)}</dl> })}
-            {move || parts.with(Option::is_some).then(|| view! {
+            {move || said.with(Option::is_some).then(|| view! {
                 <button
                     class="more"
                     aria-expanded=move || more.get().to_string()
@@ -428,6 +436,26 @@ fn Explained(panels: Panels, code: Text) -> impl IntoView {
                 </button>
             })}
         </div>
+    }
+}
+
+/// A row's picture, which opens at its full size; nothing if it cannot be had.
+#[component]
+fn Pictured(url: String) -> impl IntoView {
+    let is_missing = RwSignal::new(false);
+    move || {
+        let (link, source) = (url.clone(), url.clone());
+        (!is_missing.get()).then(|| {
+            view! {
+                <a class="pictured" href=link target="_blank" title="Open it at its full size">
+                    <img
+                        src=source
+                        alt="Its story as lanes over time"
+                        on:error=move |_| is_missing.set(true)
+                    />
+                </a>
+            }
+        })
     }
 }
 

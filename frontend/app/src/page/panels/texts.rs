@@ -10,8 +10,17 @@ use wasm_bindgen_futures::spawn_local;
 use super::bodies;
 use super::signals::Panels;
 
-/// A row's headings and texts, by its code.
-type Rows = Vec<(String, Vec<(String, String)>)>;
+/// What is said of the rows, by their codes.
+type Rows = Vec<(String, Said)>;
+
+/// What is said of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Where its picture is.
+    pub(super) picture: String,
+    /// Headings and texts.
+    pub(super) parts: Vec<(String, String)>,
+}
 
 /// The texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,12 +38,12 @@ pub(super) enum Texts {
 
 impl Texts {
     /// What is said of a row; nothing while it is not here, or if there is no such row.
-    pub(super) fn of(&self, code: &str) -> Option<Vec<(String, String)>> {
+    pub(super) fn of(&self, code: &str) -> Option<Said> {
         let Self::Here(rows) = self else {
             return None;
         };
         let row = rows.iter().find(|(other, _)| other == code);
-        row.map(|(_, parts)| parts.clone())
+        row.map(|(_, said)| said.clone())
     }
 }
 
@@ -58,18 +67,25 @@ pub(super) fn ask(panels: Panels) {
 async fn fetch() -> Option<Rows> {
     // The page's loader says where they are: their name has a hash.
     let url = Reflect::get(&window(), &JsValue::from_str("watchscopeTexts")).ok()?;
-    let text = bodies::file(&url.as_string()?).await?;
+    let url = url.as_string()?;
+    let text = bodies::file(&url).await?;
     let parsed: Object = JSON::parse(&text).ok()?.dyn_into().ok()?;
     let list = |value: JsValue| value.dyn_into::<Array>().ok();
     let pair = |value: JsValue| {
         let pair = list(value)?;
         Some((pair.get(0).as_string()?, pair.get(1).as_string()?))
     };
+    // The pictures lie beside the texts.
+    let (folder, _) = url.rsplit_once('/')?;
     let entries = Object::entries(&parsed);
     let rows = entries.iter().filter_map(|entry| {
         let entry = list(entry)?;
-        let parts = list(entry.get(1))?.iter().filter_map(pair).collect();
-        Some((entry.get(0).as_string()?, parts))
+        let said = list(entry.get(1))?;
+        let said = Said {
+            picture: format!("{folder}/{}", said.get(0).as_string()?),
+            parts: list(said.get(1))?.iter().filter_map(pair).collect(),
+        };
+        Some((entry.get(0).as_string()?, said))
     });
     Some(rows.collect())
 }
