@@ -13,12 +13,18 @@ exchanges![a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired];
 const WINDOW: Duration = Duration::from_secs(75);
 /// Events that a ring holds at the least.
 const RING: usize = 100;
+/// Events written before the window passes, all of which a full ring then loses.
+const OLD: usize = 10;
 
 async fn a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired(
     d: &mut Dialogue<'_>,
 ) -> Result<()> {
     let version = d.config_map("a").await?.version()?;
+    for n in 1..OLD {
+        d.touch("a", &n.to_string()).await?;
+    }
     tokio::time::sleep(WINDOW + Duration::from_secs(2)).await;
+    // However long these take, each of the last ones pushes out one of the old ones.
     for n in 0..=RING {
         d.touch("a", &n.to_string()).await?;
     }
