@@ -44,11 +44,17 @@ pub(crate) struct Reader {
     pools: Pools,
     log: LogHandle,
     session: Option<Arc<Session>>,
-    idle: Option<(ConnectionId, Connection)>,
-    /// Where the connection kept leads to.
-    connections: Option<Arc<Connections>>,
+    idle: Option<Link>,
     /// The credentials were refused.
     reload: bool,
+}
+
+/// A connection that reads go over.
+struct Link {
+    id: ConnectionId,
+    connection: Connection,
+    /// Those to the same apiserver.
+    connections: Arc<Connections>,
 }
 
 /// An answer, or why there is none.
@@ -69,7 +75,6 @@ impl Reader {
             log,
             session: None,
             idle: None,
-            connections: None,
             reload: false,
         }
     }
@@ -100,9 +105,14 @@ impl Reader {
     }
 
     async fn carry_out(&mut self, read: &Read) -> Reply {
-        let Some((id, connection)) = self.connection(&read.watch).await else {
+        let Some(link) = self.link(&read.watch).await else {
             return Reply::Failed;
         };
+        let Link {
+            id,
+            connection,
+            connections,
+        } = link;
         let is_shared = connection.is_shared();
         let message = request_of(read.target(), read.accept(), self.session.as_deref()).await;
         let message = match message {
@@ -114,8 +124,7 @@ impl Reader {
             Err(error) => {
                 tracing::info!("an audit read cannot be sent: {error}");
                 self.reload = true;
-                self.idle = Some((id, connection));
-                self.lose(Cause::Cancelled).await;
+                self.close(id, connection, Cause::Cancelled).await;
                 return Reply::Failed;
             }
         };
@@ -128,44 +137,40 @@ impl Reader {
         let event = answer.event(read, request);
         let _ = self.log.append(Event::from(event)).await;
         match kept {
-            Ok(connection) if !self.reload => self.idle = Some((id, connection)),
-            // A shared one tells of its end itself.
-            _ if is_shared => {}
-            kept => {
-                let cause = kept.err().unwrap_or(Cause::Cancelled);
-                let closed = ConnectionClosed {
-                    connection: id,
-                    cause,
-                };
-                let _ = self.log.append(Event::from(closed)).await;
+            Ok(connection) if !self.reload => {
+                self.idle = Some(Link {
+                    id,
+                    connection,
+                    connections,
+                });
             }
+            Ok(connection) => self.close(id, connection, Cause::Cancelled).await,
+            Err(cause) => self.closed(id, is_shared, cause).await,
         }
         answer.reply(read)
     }
 
     /// The connection kept if it leads to a watch's apiserver, or another.
-    async fn connection(&mut self, watch: &WatchName) -> Option<(ConnectionId, Connection)> {
+    async fn link(&mut self, watch: &WatchName) -> Option<Link> {
         let connections = self.pools.of(watch)?;
-        let is_same = self
-            .connections
-            .as_ref()
-            .is_some_and(|kept| Arc::ptr_eq(kept, &connections));
-        if !is_same {
-            self.lose(Cause::Cancelled).await;
-            self.connections = Some(Arc::clone(&connections));
+        let is_same = |kept: &Link| Arc::ptr_eq(&kept.connections, &connections);
+        if self.idle.as_ref().is_some_and(is_same) {
+            return self.idle.take();
         }
-        if let Some(idle) = self.idle.take() {
-            return Some(idle);
-        }
+        self.lose(Cause::Cancelled).await;
         let reload = std::mem::take(&mut self.reload);
-        match connections.apart(self.session.take(), reload).await {
+        match Arc::clone(&connections).apart(self.session.take(), reload).await {
             Dialled::Connected(session, id, connection) => {
                 self.session = Some(session);
                 if !connection.is_shared() {
                     let event = opened(id, connection.facts());
                     let _ = self.log.append(Event::from(event)).await;
                 }
-                Some((id, *connection))
+                Some(Link {
+                    id,
+                    connection: *connection,
+                    connections,
+                })
             }
             Dialled::Failed(session, error) => {
                 self.reload = error.may_be_cured_by_new_credentials();
@@ -182,10 +187,20 @@ impl Reader {
 
     /// The connection kept is gone, or given up.
     async fn lose(&mut self, cause: Cause) {
-        if let Some((connection, kept)) = self.idle.take()
-            && !kept.is_shared()
-        {
-            drop(kept);
+        if let Some(Link { id, connection, .. }) = self.idle.take() {
+            self.close(id, connection, cause).await;
+        }
+    }
+
+    async fn close(&mut self, id: ConnectionId, connection: Connection, cause: Cause) {
+        let is_shared = connection.is_shared();
+        drop(connection);
+        self.closed(id, is_shared, cause).await;
+    }
+
+    /// Tells of a connection's end; a shared one tells of it itself.
+    async fn closed(&mut self, connection: ConnectionId, is_shared: bool, cause: Cause) {
+        if !is_shared {
             let event = ConnectionClosed { connection, cause };
             let _ = self.log.append(Event::from(event)).await;
         }
@@ -193,9 +208,9 @@ impl Reader {
 }
 
 /// Waits for the end of the connection kept; losing the wait loses nothing.
-async fn ended(idle: &mut Option<(ConnectionId, Connection)>) -> BodyEnd {
+async fn ended(idle: &mut Option<Link>) -> BodyEnd {
     match idle {
-        Some((_, connection)) => connection.ended().await,
+        Some(link) => link.connection.ended().await,
         None => std::future::pending().await,
     }
 }

@@ -213,12 +213,17 @@ impl FromStr for Version {
 
     /// Reads `1.27`, `1.27.3` and `v1.27.3`; without a patch it is the first release of its minor version.
     fn from_str(text: &str) -> Result<Version, UnknownServerVersion> {
-        let numbers = text.strip_prefix('v').unwrap_or(text);
-        let rest = numbers.strip_prefix("1.").ok_or(UnknownServerVersion)?;
-        let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
-        let number = |text: &str| text.parse().map_err(|_| UnknownServerVersion);
-        Version::new(number(minor)?, number(patch)?)
+        let (minor, patch) = minor_and_patch(text, "1.").ok_or(UnknownServerVersion)?;
+        Version::new(minor, patch)
     }
+}
+
+/// Reads a version with this major version and its dot; without a patch it is the first of its minor version.
+pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
+    let numbers = text.strip_prefix('v').unwrap_or(text);
+    let rest = numbers.strip_prefix(major)?;
+    let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
+    Some((minor.parse().ok()?, patch.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use watchscope_model::vocabulary::{Certainty, Divergence, Standing};
 use watchscope_model::{Object, Record, ResourceVersion, State, Text, WatchName};
 
 use super::book::{Book, Found, Subject};
-use super::words::{count, name};
+use super::words::{self, count, name};
 use crate::audit::{FROM_THE_FUTURE, WENT_BACK};
 
 /// Rows that leave an object which is gone.
@@ -54,18 +54,9 @@ impl Audits {
                     // The list is behind, or of another etcd: nothing is wrong with the watch.
                     _ => return,
                 };
-                let mut summary = sentence(event, wrong.len());
                 let watch = before.watches.get(&event.watch);
-                let has_lost = watch.is_some_and(|watch| watch.lost > 0);
-                if has_lost {
-                    summary
-                        .push_str(" Documents of this watch could not be read, which may be why.");
-                }
-                let certainty = if has_lost {
-                    Certainty::Suspected
-                } else {
-                    Certainty::Likely
-                };
+                let (certainty, why) = words::unless_unread(watch, Certainty::Likely);
+                let summary = sentence(event, wrong.len()) + why;
                 let raised = watch.and_then(|watch| {
                     let mut open = watch.verdicts.values();
                     open.find(|open| open.verdict.object == event.object)

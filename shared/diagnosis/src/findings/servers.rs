@@ -12,6 +12,7 @@ use watchscope_model::{Object, Record, ResourceVersion, Seq, State, Text, Time, 
 
 use super::book::{Book, Found, Subject};
 use super::streams::SILENT_LOSS;
+use super::words::{self, place};
 use super::{Timer, Timers};
 use crate::WHOLE;
 
@@ -192,8 +193,8 @@ impl Servers {
         let Some(version) = event.resource_version.number() else {
             return;
         };
-        let has_told = |watch: &WatchName| group.members.get(watch).map_or(0, |m| m.highest);
-        if version < has_told(&event.watch) {
+        let member = group.members.get(&event.watch);
+        if member.is_some_and(|member| version < member.highest) {
             let all = group.members.values().map(|member| member.highest);
             group.floor = all.fold(group.floor, u64::max);
             group.events.clear();
@@ -306,8 +307,8 @@ impl Servers {
             if member.is_behind {
                 continue;
             }
-            let mut late = late(&group.events, watch, member, now);
-            let Some(((version, namespace, object), event)) = late.next() else {
+            let late: Vec<_> = late(&group.events, watch, member, now).collect();
+            let Some((((version, namespace, object), event), rest)) = late.split_first() else {
                 continue;
             };
             let summary = format!(
@@ -318,7 +319,7 @@ impl Servers {
                 place(namespace.as_ref(), object),
                 now.millis_since(event.at) / 1_000,
                 member.server,
-                match late.by_ref().count() {
+                match rest.len() {
                     0 => String::new(),
                     more => format!(", nor of {more} more"),
                 },
@@ -331,7 +332,6 @@ impl Servers {
                 event.at,
                 summary,
             );
-            drop(late);
             member.is_behind = true;
             book.raise(found.alike(&["F04", "F44"]).until_cleared(), now);
         }
@@ -403,21 +403,15 @@ impl Group {
             return;
         };
         event.had_by |= bit(watch).unwrap_or(0);
-        let held = before.watches.get(watch);
-        let mut summary = format!(
-            "{} told of {} {} at {version}; {} came to {} without it.",
+        let (certainty, why) = words::unless_unread(before.watches.get(watch), Certainty::Definite);
+        let summary = format!(
+            "{} told of {} {} at {version}; {} came to {} without it.{why}",
             event.first,
             event.change,
             place(namespace.as_ref(), object),
             member.server,
             stream.reached,
         );
-        let certainty = if held.is_some_and(|watch| watch.lost > 0) {
-            summary.push_str(" Documents of this watch could not be read, which may be why.");
-            Certainty::Suspected
-        } else {
-            Certainty::Definite
-        };
         let mut evidence = vec![event.seq, record.seq];
         evidence.dedup();
         let found = Found::of(
@@ -491,11 +485,4 @@ impl Group {
 fn bit(watch: &WatchName) -> Option<u64> {
     let (_, ordinal) = watch.what_and_ordinal();
     1_u64.checked_shl(ordinal.checked_sub(1)?)
-}
-
-fn place(namespace: Option<&Text>, object: &Text) -> String {
-    match namespace {
-        Some(namespace) => format!("{namespace}/{object}"),
-        None => object.to_string(),
-    }
 }

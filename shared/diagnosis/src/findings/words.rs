@@ -1,6 +1,8 @@
 //! Numbers and names as findings' sentences say them.
 
-use watchscope_model::{Object, State};
+use watchscope_model::fold::Watch;
+use watchscope_model::vocabulary::Certainty;
+use watchscope_model::{Object, State, Text};
 
 /// Milliseconds as seconds with one decimal.
 pub(super) fn seconds(ms: u64) -> String {
@@ -14,9 +16,25 @@ pub(super) fn count(number: u64, what: &str) -> String {
 
 /// `namespace/name`.
 pub(super) fn name(object: &Object) -> String {
-    match &object.namespace {
-        Some(namespace) => format!("{namespace}/{}", object.name),
-        None => object.name.to_string(),
+    place(object.namespace.as_ref(), &object.name)
+}
+
+/// `namespace/name`, of its parts.
+pub(super) fn place(namespace: Option<&Text>, name: &Text) -> String {
+    match namespace {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name.to_string(),
+    }
+}
+
+/// How sure a difference is that a watch shows, and what to add to its sentence: documents of the watch that could not
+/// be read may be why.
+pub(super) fn unless_unread(watch: Option<&Watch>, sure: Certainty) -> (Certainty, &'static str) {
+    if watch.is_some_and(|watch| watch.lost > 0) {
+        let why = " Documents of this watch could not be read, which may be why.";
+        (Certainty::Suspected, why)
+    } else {
+        (sure, "")
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::defect::Defect;
 use crate::fault::Fault;
+use crate::version::minor_and_patch;
 
 /// A release of etcd: 3.4.0 to 3.6, the minor versions that the known defects are recorded of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,11 +154,8 @@ impl FromStr for EtcdVersion {
 
     /// Reads `3.5`, `3.5.12` and `v3.5.12`; without a patch it is the first release of its minor version.
     fn from_str(text: &str) -> Result<EtcdVersion, UnknownEtcdVersion> {
-        let numbers = text.strip_prefix('v').unwrap_or(text);
-        let rest = numbers.strip_prefix("3.").ok_or(UnknownEtcdVersion)?;
-        let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
-        let number = |text: &str| text.parse().map_err(|_| UnknownEtcdVersion);
-        EtcdVersion::new(number(minor)?, number(patch)?)
+        let (minor, patch) = minor_and_patch(text, "3.").ok_or(UnknownEtcdVersion)?;
+        EtcdVersion::new(minor, patch)
     }
 }
 
