@@ -5,7 +5,9 @@
 //! `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
 
 mod counts;
+mod side_by_side;
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -45,33 +47,36 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let digests = page::build_digests(project, installs)?;
     let binary = build::binary(project, false, None)?;
 
-    let mut command = project.cargo("test");
-    command
-        .arg("--no-fail-fast")
-        .env("WATCHSCOPE_TEST_BINARY", &binary)
-        .env("WATCHSCOPE_TEST_DIGESTS", &digests);
-    if let Ok(folder) = &kube {
-        command.env("KUBEBUILDER_ASSETS", folder);
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("WATCHSCOPE_TEST_BINARY", binary.into()),
+        ("WATCHSCOPE_TEST_DIGESTS", digests.into()),
+    ];
+    if let Ok(folder) = kube {
+        variables.push(("KUBEBUILDER_ASSETS", folder.into()));
     }
-    if let Ok(program) = &informer {
-        command.env("WATCHSCOPE_TEST_INFORMER", program);
+    if let Ok(program) = informer {
+        variables.push(("WATCHSCOPE_TEST_INFORMER", program.into()));
     }
-    if let Some(browser) = &browser {
-        command
-            .env("CHROME", &browser.chrome)
-            .env("CHROMEDRIVER", &browser.chromedriver);
+    if let Some(browser) = browser {
+        variables.push(("CHROME", browser.chrome.into()));
+        variables.push(("CHROMEDRIVER", browser.chromedriver.into()));
     }
     if shell::on_ci() && std::env::var_os("WATCHSCOPE_TEST_PATIENCE").is_none() {
         // Such machines are shared and slow; patience costs time only where a test fails.
-        command.env("WATCHSCOPE_TEST_PATIENCE", "4");
+        variables.push(("WATCHSCOPE_TEST_PATIENCE", "4".into()));
     }
-    if long {
-        command
-            .env("PROPTEST_CASES", LONG_CASES)
-            .args(["--", "--include-ignored"]);
-    }
+    let mut command = project.cargo("test");
+    command.arg("--no-fail-fast");
     eprintln!("» running the tests");
-    let counts = counted(&mut command)?;
+    let mut counts = Counts::default();
+    if long {
+        variables.push(("PROPTEST_CASES", LONG_CASES.into()));
+        counts = side_by_side::run(project, &variables, &["--include-ignored"])?;
+        command.arg("--doc");
+    }
+    command.envs(variables);
+    counts.add(counted(&mut command)?);
+    let counts = counts.settled();
 
     let seconds = start.elapsed().as_secs();
     eprintln!(
@@ -98,7 +103,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     })
 }
 
-/// Runs a test command, passing on what it writes, and counts.
+/// Runs a command of tests, passing on what it writes, and counts.
 fn counted(command: &mut Command) -> Result<Counts> {
     let line = shell::command_line(command);
     let mut child = command
@@ -121,7 +126,7 @@ fn counted(command: &mut Command) -> Result<Counts> {
         // A runner that did not build, or died before it could count.
         counts.failed = 1;
     }
-    Ok(counts.settled())
+    Ok(counts)
 }
 
 /// Copies line by line and counts on the way.

@@ -1,0 +1,173 @@
+//! Runs test programs side by side, one a core: under `--long` each spends most of its time in a single property.
+//!
+//! cargo runs one program after the other. What a program says goes to a file in target/long-tests/, to be looked at
+//! while it runs, and is passed on whole when it ends.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use cargo_metadata::{Artifact, Message};
+
+use super::counts::Counts;
+use super::pass_on;
+use crate::project::Project;
+use crate::shell;
+
+/// Programs that take longest, in that order, so that none is left to run alone at the end; others follow as they come.
+const LONGEST_FIRST: &[&str] = &["world", "codec", "healthy", "clients", "schedules", "demo"];
+/// The package whose tests start servers and browsers and wait for them by the clock: they run when all else has ended.
+const BY_THE_CLOCK: &str = "watchscope-tests";
+
+/// One executable of tests.
+struct Program {
+    /// Of its package and its target.
+    name: String,
+    /// Its place in [`LONGEST_FIRST`].
+    turn: usize,
+    by_the_clock: bool,
+    /// Its package's, where cargo would run it.
+    folder: PathBuf,
+    executable: PathBuf,
+}
+
+/// Builds all test programs and runs them with these variables and arguments.
+pub(super) fn run(
+    project: &Project,
+    variables: &[(&str, OsString)],
+    arguments: &[&str],
+) -> Result<Counts> {
+    let mut programs = programs(project, variables)?;
+    programs.sort_by_key(|program| program.turn);
+    let (last, first): (Vec<_>, Vec<_>) = programs
+        .into_iter()
+        .partition(|program| program.by_the_clock);
+    let logs = project.target().join("long-tests");
+    fs::create_dir_all(&logs).with_context(|| format!("making {}", logs.display()))?;
+    let job = Job {
+        variables,
+        arguments,
+        logs: &logs,
+        counts: Mutex::default(),
+    };
+    let cores = thread::available_parallelism()?.get();
+    job.run_all(first, cores)?;
+    job.run_all(last, 1)?;
+    Ok(job
+        .counts
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What the programs run with, and what they counted so far.
+struct Job<'a> {
+    variables: &'a [(&'a str, OsString)],
+    arguments: &'a [&'a str],
+    logs: &'a Path,
+    counts: Mutex<Counts>,
+}
+
+impl Job<'_> {
+    /// Runs programs in their order, so many at a time.
+    fn run_all(&self, programs: Vec<Program>, at_a_time: usize) -> Result<()> {
+        let waiting = Mutex::new(VecDeque::from(programs));
+        let next = || {
+            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.pop_front()
+        };
+        let work = || -> Result<()> {
+            while let Some(program) = next() {
+                self.run_one(&program)?;
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..at_a_time).map(|_| scope.spawn(work)).collect();
+            for worker in workers {
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn run_one(&self, program: &Program) -> Result<()> {
+        let name = &program.name;
+        eprintln!("  {name}: begun");
+        let start = Instant::now();
+        let path = self.logs.join(format!("{}.log", name.replace('/', "-")));
+        let log = File::create(&path).with_context(|| format!("making {}", path.display()))?;
+        let status = Command::new(&program.executable)
+            .args(self.arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .env("CARGO_MANIFEST_DIR", &program.folder)
+            .current_dir(&program.folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .status()
+            .with_context(|| format!("starting {}", program.executable.display()))?;
+        let seconds = start.elapsed().as_secs();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock, so that what programs said is not mixed.
+        println!(
+            "\n     Ran {name} in {} min {:02} s",
+            seconds / 60,
+            seconds % 60
+        );
+        let mut counted = pass_on(BufReader::new(File::open(&path)?), io::stdout())?;
+        if !status.success() && counted.failed == 0 {
+            // It died before it could count.
+            counted.failed = 1;
+        }
+        counts.add(counted);
+        Ok(())
+    }
+}
+
+/// Builds and names all test programs of the default members.
+fn programs(project: &Project, variables: &[(&str, OsString)]) -> Result<Vec<Program>> {
+    let mut command = project.cargo("test");
+    command
+        .args(["--no-run", "--message-format=json-render-diagnostics"])
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .stderr(Stdio::inherit());
+    let said = shell::read(&mut command)?;
+    let mut programs = Vec::new();
+    for message in Message::parse_stream(said.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message.context("reading what cargo built")?
+            && let Some(program) = program(project, artifact)?
+        {
+            programs.push(program);
+        }
+    }
+    ensure!(!programs.is_empty(), "cargo built no tests");
+    Ok(programs)
+}
+
+fn program(project: &Project, artifact: Artifact) -> Result<Option<Program>> {
+    let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else {
+        return Ok(None);
+    };
+    let package = &project.metadata[&artifact.package_id];
+    let target = artifact.target.name;
+    let folder = package.manifest_path.parent();
+    Ok(Some(Program {
+        turn: LONGEST_FIRST
+            .iter()
+            .position(|slow| *slow == target)
+            .unwrap_or(LONGEST_FIRST.len()),
+        by_the_clock: package.name.as_str() == BY_THE_CLOCK,
+        folder: folder.context("a manifest lies in a folder")?.into(),
+        executable: executable.into(),
+        name: format!("{}/{target}", package.name),
+    }))
+}
