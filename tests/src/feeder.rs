@@ -1,11 +1,13 @@
 //! An apiserver on loopback that says what it is told: made-up kinds, a list of each, and streams into which the
-//! caller puts events one by one. For benchmarks; it knows no more of Kubernetes than they need.
+//! caller puts events one by one, over HTTP/1.1 or HTTP/2 without TLS. For benchmarks; it knows no more of Kubernetes
+//! than they need.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result};
+use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpStream};
@@ -16,18 +18,39 @@ use tokio::task::JoinHandle;
 const QUEUE: usize = 4_096;
 /// Bytes written at once, about.
 const WRITE_BYTES: usize = 256 << 10;
+/// What a client says first that speaks HTTP/2 without asking (RFC 9113, 3.4).
+const PREFACE: &[u8; 14] = b"PRI * HTTP/2.0";
+/// Streams of a connection, as a kube-apiserver allows.
+const MAX_STREAMS: u32 = 250;
 
 /// The apiserver; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Feeder {
     origin: String,
     shared: Arc<Shared>,
-    queues: Vec<mpsc::Sender<String>>,
+    queues: Vec<mpsc::Sender<Modified>>,
     accepting: JoinHandle<()>,
+}
+
+/// What a request is answered with.
+enum Asked {
+    /// The stream of a kind.
+    Watch(usize),
+    /// A status and a body.
+    Answer(u16, String),
+}
+
+/// An event that waits for its stream.
+#[derive(Debug)]
+struct Modified {
+    object: u32,
+    /// `None` for the next one, once it is sent: a list that comes between is older.
+    version: Option<u64>,
 }
 
 #[derive(Debug)]
 struct Shared {
+    origin: String,
     kinds: Vec<Kind>,
     version: AtomicU64,
 }
@@ -37,7 +60,7 @@ struct Kind {
     /// `widgets-03`.
     name: String,
     objects: u32,
-    queue: Mutex<mpsc::Receiver<String>>,
+    queue: Mutex<mpsc::Receiver<Modified>>,
 }
 
 impl Feeder {
@@ -56,7 +79,11 @@ impl Feeder {
             });
         }
         let version = AtomicU64::new(1_000);
-        let shared = Arc::new(Shared { kinds, version });
+        let shared = Arc::new(Shared {
+            origin: origin.clone(),
+            kinds,
+            version,
+        });
         let serving = shared.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -88,9 +115,16 @@ impl Feeder {
 
     /// Lets an object of a kind be modified; waits while the kind's queue is full.
     pub async fn modify(&self, kind: usize, object: u32) -> Result<()> {
-        let json = self.shared.object(kind, object);
-        let frame = format!("{{\"type\":\"MODIFIED\",\"object\":{json}}}\n");
-        let sent = self.queues[kind].send(frame).await;
+        self.put(kind, object, None).await
+    }
+
+    /// The same at a version of the caller's choice, as no healthy server does.
+    pub async fn modify_at(&self, kind: usize, object: u32, version: u64) -> Result<()> {
+        self.put(kind, object, Some(version)).await
+    }
+
+    async fn put(&self, kind: usize, object: u32, version: Option<u64>) -> Result<()> {
+        let sent = self.queues[kind].send(Modified { object, version }).await;
         sent.context("the feeder has ended")
     }
 }
@@ -102,8 +136,12 @@ impl Drop for Feeder {
 }
 
 impl Shared {
-    async fn converse(&self, stream: TcpStream) -> Result<()> {
+    async fn converse(self: Arc<Self>, stream: TcpStream) -> Result<()> {
         stream.set_nodelay(true)?;
+        let mut first = [0; PREFACE.len()];
+        if stream.peek(&mut first).await? == first.len() && &first == PREFACE {
+            return self.converse_http2(stream).await;
+        }
         let (read, mut write) = stream.into_split();
         let mut lines = BufReader::new(read).lines();
         let mut target = String::new();
@@ -115,15 +153,12 @@ impl Shared {
                 continue;
             }
             let asked = std::mem::take(&mut target);
-            let path = asked.split('?').next().unwrap_or_default();
-            let kind = path.rsplit('/').next().unwrap_or_default();
-            let kind = self.kinds.iter().position(|known| known.name == kind);
-            if let Some(kind) = kind.filter(|_| asked.contains("watch=")) {
-                return self.stream(kind, &mut write).await;
-            }
-            let (status, body) = self.answer(path, kind);
+            let (status, body) = match self.asked_for(&asked) {
+                Asked::Watch(kind) => return self.stream(kind, &mut write).await,
+                Asked::Answer(status, body) => (status, body),
+            };
             let head = format!(
-                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                "HTTP/1.1 {status} \r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 body.len()
             );
             write.write_all((head + body.as_str()).as_bytes()).await?;
@@ -131,7 +166,51 @@ impl Shared {
         Ok(())
     }
 
-    fn answer(&self, path: &str, kind: Option<usize>) -> (&'static str, String) {
+    /// HTTP/2 without TLS: each watch is a stream of its own, each event a frame of its own.
+    async fn converse_http2(self: Arc<Self>, stream: TcpStream) -> Result<()> {
+        let mut connection = h2::server::Builder::new()
+            .max_concurrent_streams(MAX_STREAMS)
+            .handshake::<_, Bytes>(stream)
+            .await?;
+        while let Some(request) = connection.accept().await {
+            let (request, mut respond) = request?;
+            let shared = self.clone();
+            let asked = request.uri().to_string();
+            tokio::spawn(async move {
+                let asked = shared.asked_for(&asked);
+                let status = match &asked {
+                    Asked::Watch(_) => 200,
+                    Asked::Answer(status, _) => *status,
+                };
+                let head = http::Response::builder()
+                    .status(status)
+                    .header("content-type", "application/json");
+                let mut stream = respond.send_response(head.body(())?, false)?;
+                match asked {
+                    Asked::Watch(kind) => {
+                        let mut queue = shared.kinds[kind].queue.lock().await;
+                        while let Some(modified) = queue.recv().await {
+                            let frame = shared.frame(kind, &modified);
+                            send(&mut stream, frame.into()).await?;
+                        }
+                    }
+                    Asked::Answer(_, body) => send(&mut stream, body.into()).await?,
+                }
+                stream.send_data(Bytes::new(), true)?;
+                anyhow::Ok(())
+            });
+        }
+        Ok(())
+    }
+
+    fn asked_for(&self, target: &str) -> Asked {
+        let path = target.split('?').next().unwrap_or_default();
+        let path = path.strip_prefix(&self.origin).unwrap_or(path);
+        let kind = path.rsplit('/').next().unwrap_or_default();
+        let kind = self.kinds.iter().position(|known| known.name == kind);
+        if let Some(kind) = kind.filter(|_| target.contains("watch=")) {
+            return Asked::Watch(kind);
+        }
         let body = match (path, kind) {
             (_, Some(kind)) => self.list(kind),
             ("/version", _) => r#"{"gitVersion":"v1.36.3","major":"1","minor":"36","platform":"linux/amd64","gitCommit":"","gitTreeState":"","buildDate":"","goVersion":"","compiler":""}"#.to_owned(),
@@ -146,26 +225,29 @@ impl Shared {
                 }
                 format!(r#"{{"kind":"APIResourceList","groupVersion":"v1","resources":[{resources}]}}"#)
             }
-            _ => return ("404 Not Found", r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#.to_owned()),
+            _ => return Asked::Answer(404, r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#.to_owned()),
         };
-        ("200 OK", body)
+        Asked::Answer(200, body)
+    }
+
+    fn next_version(&self) -> u64 {
+        self.version.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn frame(&self, kind: usize, modified: &Modified) -> String {
+        let version = modified.version.unwrap_or_else(|| self.next_version());
+        let json = object_json(kind, modified.object, version);
+        format!("{{\"type\":\"MODIFIED\",\"object\":{json}}}\n")
     }
 
     fn list(&self, kind: usize) -> String {
-        let version = self.version.load(Ordering::Relaxed);
         let objects = 0..self.kinds[kind].objects;
-        let items: Vec<String> = objects.map(|number| self.object(kind, number)).collect();
+        let items = objects.map(|number| object_json(kind, number, self.next_version()));
+        let items: Vec<String> = items.collect();
+        let version = self.version.load(Ordering::Relaxed);
         format!(
             r#"{{"kind":"WidgetList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"}},"items":[{}]}}"#,
             items.join(",")
-        )
-    }
-
-    /// An object at the next resourceVersion.
-    fn object(&self, kind: usize, number: u32) -> String {
-        let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        format!(
-            r#"{{"kind":"Widget","apiVersion":"v1","metadata":{{"name":"checkout-7d9f6c5b8d-{number:05}","namespace":"shop","uid":"6f1d3c0a-9b7e-4c5d-8a21-{kind:04x}{number:08x}","resourceVersion":"{version}","generation":2,"creationTimestamp":"2026-11-21T08:15:04Z","labels":{{"app":"checkout"}},"managedFields":[{{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2026-11-21T08:15:04Z","fieldsType":"FieldsV1","fieldsV1":{{"f:status":{{"f:phase":{{}}}}}},"subresource":"status"}}]}},"status":{{"phase":"Running","seen":{version}}}}}"#
         )
     }
 
@@ -175,9 +257,10 @@ impl Shared {
         write.write_all(head.as_bytes()).await?;
         let mut queue = self.kinds[kind].queue.lock().await;
         let mut chunks = String::new();
-        while let Some(frame) = queue.recv().await {
-            let mut next = Some(frame);
-            while let Some(frame) = next {
+        while let Some(modified) = queue.recv().await {
+            let mut next = Some(modified);
+            while let Some(modified) = next {
+                let frame = self.frame(kind, &modified);
                 let _ = write!(chunks, "{:x}\r\n{frame}\r\n", frame.len());
                 next = (chunks.len() < WRITE_BYTES)
                     .then(|| queue.try_recv().ok())
@@ -188,4 +271,21 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// Sends all of it, as the client's windows allow.
+async fn send(stream: &mut h2::SendStream<Bytes>, mut data: Bytes) -> Result<()> {
+    while !data.is_empty() {
+        stream.reserve_capacity(data.len());
+        let room = std::future::poll_fn(|context| stream.poll_capacity(context)).await;
+        let room = room.context("the stream has ended")??;
+        stream.send_data(data.split_to(room.min(data.len())), false)?;
+    }
+    Ok(())
+}
+
+fn object_json(kind: usize, number: u32, version: u64) -> String {
+    format!(
+        r#"{{"kind":"Widget","apiVersion":"v1","metadata":{{"name":"checkout-7d9f6c5b8d-{number:05}","namespace":"shop","uid":"6f1d3c0a-9b7e-4c5d-8a21-{kind:04x}{number:08x}","resourceVersion":"{version}","generation":2,"creationTimestamp":"2026-11-21T08:15:04Z","labels":{{"app":"checkout"}},"managedFields":[{{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2026-11-21T08:15:04Z","fieldsType":"FieldsV1","fieldsV1":{{"f:status":{{"f:phase":{{}}}}}},"subresource":"status"}}]}},"status":{{"phase":"Running","seen":{version}}}}}"#
+    )
 }

@@ -6,6 +6,7 @@
 //! * [`Browser`]: Chromium through chromedriver, with its console and pictures.
 //! * [`Feeder`], [`stage`]: a cluster that says what it is told, and what the browser benchmarks share.
 //! * [`page_weight`]: what a browser fetches before the first paint.
+//! * [`reading`]: watchscope's way from a socket into the log, in this process.
 //! * [`usage`]: processor time and memory of a process.
 //! * [`Exposition`]: a strict reader of `/metrics`.
 //! * [`eventually()`]: look again until it holds; the only waiting there is.
@@ -23,6 +24,7 @@ mod lifeline;
 pub mod page_weight;
 mod ports;
 mod process;
+pub mod reading;
 mod served;
 mod skip;
 pub mod stage;

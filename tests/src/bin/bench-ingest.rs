@@ -22,13 +22,8 @@ use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Config, ResourceExt as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use watchscope::cluster::ConfigSource;
-use watchscope::log::{LogConfig, LogHandle, Read, Since};
-use watchscope::probes::{AuditLevel, Servers, Settings, Watches, Wishes};
 use watchscope::transport::Protocols;
-use watchscope_model::vocabulary::Origin;
-use watchscope_model::{Entry, Event as LogEvent};
-use watchscope_probe::ProbeConfig;
+use watchscope_tests::reading::Reading as Watching;
 use watchscope_tests::usage::cpu_ns;
 
 const EVENTS: u64 = 100_000;
@@ -128,46 +123,14 @@ fn report(events: u64, last: u64, began_ns: u64) {
 /// The whole way: transport, probe, redaction, log, body ring; a reader of the log counts.
 async fn read_as_watchscope(url: &str, metadata: bool) -> Result<()> {
     let began = cpu_ns();
-    let log = LogHandle::open(LogConfig::new("bench".into()))?;
-    let source = ConfigSource::Url(url.parse()?);
-    let settings = Settings {
-        audit: AuditLevel::Off,
-        wishes: Wishes {
-            resources: vec!["pods".to_owned()],
-            is_all_namespaces: true,
-            ..Wishes::default()
-        },
-        label_selector: None,
-        field_selector: None,
-        metadata_only: if metadata {
-            vec!["*".to_owned()]
-        } else {
-            Vec::new()
-        },
-        probe: ProbeConfig::default(),
-        servers: Servers::Any,
+    let reading = Watching {
+        url,
+        resources: &["pods".to_owned()],
+        metadata_only: metadata,
         protocols: Protocols::Http1,
     };
-    let mut reader = log.reader(Since::First);
-    let _watches = Watches::start(&source, source.load()?, settings, log.clone()).await?;
-    let (mut events, mut last) = (0, 0);
-    while last < LAST {
-        match reader.next().await.context("the log ended")? {
-            Read::Loss { from, to } => bail!("records {from} to {to} are lost"),
-            Read::Entries(entries) => {
-                for entry in entries {
-                    if let Entry::Record(record) = entry
-                        && let LogEvent::Change(change) = record.event
-                        && change.origin == Origin::Live
-                    {
-                        events += 1;
-                        last = change.resource_version.number().context("a number")?;
-                    }
-                }
-            }
-        }
-    }
-    report(events, last, began);
+    let last = reading.until(EVENTS, |_| {}).await?;
+    report(EVENTS, last.number().context("a number")?, began);
     Ok(())
 }
 

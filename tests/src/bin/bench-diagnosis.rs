@@ -1,0 +1,278 @@
+//! What judging costs: its share of an event's way into the log, and the memory of the audit's log of what was undone.
+//!
+//! The share: a reader's CPU time for 100,000 events from a loopback server into the log, then the same records shown
+//! once to the fold alone and once to the fold, diagnosis and the audit's planner, as the log's writer does; the
+//! difference is what judging costs. The memory: what a process holds after 150,000 listed objects and ten minutes of 20
+//! changes a second, less what it holds with the fold alone.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a benchmark speaks to a person"
+)]
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use watchscope::transport::Protocols;
+use watchscope_diagnosis::Diagnosis;
+use watchscope_diagnosis::audit::{Auditor, Level};
+use watchscope_model::event::{Change, ListComplete, StreamOpened, WatchStarted};
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::{
+    Event, Object, Record, RequestId, Seq, State, StreamId, Time, Uid, WatchName,
+};
+use watchscope_tests::Feeder;
+use watchscope_tests::reading::Reading;
+use watchscope_tests::usage::{cpu_ns, resident_kib};
+
+const EVENTS: u64 = 100_000;
+const OBJECTS: u32 = 1_000;
+/// Runs; the least CPU counts, since a shared machine only ever adds.
+const RUNS: usize = 3;
+const SHARE_BAR: f64 = 0.20;
+
+const LISTED: u64 = 150_000;
+const CHANGES_PER_S: u64 = 20;
+const SECONDS: u64 = 600;
+const MEMORY_BAR_MIB: f64 = 64.0;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(share())?;
+            runtime.block_on(memory())
+        }
+        ["ingest", url] => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(ingest(url))
+        }
+        ["hold", "fold"] => hold(None),
+        ["hold", "both"] => hold(Some(Auditor::new(Level::Full))),
+        _ => bail!("unknown arguments {arguments:?}"),
+    }
+}
+
+/// Starts this program again; the numbers that it prints.
+async fn child(arguments: &[&str]) -> Result<Vec<u64>> {
+    let output = tokio::process::Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(Duration::from_secs(120), output);
+    let output = output.await.context("it hangs")??;
+    ensure!(output.status.success(), "{arguments:?}: {}", output.status);
+    let line = String::from_utf8(output.stdout)?;
+    let numbers = line.split_whitespace().map(str::parse);
+    Ok(numbers.collect::<Result<_, _>>()?)
+}
+
+async fn share() -> Result<()> {
+    let [mut way, mut folded, mut judged] = [u64::MAX; 3];
+    for _ in 0..RUNS {
+        let feeder = Feeder::start(&[OBJECTS]).await?;
+        let arguments = ["ingest", feeder.origin()];
+        let feed = async {
+            for number in 0..EVENTS {
+                let object = u32::try_from(number % u64::from(OBJECTS))?;
+                feeder.modify(0, object).await?;
+            }
+            anyhow::Ok(())
+        };
+        let ((), numbers) = tokio::try_join!(feed, child(&arguments))?;
+        let [a, b, c] = numbers[..] else {
+            bail!("the reader said {numbers:?}")
+        };
+        (way, folded, judged) = (way.min(a), folded.min(b), judged.min(c));
+    }
+    let judging = judged.saturating_sub(folded);
+    let share = judging as f64 / way as f64;
+    let per_event = |cpu_ns: u64| cpu_ns as f64 / EVENTS as f64 / 1_000.0;
+    println!(
+        "| CPU of diagnosis and audit's planner, share of the ingest cost per event | at most {:.0} % | {:.1} % ({:.2} µs of {:.1} µs) | {} |",
+        SHARE_BAR * 100.0,
+        share * 100.0,
+        per_event(judging),
+        per_event(way),
+        if share <= SHARE_BAR { "met" } else { "missed" }
+    );
+    Ok(())
+}
+
+/// Prints the CPU nanoseconds of the way into the log, of the fold, and of fold and judging.
+async fn ingest(url: &str) -> Result<()> {
+    let mut records = Vec::with_capacity(usize::try_from(EVENTS)? + 2_000);
+    let began = cpu_ns();
+    let reading = Reading {
+        url,
+        resources: &["widgets-00".to_owned()],
+        metadata_only: false,
+        protocols: Protocols::Http1,
+    };
+    reading.until(EVENTS, |record| records.push(record)).await?;
+    let way = cpu_ns() - began;
+
+    let began = cpu_ns();
+    let mut state = State::default();
+    for record in &records {
+        state.apply(record);
+    }
+    let folded = cpu_ns() - began;
+
+    let began = cpu_ns();
+    let (mut state, mut diagnosis) = (State::default(), Diagnosis::default());
+    let mut auditor = Auditor::default();
+    let mut judgements = 0;
+    for record in &records {
+        diagnosis.observe(&state, record);
+        auditor.observe(&state, record);
+        state.apply(record);
+        if diagnosis.wake_at().is_some_and(|due| due <= record.at) {
+            judgements += diagnosis.conclude(record.at).len();
+        }
+        if auditor.wake_at().is_some_and(|due| due <= record.at) {
+            // Nobody answers: the planner waits with the read that it asked for.
+            let _ = auditor.next(record.at, &state);
+        }
+        judgements += auditor.take().len();
+    }
+    let judged = cpu_ns() - began;
+    eprintln!("{} records, {judgements} judgements", records.len());
+    println!("{way} {folded} {judged}");
+    Ok(())
+}
+
+async fn memory() -> Result<()> {
+    let mut resident = Vec::new();
+    for what in ["fold", "both"] {
+        resident.extend(child(&["hold", what]).await?);
+    }
+    let [fold, both] = resident[..] else {
+        bail!("the children said {resident:?}")
+    };
+    let mib = both.saturating_sub(fold) as f64 / 1_024.0;
+    println!(
+        "| per-key log: memory for {LISTED} objects with {CHANGES_PER_S} changes/s over {} minutes | at most {MEMORY_BAR_MIB:.0} MiB | {mib:.1} MiB (the fold alone {:.0} MiB) | {} |",
+        SECONDS / 60,
+        fold as f64 / 1_024.0,
+        if mib <= MEMORY_BAR_MIB {
+            "met"
+        } else {
+            "missed"
+        }
+    );
+    Ok(())
+}
+
+/// Shows a big watch's records to the fold, and to the audit's planner if it is there; prints the memory held, in KiB.
+fn hold(mut auditor: Option<Auditor>) -> Result<()> {
+    let mut state = State::default();
+    let mut seq = 0;
+    let mut show = |event: Event, at: Time| {
+        seq += 1;
+        let record = Record {
+            seq: Seq(seq),
+            at,
+            event,
+        };
+        if let Some(auditor) = &mut auditor {
+            auditor.observe(&state, &record);
+        }
+        state.apply(&record);
+    };
+    let begin = Time(1_795_000_000_000_000);
+    show(
+        WatchStarted {
+            watch: watch(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: "pods".into(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            server: None,
+        }
+        .into(),
+        begin,
+    );
+    for number in 0..LISTED {
+        show(
+            change(number, number + 1, ChangeType::Added, Origin::List),
+            begin,
+        );
+    }
+    let complete = ListComplete {
+        watch: watch(),
+        resource_version: LISTED.into(),
+        items: LISTED,
+        added: LISTED,
+        changed: 0,
+        removed: 0,
+    };
+    show(complete.into(), begin);
+    let opened = StreamOpened {
+        watch: watch(),
+        stream: StreamId(1),
+        request: RequestId(1),
+        resource_version: Some(LISTED.into()),
+        http2_stream: None,
+    };
+    show(opened.into(), begin);
+    let (mut version, mut newest) = (LISTED, LISTED);
+    for step in 0..CHANGES_PER_S * SECONDS {
+        let at = begin.plus_millis(step * 1_000 / CHANGES_PER_S);
+        version += 1;
+        // Of ten changes one deletes and one creates.
+        let (number, what) = match step % 10 {
+            0 => (step * 7, ChangeType::Deleted),
+            5 => {
+                newest += 1;
+                (newest, ChangeType::Added)
+            }
+            _ => (step * 7, ChangeType::Modified),
+        };
+        show(change(number, version, what, Origin::Live), at);
+    }
+    if let Some(auditor) = &auditor {
+        let steps = u64::try_from(auditor.steps())?;
+        ensure!(steps == CHANGES_PER_S * SECONDS, "{steps} steps are kept");
+    }
+    println!("{}", resident_kib("self")?);
+    Ok(())
+}
+
+fn watch() -> WatchName {
+    WatchName::new("*", "pods", "", None, None, 1)
+}
+
+fn change(number: u64, version: u64, change: ChangeType, origin: Origin) -> Event {
+    let mut uid = [0x6f; 16];
+    uid[8..].copy_from_slice(&number.to_be_bytes());
+    Change {
+        watch: watch(),
+        stream: (origin == Origin::Live).then_some(StreamId(1)),
+        change,
+        origin,
+        object: Arc::new(Object {
+            namespace: Some("checkout".into()),
+            name: format!("checkout-7d9f6c5b8d-{number:06}").into(),
+            uid: Uid::Uuid(uid),
+        }),
+        resource_version: version.into(),
+        generation: Some(1),
+        manager: Some("kubelet".into()),
+        subresource: Some("status".into()),
+        bytes: Some(5_900),
+    }
+    .into()
+}

@@ -1,0 +1,76 @@
+//! watchscope's whole way in this process, from a server's socket into the log, as benchmarks measure it.
+
+use anyhow::{Context as _, Result, bail};
+use watchscope::cluster::ConfigSource;
+use watchscope::log::{LogConfig, LogHandle, Read, Since};
+use watchscope::probes::{AuditLevel, Servers, Settings, Watches, Wishes};
+use watchscope::transport::Protocols;
+use watchscope_model::vocabulary::Origin;
+use watchscope_model::{Entry, Event, Record, ResourceVersion};
+use watchscope_probe::ProbeConfig;
+
+/// What is read, and how.
+#[derive(Clone, Debug)]
+pub struct Reading<'a> {
+    /// `http://127.0.0.1:PORT`.
+    pub url: &'a str,
+    /// The resources to watch.
+    pub resources: &'a [String],
+    /// Whether only metadata is asked for.
+    pub metadata_only: bool,
+    /// Which HTTP is spoken.
+    pub protocols: Protocols,
+}
+
+impl Reading<'_> {
+    /// Transport, probe, redaction, log and body ring, without audit, until so many live events are in the log. A
+    /// reader of the log sees each record. Returns the last event's resourceVersion.
+    ///
+    /// # Errors
+    /// If the server cannot be watched, or the reader did not keep up with the log.
+    pub async fn until(&self, events: u64, mut see: impl FnMut(Record)) -> Result<ResourceVersion> {
+        let log = LogHandle::open(LogConfig::new("bench".into()))?;
+        let source = ConfigSource::Url(self.url.parse()?);
+        let all = "*".to_owned();
+        let settings = Settings {
+            audit: AuditLevel::Off,
+            wishes: Wishes {
+                resources: self.resources.to_vec(),
+                is_all_namespaces: true,
+                ..Wishes::default()
+            },
+            label_selector: None,
+            field_selector: None,
+            metadata_only: self.metadata_only.then_some(all).into_iter().collect(),
+            probe: ProbeConfig::default(),
+            servers: Servers::Any,
+            protocols: self.protocols,
+        };
+        let mut reader = log.reader(Since::First);
+        let _watches = Watches::start(&source, source.load()?, settings, log.clone()).await?;
+        let mut had = 0;
+        loop {
+            match reader.next().await.context("the log ended")? {
+                Read::Loss { from, to } => bail!("records {from} to {to} are lost"),
+                Read::Entries(entries) => {
+                    for entry in entries {
+                        let Entry::Record(record) = entry else {
+                            continue;
+                        };
+                        let last = match &record.event {
+                            Event::Change(change) if change.origin == Origin::Live => {
+                                had += 1;
+                                (had == events).then(|| change.resource_version.clone())
+                            }
+                            _ => None,
+                        };
+                        see(record);
+                        if let Some(last) = last {
+                            return Ok(last);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
