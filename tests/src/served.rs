@@ -97,7 +97,7 @@ impl Records {
     }
 
     /// All lines up to the first for which `is_last` holds.
-    pub async fn up_to(&mut self, is_last: impl Fn(&Value) -> bool) -> Result<Vec<Value>> {
+    pub async fn up_to(&mut self, mut is_last: impl FnMut(&Value) -> bool) -> Result<Vec<Value>> {
         let mut lines = Vec::new();
         loop {
             let line = self.next().await?;

@@ -1,12 +1,13 @@
 //! What the browser benchmarks share: [`Feeder`], watchscope in front of it, and the page in Chromium.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::WebDriver;
 use tokio::time::{Instant, sleep_until};
+use watchscope_model::Time;
 
 use crate::{Browser, BrowserTools, Feeder, Link, Served, WatchscopeBinary, eventually};
 
@@ -116,11 +117,120 @@ impl Stage {
     }
 }
 
+/// How far the clocks of page, server and this program may be apart.
+pub const CLOCKS_MS: f64 = 2.0;
+
+/// Keeps (last record painted, time of the frame after) whenever a frame painted new ones.
+const WATCH_PAINTED: &str = "
+    const frame = window.requestAnimationFrame.bind(window);
+    window.bench = [];
+    let last = 0;
+    window.requestAnimationFrame = callback => frame(now => {
+        callback(now);
+        const {painted} = JSON.parse(window.watchscope?.summary() ?? '{}');
+        if (painted > last) {
+            last = painted;
+            frame(() => window.bench.push([painted, performance.timeOrigin + performance.now()]));
+        }
+    });
+";
+
+/// How far the page's clock is from the wall clock: the least of some moments, since the wall clock of scripts has
+/// whole milliseconds.
+const CLOCK: &str = "
+    let off = Infinity;
+    for (let turn = 0; turn < 100000; turn++) {
+        off = Math.min(off, performance.timeOrigin + performance.now() - Date.now());
+    }
+    return off;
+";
+
+/// Which record each frame painted last, and when the frame after it came, in milliseconds of the wall clock.
+#[derive(Debug)]
+pub struct Frames(Vec<(u64, f64)>);
+
+impl Frames {
+    /// When the frame came after the one that first painted a record.
+    ///
+    /// # Errors
+    /// If it has not come.
+    pub fn after(&self, seq: u64) -> Result<f64> {
+        let place = self.0.partition_point(|&(painted, _)| painted < seq);
+        let frame = self.0.get(place);
+        frame.map(|&(_, at)| at).context("the frame has not come")
+    }
+}
+
+/// The wall clock, in milliseconds.
+///
+/// # Errors
+/// If it stands before 1970.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark compares with the wall clock"
+)]
+pub fn wall_clock_ms() -> Result<f64> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(now.as_secs_f64() * 1_000.0)
+}
+
+/// A record's `at`, in milliseconds of the wall clock.
+///
+/// # Errors
+/// If it has none.
+pub fn at_ms(record: &Value) -> Result<f64> {
+    let at = record["at"]
+        .as_str()
+        .and_then(Time::parse)
+        .context("a time")?;
+    Ok(at.0 as f64 / 1_000.0)
+}
+
 /// A tab with the page.
 #[derive(Debug)]
 pub struct Tab(Browser);
 
 impl Tab {
+    /// A tab that shows the stage live and keeps the times of its frames: `performance.timeOrigin + performance.now()`,
+    /// the browser's wall clock at the navigation plus a clock that counts on, as the server's `at` is. After each
+    /// animation frame of the page a script looks at the last record it painted; if that is a new one, it asks for one
+    /// more frame and takes its time.
+    ///
+    /// # Errors
+    /// If the page's clock is not this machine's.
+    pub async fn with_frame_times(stage: &Stage) -> Result<Self> {
+        let tab = Self::open(1_600, 1_000, WATCH_PAINTED).await?;
+        tab.driver().goto(stage.link().text()).await?;
+        tab.until("the page is live", |summary| {
+            summary["connection"] == "Live"
+        })
+        .await?;
+        let off = tab.script(CLOCK).await?.as_f64().context("a difference")?;
+        ensure!(
+            off.abs() <= CLOCKS_MS,
+            "the page's clock is {off} ms from the wall clock"
+        );
+        Ok(tab)
+    }
+
+    /// The frames so far, once this record was painted and the frame after has come.
+    ///
+    /// # Errors
+    /// If they do not come.
+    pub async fn frames_up_to(&self, seq: u64) -> Result<Frames> {
+        self.until("all is painted", |summary| {
+            summary["painted"].as_u64() >= Some(seq)
+        })
+        .await?;
+        eventually("the frame after the last", LONG, async || {
+            let seen = self.script("return window.bench").await?;
+            let frames = Frames(serde_json::from_value(seen)?);
+            frames.after(seq)?;
+            Ok(frames)
+        })
+        .await
+    }
+
     /// A browser with a fresh profile whose window shows a page of `width` by `height` px; `script` runs in it before the page's own.
     pub async fn open(width: u32, height: u32, script: &str) -> Result<Self> {
         let tools = BrowserTools::find()?;

@@ -1,6 +1,9 @@
 //! What a process has used: processor time and memory.
 
-use anyhow::{Context as _, Result};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds of processor time that this process and its threads have used.
@@ -8,6 +11,26 @@ use rustix::time::{ClockId, clock_gettime};
 pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Starts this program again with other arguments, and returns the numbers it prints; what it says on standard error is
+/// passed on. A benchmark measures processor time and memory in a process of its own.
+///
+/// # Errors
+/// If it fails, or takes over two minutes.
+pub async fn numbers_of_child(arguments: &[&str]) -> Result<Vec<u64>> {
+    let child = tokio::process::Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let output = tokio::time::timeout(Duration::from_secs(120), child.wait_with_output());
+    let output = output.await.context("it hangs")??;
+    ensure!(output.status.success(), "{arguments:?}: {}", output.status);
+    let line = String::from_utf8(output.stdout)?;
+    let numbers: Result<Vec<u64>, _> = line.split_whitespace().map(str::parse).collect();
+    numbers.with_context(|| format!("{arguments:?} said {line:?}"))
 }
 
 /// Memory that a process holds (its resident set), in KiB; `process` is its id, or `self`.

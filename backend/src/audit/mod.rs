@@ -159,7 +159,10 @@ impl Reader {
         }
         self.lose(Cause::Cancelled).await;
         let reload = std::mem::take(&mut self.reload);
-        match Arc::clone(&connections).apart(self.session.take(), reload).await {
+        match Arc::clone(&connections)
+            .apart(self.session.take(), reload)
+            .await
+        {
             Dialled::Connected(session, id, connection) => {
                 self.session = Some(session);
                 if !connection.is_shared() {

@@ -11,11 +11,9 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use watchscope::transport::Protocols;
 use watchscope_diagnosis::Diagnosis;
 use watchscope_diagnosis::audit::{Auditor, Level};
@@ -26,7 +24,7 @@ use watchscope_model::{
 };
 use watchscope_tests::Feeder;
 use watchscope_tests::reading::Reading;
-use watchscope_tests::usage::{cpu_ns, resident_kib};
+use watchscope_tests::usage::{cpu_ns, numbers_of_child, resident_kib};
 
 const EVENTS: u64 = 100_000;
 const OBJECTS: u32 = 1_000;
@@ -61,22 +59,6 @@ fn main() -> Result<()> {
     }
 }
 
-/// Starts this program again; the numbers that it prints.
-async fn child(arguments: &[&str]) -> Result<Vec<u64>> {
-    let output = tokio::process::Command::new(std::env::current_exe()?)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(Duration::from_secs(120), output);
-    let output = output.await.context("it hangs")??;
-    ensure!(output.status.success(), "{arguments:?}: {}", output.status);
-    let line = String::from_utf8(output.stdout)?;
-    let numbers = line.split_whitespace().map(str::parse);
-    Ok(numbers.collect::<Result<_, _>>()?)
-}
-
 async fn share() -> Result<()> {
     let [mut way, mut folded, mut judged] = [u64::MAX; 3];
     for _ in 0..RUNS {
@@ -89,7 +71,7 @@ async fn share() -> Result<()> {
             }
             anyhow::Ok(())
         };
-        let ((), numbers) = tokio::try_join!(feed, child(&arguments))?;
+        let ((), numbers) = tokio::try_join!(feed, numbers_of_child(&arguments))?;
         let [a, b, c] = numbers[..] else {
             bail!("the reader said {numbers:?}")
         };
@@ -155,7 +137,7 @@ async fn ingest(url: &str) -> Result<()> {
 async fn memory() -> Result<()> {
     let mut resident = Vec::new();
     for what in ["fold", "both"] {
-        resident.extend(child(&["hold", what]).await?);
+        resident.extend(numbers_of_child(&["hold", what]).await?);
     }
     let [fold, both] = resident[..] else {
         bail!("the children said {resident:?}")

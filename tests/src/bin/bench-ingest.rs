@@ -11,9 +11,6 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::process::Stdio;
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
@@ -24,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope::transport::Protocols;
 use watchscope_tests::reading::Reading as Watching;
-use watchscope_tests::usage::cpu_ns;
+use watchscope_tests::usage::{cpu_ns, numbers_of_child};
 
 const EVENTS: u64 = 100_000;
 const PODS: u64 = 1_000;
@@ -87,27 +84,9 @@ async fn measure() -> Result<()> {
 }
 
 async fn run_reader(reader: &str, shape: &str, url: &str) -> Result<Reading> {
-    let output = tokio::process::Command::new(std::env::current_exe()?)
-        .args([reader, shape, url])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(Duration::from_secs(120), output)
-        .await
-        .context("the reader hangs")??;
-    ensure!(
-        output.status.success(),
-        "{reader} failed: {}",
-        output.status
-    );
-    let line = String::from_utf8(output.stdout)?;
-    let numbers: Vec<u64> = line
-        .split_whitespace()
-        .map(str::parse)
-        .collect::<Result<_, _>>()?;
+    let numbers = numbers_of_child(&[reader, shape, url]).await?;
     let [events, last, cpu_ns] = numbers[..] else {
-        bail!("the reader said {line:?}")
+        bail!("the reader said {numbers:?}")
     };
     Ok(Reading {
         events,

@@ -10,18 +10,15 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::process::Stdio;
-use std::time::Duration;
-
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail};
 use watchscope::transport::Protocols;
 use watchscope_tests::Feeder;
 use watchscope_tests::reading::Reading;
-use watchscope_tests::usage::cpu_ns;
+use watchscope_tests::usage::{cpu_ns, numbers_of_child};
 
 const WATCHES: usize = 60;
 const OBJECTS: u32 = 50;
-const EVENTS: u64 = 120_000;
+const EVENTS: u64 = 600_000;
 /// Runs of each protocol; the least CPU counts, since a shared machine only ever adds.
 const RUNS: usize = 3;
 /// HTTP/2 may cost at most so many times as much.
@@ -60,12 +57,7 @@ async fn measure() -> Result<()> {
 /// CPU nanoseconds of a reader that speaks this major version of HTTP.
 async fn cost(version: &str) -> Result<u64> {
     let feeder = Feeder::start(&[OBJECTS; WATCHES]).await?;
-    let output = tokio::process::Command::new(std::env::current_exe()?)
-        .args(["read", version, feeder.origin()])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .output();
+    let arguments = ["read", version, feeder.origin()];
     let feed = async {
         for number in 0..EVENTS {
             let kind = usize::try_from(number)? % WATCHES;
@@ -74,12 +66,10 @@ async fn cost(version: &str) -> Result<u64> {
         }
         anyhow::Ok(())
     };
-    let both = async { tokio::try_join!(feed, async { Ok(output.await?) }) };
-    let ((), output) = tokio::time::timeout(Duration::from_secs(120), both)
-        .await
-        .context("the reader hangs")??;
-    ensure!(output.status.success(), "the reader: {}", output.status);
-    let cpu_ns = String::from_utf8(output.stdout)?.trim().parse()?;
+    let ((), numbers) = tokio::try_join!(feed, numbers_of_child(&arguments))?;
+    let [cpu_ns] = numbers[..] else {
+        bail!("the reader said {numbers:?}")
+    };
     Ok(cpu_ns)
 }
 

@@ -1,11 +1,7 @@
 //! Receipt at the server to the animation frame after the one that first draws the record, Chromium without GPU.
 //!
 //! A loopback apiserver sends events one at a time; watchscope, and the page in Chromium, are on the same machine.
-//! Receipt is the record's `at`: the wall clock at the server's start plus a clock that counts on from there. A frame's
-//! time is the page's `performance.timeOrigin + performance.now()`: the browser's wall clock at the navigation plus a
-//! clock that counts on. Both wall clocks are this machine's, and both clocks are checked against it (the page's
-//! against `Date.now()`, the server's against this program's when it sends). After each animation frame of the page a
-//! script looks at the last record it painted; if that is a new one, it asks for one more frame and takes its time.
+//! Receipt is the record's `at`; a frame's time is the page's, see [`Tab::with_frame_times`].
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -13,13 +9,13 @@
     reason = "a benchmark speaks to a person, and compares with the wall clock"
 )]
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
-use watchscope_model::Time;
-use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted};
+use watchscope_tests::stage::{
+    CLOCKS_MS, Stage, Tab, at_ms, load_average, percentile, row, sorted, wall_clock_ms,
+};
 
 /// Objects of each watch.
 const OBJECTS: [u32; 8] = [20; 8];
@@ -33,48 +29,10 @@ const RATE_FOR: Duration = Duration::from_secs(30);
 const WARM_UP: u64 = RATE;
 const BAR_P50_MS: [f64; 2] = [35.0, 45.0];
 const BAR_P99_MS: f64 = 80.0;
-/// How far the clocks may be apart.
-const CLOCKS_MS: f64 = 2.0;
-
-/// Keeps (last record painted, time of the frame after) whenever a frame painted new ones.
-const WATCH_PAINTED: &str = "
-    const frame = window.requestAnimationFrame.bind(window);
-    window.bench = [];
-    let last = 0;
-    window.requestAnimationFrame = callback => frame(now => {
-        callback(now);
-        const {painted} = JSON.parse(window.watchscope?.summary() ?? '{}');
-        if (painted > last) {
-            last = painted;
-            frame(() => window.bench.push([painted, performance.timeOrigin + performance.now()]));
-        }
-    });
-";
-
-/// How far the page's clock is from the wall clock: the least of some moments, since the wall clock of scripts has
-/// whole milliseconds.
-const CLOCK: &str = "
-    let off = Infinity;
-    for (let turn = 0; turn < 100000; turn++) {
-        off = Math.min(off, performance.timeOrigin + performance.now() - Date.now());
-    }
-    return off;
-";
-
 #[tokio::main]
 async fn main() -> Result<()> {
     let stage = Stage::start(&OBJECTS).await?;
-    let tab = Tab::open(1_600, 1_000, WATCH_PAINTED).await?;
-    tab.driver().goto(stage.link().text()).await?;
-    tab.until("the page is live", |summary| {
-        summary["connection"] == "Live"
-    })
-    .await?;
-    let off = tab.script(CLOCK).await?.as_f64().context("a difference")?;
-    ensure!(
-        off.abs() <= CLOCKS_MS,
-        "the page's clock is {off} ms from the wall clock"
-    );
+    let tab = Tab::with_frame_times(&stage).await?;
     let names = ["1,000 single events", "500 events/s"];
 
     let mut sent = Vec::new();
@@ -109,8 +67,7 @@ async fn main() -> Result<()> {
 
 async fn send(stage: &Stage, number: u64, sent: &mut Vec<f64>) -> Result<()> {
     let kind = (number % 8) as usize;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-    sent.push(now.as_secs_f64() * 1_000.0);
+    sent.push(wall_clock_ms()?);
     stage.feeder.modify(kind, (number * 7 % 20) as u32).await
 }
 
@@ -124,26 +81,7 @@ async fn report(
     bar_p50: f64,
 ) -> Result<()> {
     let last = first + sent.len() as u64 - 1;
-    tab.until("all is painted", |summary| {
-        summary["painted"].as_u64() >= Some(last)
-    })
-    .await?;
-    let after = |frames: &[(u64, f64)], seq: u64| {
-        let place = frames.partition_point(|&(painted, _)| painted < seq);
-        frames.get(place).map(|&(_, at)| at)
-    };
-    let frames = tab.driver();
-    let frames = watchscope_tests::eventually(
-        "the frame after the last",
-        Duration::from_secs(10),
-        async || {
-            let seen = frames.execute("return window.bench", vec![]).await?;
-            let seen: Vec<(u64, f64)> = serde_json::from_value(seen.json().clone())?;
-            after(&seen, last).context("it has not come")?;
-            Ok(seen)
-        },
-    )
-    .await?;
+    let frames = tab.frames_up_to(last).await?;
     let mut records = stage.served.records().await?;
     let all = records.up_to(|record| record["seq"] == last).await?;
     let (mut waits, mut receipts) = (Vec::new(), Vec::new());
@@ -151,7 +89,7 @@ async fn report(
         ensure!(record["type"] == "change", "{record}");
         let at = at_ms(record)?;
         let seq = record["seq"].as_u64().context("a seq")?;
-        waits.push(after(&frames, seq).context("a frame")? - at);
+        waits.push(frames.after(seq)? - at);
         receipts.push(at - sent);
     }
     let (waits, receipts) = (sorted(waits), sorted(receipts));
@@ -185,12 +123,4 @@ async fn report(
     );
     println!("{}", row("the same, p99", BAR_P99_MS, at(0.99), "ms"));
     Ok(())
-}
-
-fn at_ms(record: &Value) -> Result<f64> {
-    let at = record["at"]
-        .as_str()
-        .and_then(Time::parse)
-        .context("a time")?;
-    Ok(at.0 as f64 / 1_000.0)
 }
