@@ -337,10 +337,12 @@ impl<'a> Drawer<'a> {
         let anchor = x0;
         let (x0, x1) = (x0.max(-SPILL), x1.min(self.width + SPILL));
         if x0 < x1 && y0 < y1 {
-            self.scene.legend.hatches.insert(match hatch {
-                Hatch::LostWide | Hatch::LostStrip => Hatch::Lost,
-                other => other,
-            });
+            if self.is_seen((x0, x1)) {
+                self.scene.legend.hatches.insert(match hatch {
+                    Hatch::LostWide | Hatch::LostStrip => Hatch::Lost,
+                    other => other,
+                });
+            }
             self.push(
                 layer,
                 Primitive::Hatch {
@@ -362,7 +364,8 @@ impl<'a> Drawer<'a> {
             ground,
             halo,
         } = mark;
-        self.scene.legend.glyphs.insert(glyph);
+        let side = Px::whole(i32::from(size));
+        self.explains(glyph, (x - side.half(), x + side.half()));
         self.push(
             layer,
             Primitive::Glyph {
@@ -375,7 +378,6 @@ impl<'a> Drawer<'a> {
                 halo,
             },
         );
-        let side = Px::whole(i32::from(size));
         let area = Area {
             x: x - side.half(),
             y: y - side.half(),
@@ -425,9 +427,16 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// What a legend explains although it is not drawn as a glyph.
-    fn explains(&mut self, glyph: Glyph) {
-        self.scene.legend.glyphs.insert(glyph);
+    /// What a legend explains although it is not drawn as a glyph, where it is seen.
+    fn explains(&mut self, glyph: Glyph, xs: (Px, Px)) {
+        if self.is_seen(xs) {
+            self.scene.legend.glyphs.insert(glyph);
+        }
+    }
+
+    /// Whether any of it is between the sides: what is drawn beyond them is there only to be cut off.
+    fn is_seen(&self, (x0, x1): (Px, Px)) -> bool {
+        x1 > Px::ZERO && x0 < self.width
     }
 
     fn row_ground(&mut self, row: &Row) {

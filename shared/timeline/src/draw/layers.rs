@@ -377,7 +377,7 @@ impl Drawer<'_> {
                 opacity: 100,
             },
         );
-        self.explains(Glyph::Ghost);
+        self.explains(Glyph::Ghost, (x0, x1));
         let words = format!("{} since {}", count(ghosts, "ghost"), clock(from));
         let look = TextLook::plain(Token::Divergence);
         let text_y = middle + Px::whole(4);
@@ -543,12 +543,16 @@ impl Drawer<'_> {
                 ];
                 // Over the ghost that it often leaves.
                 self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
-                let words = format!("{} never came here", number(write.revision));
                 let look = TextLook::strong(Token::Error)
                     .over(Token::Ground0)
                     .aligned(Align::End);
                 let at = (x - Px::whole(8), client_y + Px::whole(4));
-                if text_width(&words, look.size, look.weight) <= at.0 {
+                let revision = number(write.revision);
+                // Less is said where there is little room.
+                let forms =
+                    ["never came here", "never came"].map(|form| format!("{revision} {form}"));
+                let fits = |words: &String| text_width(words, look.size, look.weight) <= at.0;
+                if let Some(words) = forms.into_iter().find(fits) {
                     self.write(Paint::Finding, at.0, at.1, words, look);
                 }
             }

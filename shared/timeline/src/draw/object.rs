@@ -169,7 +169,7 @@ impl Drawer<'_> {
             mark.halo = false;
             self.glyph(Layer::Divergence, mark, row.id, target);
         } else {
-            self.explains(glyph);
+            self.explains(glyph, (x0, x1));
         }
         let lasting_us = end.micros_since(span.start.at);
         let look = TextLook::strong(Token::Divergence);

@@ -117,15 +117,15 @@ impl Drawer<'_> {
         match span.what.phase {
             Phase::Connecting => {
                 line(self, Token::Stream, Some((2, 2)));
-                self.explains(Glyph::Connecting);
+                self.explains(Glyph::Connecting, (x0, x1));
             }
             Phase::Waiting => {
                 line(self, Token::Stream, Some((4, 3)));
-                self.explains(Glyph::Waiting);
+                self.explains(Glyph::Waiting, (x0, x1));
             }
             Phase::Refused => {
                 line(self, Token::Error, None);
-                self.explains(Glyph::Refused);
+                self.explains(Glyph::Refused, (x0, x1));
                 if x0 >= Px::ZERO && x1 - x0 >= Px::whole(8) {
                     let (x, y) = (x0 + Px::whole(4), y - Px::whole(4));
                     let arm = Px(160);
@@ -159,11 +159,11 @@ impl Drawer<'_> {
                 let stroke = Stroke::solid(Token::List, Px(96));
                 self.stroke(Layer::Rule, &bracket(x0 + Px(48), arm), stroke);
                 self.occupy((x0, x0 + arm + HAIR), (top, bottom));
-                self.explains(Glyph::ListStart);
+                self.explains(Glyph::ListStart, (x0, x0 + arm));
                 if is_over {
                     self.stroke(Layer::Rule, &bracket(x1 - Px(48), -arm), stroke);
                     self.occupy((x1 - arm - HAIR, x1), (top, bottom));
-                    self.explains(Glyph::ListEnd);
+                    self.explains(Glyph::ListEnd, (x1 - arm, x1));
                 }
             }
             Phase::Streaming | Phase::Stopped | Phase::Unknown => {}

@@ -212,7 +212,7 @@ impl Drawer<'_> {
                 let x = x + Px::whole(offset);
                 self.fill(Layer::Rule, (x, x + Px::whole(2)), ys, Token::List);
             }
-            self.explains(Glyph::Relist);
+            self.explains(Glyph::Relist, (x, x + Px::whole(6)));
             let xs = (x, x + Px::whole(6));
             self.occupy(xs, ys);
             self.hit(
@@ -414,7 +414,7 @@ impl Drawer<'_> {
                 return self.tear(x, (y, bottom), Token::Ground0);
             }
         };
-        self.explains(glyph);
+        self.explains(glyph, (x - HAIR, x + HAIR));
         let (sign, ink) = (Sign::Glyph(glyph), Token::Stream);
         Some(Drawn { sign, ink, x, y })
     }
@@ -439,7 +439,7 @@ impl Drawer<'_> {
             &steps,
             Stroke::solid(Token::Error, Px::whole(2)),
         );
-        self.explains(Glyph::EndAbnormal);
+        self.explains(Glyph::EndAbnormal, (x - Px::whole(5), x + Px::whole(5)));
         Some(Drawn {
             sign: Sign::Glyph(Glyph::EndAbnormal),
             ink: Token::Error,
@@ -533,7 +533,7 @@ impl Drawer<'_> {
                 let bar = (x - Px::whole(2), x + Px::whole(4));
                 self.fill(Layer::Change, bar, (y, y + Px::whole(2)), Token::Bookmark);
             }
-            self.explains(glyph);
+            self.explains(glyph, (x, x + Px::whole(2)));
             let area = (x - Px::whole(2), x + Px::whole(4));
             let target = Target::Record(record(epoch, marks.seq(place)));
             self.hit(area, (y - HAIR, y + Px::whole(5)), row.id, target);
