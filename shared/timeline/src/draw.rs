@@ -4,6 +4,7 @@
 //! last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
 
 mod areas;
+mod asides;
 mod connection;
 mod findings;
 mod labels;
@@ -66,6 +67,7 @@ pub struct Records {
     body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
     version: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &Lines),
     marks: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &[u32]),
+    asides: fn(&mut Drawer<'_>, &Row),
     layer: fn(&mut Drawer<'_>, &Row),
     travels: fn(&mut Drawer<'_>, &[Row]),
     /// The rows of the layers: only records tell of them.
@@ -78,6 +80,7 @@ pub const RECORDS: &Records = &Records {
     body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
     version: |drawer, row, epoch, trace, lines| drawer.records_on_version(row, epoch, trace, lines),
     marks: |drawer, row, epoch, trace, places| drawer.marks(row, epoch, trace, places),
+    asides: |drawer, row| drawer.asides_row(row),
     layer: |drawer, row| drawer.layer_row(row),
     travels: |drawer, rows| drawer.travels(rows),
     layer_rows: |lanes, store, builder, at| lanes.layer_rows(store, builder, at),
@@ -150,6 +153,11 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
             RowKind::Connection => drawer.connection_row(row),
             RowKind::Version => drawer.version_row(row),
             RowKind::Object => drawer.object_row(row),
+            RowKind::Asides => {
+                if let Some(records) = picture.records {
+                    (records.asides)(&mut drawer, row);
+                }
+            }
             RowKind::Layer | RowKind::LayerTrace | RowKind::LayerConnection => {
                 if let Some(records) = picture.records {
                     (records.layer)(&mut drawer, row);

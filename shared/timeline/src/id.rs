@@ -47,6 +47,8 @@ pub enum LaneId {
     Version(WatchId),
     /// An object of a watch.
     Object(WatchId, ObjectId),
+    /// What watchscope asks beside its watches.
+    Asides,
 }
 
 impl LaneId {
@@ -54,7 +56,7 @@ impl LaneId {
     #[must_use]
     pub fn watch(self) -> Option<WatchId> {
         match self {
-            Self::Findings | Self::Layer(_) => None,
+            Self::Findings | Self::Layer(_) | Self::Asides => None,
             Self::Watch(watch)
             | Self::Connection(watch)
             | Self::Version(watch)

@@ -20,12 +20,15 @@ use crate::findings::{Muted, rank, worse};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId, ObjectId, WatchId};
 use crate::scene::Px;
-use crate::store::{Span, Store, VerdictSpan, WatchTrace};
+use crate::store::{AsideStep, Span, Store, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
 /// A watch with more objects than this starts collapsed.
 const COLLAPSE_OVER: usize = 24;
+
+/// The name of the lane of what watchscope asks beside its watches: the observer's own load.
+pub(crate) const ASIDES: &str = "Own requests";
 
 /// How high rows are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub enum RowKind {
     Version,
     /// An object.
     Object,
+    /// What watchscope asks beside its watches.
+    Asides,
     /// A layer of a simulated cluster, by what it does.
     Layer,
     /// A layer of a simulated cluster, by how far it is.
@@ -269,6 +274,7 @@ impl Lanes {
                 builder.under_watch(store, watch, &traces, &found.objects);
             }
         }
+        builder.asides(store, left, right);
         builder.rows
     }
 
@@ -391,7 +397,7 @@ impl RowBuilder {
             (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => {
                 (if compact { 26 } else { 32 }, 12)
             }
-            (RowKind::Connection | RowKind::LayerConnection, _) => {
+            (RowKind::Connection | RowKind::LayerConnection | RowKind::Asides, _) => {
                 (if compact { 20 } else { 24 }, 12)
             }
             (RowKind::Version | RowKind::LayerTrace, _) => (if compact { 40 } else { 56 }, 12),
@@ -403,7 +409,7 @@ impl RowBuilder {
             }
         };
         let indent_px = match kind {
-            RowKind::Findings | RowKind::Watch => 12,
+            RowKind::Findings | RowKind::Watch | RowKind::Asides => 12,
             _ => 44,
         };
         let label = match (self.density, kind) {
@@ -459,6 +465,20 @@ impl RowBuilder {
             Severity::Error => Some((Glyph::Error, Token::Error)),
             _ => None,
         };
+    }
+
+    /// Last of all, since it tells of us and not of the cluster.
+    fn asides(&mut self, store: &Store, left: Time, right: Time) {
+        let asides = store.epochs().iter().flat_map(|epoch| &epoch.trace.asides);
+        let (mut sent, mut is_seen) = (0, false);
+        for aside in asides {
+            sent += u64::from(aside.step == AsideStep::Sent);
+            is_seen |= aside.moment.at >= left && aside.moment.at <= right;
+        }
+        if is_seen {
+            let (id, kind) = (LaneId::Asides, RowKind::Asides);
+            self.push(id, kind, false, "", ASIDES.into(), Some(sent));
+        }
     }
 
     fn watch(

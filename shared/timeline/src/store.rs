@@ -31,7 +31,8 @@ pub(crate) use self::layers::{Layer, LayerNames, LayerTrace, Level, LevelPoint, 
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    Compared, Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan, VerdictSpan,
+    AsideStep, Compared, Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan,
+    VerdictSpan,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
@@ -630,6 +631,7 @@ impl Store {
         let trace = &self.epochs.get(epoch as usize)?.trace;
         Some(match lane {
             LaneId::Findings => trace.raised.iter().map(|raised| raised.0.seq).collect(),
+            LaneId::Asides => trace.asides.iter().map(|aside| aside.moment.seq).collect(),
             LaneId::Layer(layer) => {
                 let levels = self.epochs[epoch as usize].layer_trace.levels(layer);
                 levels.iter().map(|point| point.moment.seq).collect()

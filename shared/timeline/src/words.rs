@@ -21,6 +21,7 @@ use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words
 use crate::findings::Muted;
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
+use crate::lanes::ASIDES;
 use crate::scene::{Hit, StretchKind, Target};
 use crate::store::{GapOutcome, Span, Store, StreamSpan, WatchTrace};
 use crate::tokens::Token;
@@ -168,6 +169,7 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     let (watch, object) = store.lane_names(lane);
     match (lane, watch, object) {
         (LaneId::Findings, ..) => "Findings".to_string(),
+        (LaneId::Asides, ..) => ASIDES.to_string(),
         (LaneId::Layer(layer), ..) => store
             .layer_name(layer)
             .map_or_else(String::new, ToString::to_string),

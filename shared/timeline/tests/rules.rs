@@ -1106,6 +1106,61 @@ fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
 }
 
 #[test]
+fn what_watchscope_asks_beside_its_watches_has_a_lane_of_its_own_below_all_others() {
+    let mut log = streaming();
+    let own_rows = |log: &Log| {
+        let view = View::between(at(0.0), at(25.0), 250.0);
+        let (rows, scene) = picture(&log.store(), &mut Lanes::default(), &view, at(25.0));
+        let places = rows.rows.iter().enumerate();
+        let own = places.filter(|(_, row)| row.id == LaneId::Asides);
+        let own: Vec<_> = own
+            .map(|(place, row)| (rows.rows.len() - place, row.count))
+            .collect();
+        (own, scene)
+    };
+    assert_eq!(own_rows(&log).0, []);
+    let answered = |watch: WatchName, request, status| RequestAnswered {
+        watch,
+        request: RequestId(request),
+        status,
+        headers: field::Headers::default(),
+        retry_after_ms: None,
+        error: None,
+    };
+    let audit = WatchName::from(PODS).aside(Aside::Audit);
+    let side = WatchName::from(PODS).aside(Aside::Side);
+    log.request(5.0, audit.as_str(), 90, 2, "list", "resourceVersion=1001");
+    let sent = log.state.seq;
+    log.push(8.0, answered(audit.clone(), 90, Some(200)));
+    log.request(12.0, side.as_str(), 91, 3, "watch", "watch=1");
+    let refused = log.push(13.0, answered(side, 91, Some(429)));
+    log.request(20.0, audit.as_str(), 92, 2, "get", "");
+    let open = log.state.seq;
+    let (own, scene) = own_rows(&log);
+    // The last row, with three requests.
+    assert_eq!(own, [(1, Some(3))]);
+    let hits = scene.hits.iter().filter(|hit| hit.lane == LaneId::Asides);
+    let bars: Vec<_> = hits
+        .filter_map(|hit| match hit.target {
+            Target::Record(record) => Some((hit.area.x, hit.area.right(), record.seq)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        bars,
+        [
+            (Px::whole(50), Px::whole(80), sent),
+            (Px::whole(120), Px::whole(130), refused),
+            (Px::whole(200), Px::whole(250), open),
+        ]
+    );
+    let failed = scene.primitives.iter().filter(|primitive| {
+        matches!(primitive, Primitive::Rect { fill: Some(watchscope_timeline::Token::Error), area, .. } if area.x == Px::whole(120))
+    });
+    assert_eq!(failed.count(), 1, "the refused one stands out");
+}
+
+#[test]
 fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
     let mut log = streaming();
     log.end(20.0, PODS, 10, Cause::TcpReset);

@@ -138,6 +138,7 @@ impl Engine {
         let watch = watch.map_or("", |watch| watch.as_str());
         match (lane, object) {
             (LaneId::Findings, _) => "findings".to_owned(),
+            (LaneId::Asides, _) => "own requests".to_owned(),
             (LaneId::Layer(layer), _) => match self.store.layer_name(layer) {
                 Some(name) => name.to_string(),
                 None => String::new(),

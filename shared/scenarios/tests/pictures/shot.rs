@@ -176,6 +176,7 @@ impl Shot {
             let (watch, object) = store.lane_names(row.id);
             let is_shown = match row.id {
                 LaneId::Findings => true,
+                LaneId::Asides => false,
                 LaneId::Layer(_) => {
                     layer(row.id).is_some_and(|name| self.shows_layer(name, servers))
                 }

@@ -2,7 +2,7 @@
 
 use watchscope_model::{RequestId, Seq, Time};
 
-use super::parts::{ListMark, UsePoint};
+use super::parts::{AsideMark, ListMark, UsePoint};
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
@@ -13,6 +13,7 @@ impl Trace {
         self.connections.merge(other.connections);
         merge_sorted(&mut self.raised, other.raised, |raised| raised.0.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
+        merge_sorted(&mut self.asides, other.asides, |aside| aside.moment.seq);
         merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
         for (place, watch) in other.watches.into_iter().enumerate() {
             if let Some(watch) = watch {
@@ -42,6 +43,7 @@ impl Trace {
         self.connections.forget_before(last, at);
         self.raised.retain(|raised| raised.0.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
+        self.asides.retain(|aside| aside.moment.seq > last);
         self.notes.retain(|note| note.0.seq > last);
         for watch in self.watches.iter_mut().flatten() {
             watch.forget(last, at);
@@ -56,7 +58,8 @@ impl Trace {
             .flatten()
             .map(|watch| watch.bytes())
             .sum::<usize>();
-        watches + self.findings.bytes() + self.connections.bytes()
+        let asides = self.asides.capacity() * size_of::<AsideMark>();
+        watches + asides + self.findings.bytes() + self.connections.bytes()
     }
 }
 

@@ -140,6 +140,23 @@ pub(crate) struct AuditMark {
     pub(crate) of: Compared,
 }
 
+/// A request that is none of a watch itself, sent or answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AsideMark {
+    pub(crate) moment: Moment,
+    pub(crate) request: RequestId,
+    pub(crate) step: AsideStep,
+}
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AsideStep {
+    Sent,
+    Answered,
+    /// It has no answer, or a refusal.
+    Failed,
+}
+
 /// What an audit compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compared {

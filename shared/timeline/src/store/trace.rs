@@ -13,9 +13,9 @@ use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
-    AuditMark, Compared, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan,
-    LifeSpan, ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark, StreamSpan, UsePoint,
-    VerdictSpan,
+    AsideMark, AsideStep, AuditMark, Compared, ConnectionSpan, ErrorMark, Fall, FindingSpan,
+    GapOutcome, GapSpan, LifeSpan, ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark,
+    StreamSpan, UsePoint, VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -65,6 +65,8 @@ pub(crate) struct Trace {
     pub(crate) connections: Spans<ConnectionSpan>,
     /// Losses of no watch.
     pub(crate) losses: Vec<LossMark>,
+    /// What watchscope asked beside its watches, and how it was answered.
+    pub(crate) asides: Vec<AsideMark>,
     /// Lines of narrators and people.
     pub(crate) notes: Vec<(Moment, String)>,
     /// Until when what opens here is known to last: the end of the chapter, or the live head.
@@ -263,6 +265,21 @@ impl Trace {
                 self.connections.open(now, self.horizon, now.seq, what);
             }
             Event::Finding(event) => self.absorb_finding(event, now, finding, state),
+            Event::RequestSent(sent) if sent.watch.is_aside() => self.asides.push(AsideMark {
+                moment: now,
+                request: sent.request,
+                step: AsideStep::Sent,
+            }),
+            Event::RequestAnswered(answered) if answered.watch.is_aside() => {
+                self.asides.push(AsideMark {
+                    moment: now,
+                    request: answered.request,
+                    step: match answered.status {
+                        Some(200) if answered.error.is_none() => AsideStep::Answered,
+                        _ => AsideStep::Failed,
+                    },
+                });
+            }
             Event::Note(note) => self.notes.push((now, note.text.clone())),
             Event::Loss(loss) if loss.watch.is_none() => {
                 self.losses.push(LossMark {

@@ -282,7 +282,11 @@ pub fn emptiness(
     let is_lane = |kind| {
         !matches!(
             kind,
-            RowKind::Findings | RowKind::Layer | RowKind::LayerTrace | RowKind::LayerConnection
+            RowKind::Findings
+                | RowKind::Asides
+                | RowKind::Layer
+                | RowKind::LayerTrace
+                | RowKind::LayerConnection
         )
     };
     let lane_rows = || rows.rows.iter().filter(|row| is_lane(row.kind));
