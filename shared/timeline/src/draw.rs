@@ -457,7 +457,7 @@ impl<'a> Drawer<'a> {
         }
         let line = if matches!(
             row.kind,
-            RowKind::Watch | RowKind::Findings | RowKind::Layer
+            RowKind::Watch | RowKind::Findings | RowKind::Layer | RowKind::Asides
         ) {
             Token::Line2
         } else {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Drawer, EpochView, LEAST, Layer, record};
+use super::{Drawer, EpochView, LEAST, Layer, TextLook, record};
+use crate::format::{number, text_width};
 use crate::lanes::Row;
 use crate::scene::{Px, Target};
 use crate::store::AsideStep;
@@ -21,8 +22,8 @@ impl Drawer<'_> {
     fn asides(&mut self, row: &Row, epoch: EpochView<'_>) {
         let y = self.y(row) + row.height.half();
         let mut sent = BTreeMap::new();
-        // Up to where the lane is full: what lies in it would change nothing, but for a failure.
-        let mut drawn = Px(i32::MIN);
+        // Up to where the lane is full: what lies in it would change nothing, but for a failure. And how many touch.
+        let (mut drawn, mut together) = (Px(i32::MIN), 0_u64);
         for aside in &epoch.trace.asides {
             let (at, seq) = (aside.moment.at, aside.moment.seq);
             if aside.step == AsideStep::Sent {
@@ -36,6 +37,11 @@ impl Drawer<'_> {
             }
             let x0 = self.x(since.at);
             let x1 = self.x(at).max(x0 + LEAST);
+            if x0 > drawn {
+                self.together(row, (drawn, x0), together);
+                together = 0;
+            }
+            together += 1;
             if x1 <= drawn && !has_failed {
                 continue;
             }
@@ -50,6 +56,7 @@ impl Drawer<'_> {
             let target = Target::Record(record(epoch, if has_failed { seq } else { since.seq }));
             self.hit((x0, x1), ys, row.id, target);
         }
+        self.together(row, (drawn, self.end_x), together);
         for since in sent.into_values() {
             let is_over = epoch.end.micros_since(since.at) > GIVEN_UP_US;
             let x0 = self.x(since.at);
@@ -60,6 +67,18 @@ impl Drawer<'_> {
                 self.fill_faint(Layer::Stream, xs, ys, Token::List, 40);
                 self.hit(xs, ys, row.id, Target::Record(record(epoch, since.seq)));
             }
+        }
+    }
+
+    /// How many requests are behind bars that touch, where there is room for it.
+    fn together(&mut self, row: &Row, (x0, x1): (Px, Px), count: u64) {
+        let words = format!("{} requests", number(count));
+        let look = TextLook::plain(Token::Text3);
+        let gap = Px::whole(6);
+        let room = text_width(&words, look.size, look.weight) + gap + gap;
+        if count > 1 && x0 >= Px::ZERO && x1 - x0 >= room {
+            let y = self.y(row) + row.height.half() + Px::whole(4);
+            self.text(Layer::Stream, x0 + gap, y, words, look);
         }
     }
 }
