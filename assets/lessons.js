@@ -544,6 +544,8 @@ globalThis.watchscopeLesson = {
         rewindMs = performance.now() - asked;
         asked = undefined;
       }
+      // A page can be drawn before the worker has told anything.
+      if (!now) return;
       const wait = Math.max(0, WRITE_MS - (performance.now() - writtenAt));
       writing ??= setTimeout(write, wait);
     });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -237,6 +237,46 @@ async fn without_a_server_no_secret_is_read_and_the_lessons_are_offered() -> Res
         Ok(())
     })
     .await?;
+    console_is_quiet(&browser).await
+}
+
+/// What the worker says comes a second after the page was first drawn.
+const LATE_WORKER: &str = "
+    const held = [];
+    let late = true, lesson;
+    const release = () => { late = false; held.splice(0).forEach((tell) => tell()); };
+    const Usual = Worker;
+    window.Worker = class extends Usual {
+        set onmessage(take) {
+            super.onmessage = (event) => (late ? held.push(() => take(event)) : take(event));
+        }
+    };
+    Object.defineProperty(window, 'watchscopeLesson', {
+        get: () => lesson,
+        set(value) {
+            const drawn = value.drawn;
+            let first = true;
+            value.drawn = () => {
+                drawn();
+                if (first) setTimeout(release, 1000);
+                first = false;
+            };
+            lesson = value;
+        },
+    });
+";
+
+#[tokio::test]
+async fn a_page_that_is_drawn_before_its_lesson_is_told_waits_for_it() -> Result<()> {
+    let (files, browser) = or_skip!(open_files().await?);
+    let (driver, tab) = (browser.driver(), Tab(browser.driver()));
+    let cdp = driver.cdp();
+    cdp.send_raw("Page.enable", json!({})).await?;
+    let script = json!({"source": LATE_WORKER});
+    cdp.send_raw("Page.addScriptToEvaluateOnNewDocument", script)
+        .await?;
+    driver.goto(format!("{}#lesson=away", files.page)).await?;
+    is_open(&tab).await?;
     console_is_quiet(&browser).await
 }
 
