@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
+use http::uri::PathAndQuery;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpStream};
@@ -50,7 +51,6 @@ struct Modified {
 
 #[derive(Debug)]
 struct Shared {
-    origin: String,
     kinds: Vec<Kind>,
     version: AtomicU64,
 }
@@ -79,11 +79,7 @@ impl Feeder {
             });
         }
         let version = AtomicU64::new(1_000);
-        let shared = Arc::new(Shared {
-            origin: origin.clone(),
-            kinds,
-            version,
-        });
+        let shared = Arc::new(Shared { kinds, version });
         let serving = shared.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -111,6 +107,19 @@ impl Feeder {
     pub fn kinds(&self) -> Vec<&str> {
         let kinds = self.shared.kinds.iter();
         kinds.map(|kind| kind.name.as_str()).collect()
+    }
+
+    /// Lets objects be modified, that many times in all, each kind and each of its objects in turn.
+    pub async fn modify_in_turn(&self, events: u64) -> Result<()> {
+        let kinds = self.shared.kinds.len();
+        for number in 0..events {
+            let number = usize::try_from(number)?;
+            let kind = number % kinds;
+            let objects = self.shared.kinds[kind].objects;
+            let object = u32::try_from(number / kinds)? % objects;
+            self.modify(kind, object).await?;
+        }
+        Ok(())
     }
 
     /// Lets an object of a kind be modified; waits while the kind's queue is full.
@@ -175,7 +184,11 @@ impl Shared {
         while let Some(request) = connection.accept().await {
             let (request, mut respond) = request?;
             let shared = self.clone();
-            let asked = request.uri().to_string();
+            let asked = request
+                .uri()
+                .path_and_query()
+                .map_or("/", PathAndQuery::as_str)
+                .to_owned();
             tokio::spawn(async move {
                 let asked = shared.asked_for(&asked);
                 let status = match &asked {
@@ -205,7 +218,6 @@ impl Shared {
 
     fn asked_for(&self, target: &str) -> Asked {
         let path = target.split('?').next().unwrap_or_default();
-        let path = path.strip_prefix(&self.origin).unwrap_or(path);
         let kind = path.rsplit('/').next().unwrap_or_default();
         let kind = self.kinds.iter().position(|known| known.name == kind);
         if let Some(kind) = kind.filter(|_| target.contains("watch=")) {

@@ -484,6 +484,14 @@ impl Event {
 }
 
 /// The outcomes of an audit.
+impl RequestAnswered {
+    /// Whether what was asked for did not come: no answer, a broken one, or one that is not 200.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some() || self.status != Some(200)
+    }
+}
+
 impl Audit {
     /// All that was compared is as the watch holds it.
     pub const AGREES: &str = "agrees";

@@ -733,7 +733,7 @@ impl Watch {
                     since: now,
                 });
             }
-            Event::RequestAnswered(event) if event.error.is_some() || event.status != Some(200) => {
+            Event::RequestAnswered(event) if event.has_failed() => {
                 self.apply_refusal(event, now);
             }
             Event::ListPage(event) => self.apply_page(&event.resource_version, event.items, now),

@@ -64,13 +64,7 @@ async fn share() -> Result<()> {
     for _ in 0..RUNS {
         let feeder = Feeder::start(&[OBJECTS]).await?;
         let arguments = ["ingest", feeder.origin()];
-        let feed = async {
-            for number in 0..EVENTS {
-                let object = u32::try_from(number % u64::from(OBJECTS))?;
-                feeder.modify(0, object).await?;
-            }
-            anyhow::Ok(())
-        };
+        let feed = feeder.modify_in_turn(EVENTS);
         let ((), numbers) = tokio::try_join!(feed, numbers_of_child(&arguments))?;
         let [a, b, c] = numbers[..] else {
             bail!("the reader said {numbers:?}")

@@ -58,14 +58,7 @@ async fn measure() -> Result<()> {
 async fn cost(version: &str) -> Result<u64> {
     let feeder = Feeder::start(&[OBJECTS; WATCHES]).await?;
     let arguments = ["read", version, feeder.origin()];
-    let feed = async {
-        for number in 0..EVENTS {
-            let kind = usize::try_from(number)? % WATCHES;
-            let object = u32::try_from(number / WATCHES as u64)? % OBJECTS;
-            feeder.modify(kind, object).await?;
-        }
-        anyhow::Ok(())
-    };
+    let feed = feeder.modify_in_turn(EVENTS);
     let ((), numbers) = tokio::try_join!(feed, numbers_of_child(&arguments))?;
     let [cpu_ns] = numbers[..] else {
         bail!("the reader said {numbers:?}")

@@ -1,6 +1,7 @@
 //! Counting from what test runners print.
 
 use std::fmt;
+use std::process::ExitStatus;
 
 /// Tests of all runners so far.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -49,6 +50,14 @@ impl Counts {
         self.failed += other.failed;
         self.skipped += other.skipped;
         self.long += other.long;
+    }
+
+    /// What a runner counted that ended like this: one that failed without a word did not build, or died.
+    pub(crate) fn ended(mut self, status: ExitStatus) -> Counts {
+        if !status.success() && self.failed == 0 {
+            self.failed = 1;
+        }
+        self
     }
 
     /// libtest counts a test that skips itself as passed; it is neither.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +28,7 @@ const BY_THE_CLOCK: &str = "watchscope-tests";
 
 /// One executable of tests.
 struct Program {
-    /// Of its package and its target.
+    /// Of its package, the kind of its target, and that.
     name: String,
     /// Its place in [`LONGEST_FIRST`].
     turn: usize,
@@ -38,12 +38,8 @@ struct Program {
     executable: PathBuf,
 }
 
-/// Builds all test programs and runs them with these variables and arguments.
-pub(super) fn run(
-    project: &Project,
-    variables: &[(&str, OsString)],
-    arguments: &[&str],
-) -> Result<Counts> {
+/// Builds all test programs and runs all their tests, the long ones too, with these variables.
+pub(super) fn run(project: &Project, variables: &[(&str, OsString)]) -> Result<Counts> {
     let mut programs = programs(project, variables)?;
     programs.sort_by_key(|program| program.turn);
     let (last, first): (Vec<_>, Vec<_>) = programs
@@ -53,7 +49,6 @@ pub(super) fn run(
     fs::create_dir_all(&logs).with_context(|| format!("making {}", logs.display()))?;
     let job = Job {
         variables,
-        arguments,
         logs: &logs,
         counts: Mutex::default(),
     };
@@ -69,7 +64,6 @@ pub(super) fn run(
 /// What the programs run with, and what they counted so far.
 struct Job<'a> {
     variables: &'a [(&'a str, OsString)],
-    arguments: &'a [&'a str],
     logs: &'a Path,
     counts: Mutex<Counts>,
 }
@@ -103,10 +97,12 @@ impl Job<'_> {
         let name = &program.name;
         eprintln!("  {name}: begun");
         let start = Instant::now();
-        let path = self.logs.join(format!("{}.log", name.replace('/', "-")));
+        let path = self
+            .logs
+            .join(format!("{}.log", name.replace(['/', ' '], "-")));
         let log = File::create(&path).with_context(|| format!("making {}", path.display()))?;
         let status = Command::new(&program.executable)
-            .args(self.arguments)
+            .arg("--include-ignored")
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .env("CARGO_MANIFEST_DIR", &program.folder)
             .current_dir(&program.folder)
@@ -123,12 +119,7 @@ impl Job<'_> {
             seconds / 60,
             seconds % 60
         );
-        let mut counted = pass_on(BufReader::new(File::open(&path)?), io::stdout())?;
-        if !status.success() && counted.failed == 0 {
-            // It died before it could count.
-            counted.failed = 1;
-        }
-        counts.add(counted);
+        counts.add(pass_on(File::open(&path)?, io::stdout())?.ended(status));
         Ok(())
     }
 }
@@ -158,6 +149,9 @@ fn program(project: &Project, artifact: Artifact) -> Result<Option<Program>> {
         return Ok(None);
     };
     let package = &project.metadata[&artifact.package_id];
+    let kind = artifact.target.kind.first().map(ToString::to_string);
+    // A package's library and its program may have one name.
+    let kind = kind.unwrap_or_default();
     let target = artifact.target.name;
     let folder = package.manifest_path.parent();
     Ok(Some(Program {
@@ -168,6 +162,6 @@ fn program(project: &Project, artifact: Artifact) -> Result<Option<Program>> {
         by_the_clock: package.name.as_str() == BY_THE_CLOCK,
         folder: folder.context("a manifest lies in a folder")?.into(),
         executable: executable.into(),
-        name: format!("{}/{target}", package.name),
+        name: format!("{}/{kind} {target}", package.name),
     }))
 }

@@ -6,11 +6,13 @@ use super::{Drawer, EpochView, LEAST, Layer, TextLook, record};
 use crate::format::{number, text_width};
 use crate::lanes::Row;
 use crate::scene::{Px, Target};
-use crate::store::AsideStep;
+use crate::store::{AsideMark, AsideStep};
 use crate::tokens::Token;
 
 /// One that is not answered after so long, in microseconds, ended without a word: watchscope did.
 const GIVEN_UP_US: i64 = 120_000_000;
+/// No request takes longer: what lies farther from the view cannot reach into it.
+const LONGEST_US: i64 = GIVEN_UP_US + 60_000_000;
 
 impl Drawer<'_> {
     pub(super) fn asides_row(&mut self, row: &Row) {
@@ -24,7 +26,7 @@ impl Drawer<'_> {
         let mut sent = BTreeMap::new();
         // Up to where the lane is full: what lies in it would change nothing, but for a failure. And how many touch.
         let (mut drawn, mut together) = (Px(i32::MIN), 0_u64);
-        for aside in &epoch.trace.asides {
+        for aside in self.within(&epoch.trace.asides) {
             let (at, seq) = (aside.moment.at, aside.moment.seq);
             if aside.step == AsideStep::Sent {
                 sent.insert(aside.request, aside.moment);
@@ -68,6 +70,14 @@ impl Drawer<'_> {
                 self.hit(xs, ys, row.id, Target::Record(record(epoch, since.seq)));
             }
         }
+    }
+
+    /// Those that can be in view.
+    fn within<'a>(&self, asides: &'a [AsideMark]) -> &'a [AsideMark] {
+        let before = |at: Timestamp, by_us: i64| {
+            asides.partition_point(|aside| aside.moment.at < at.plus_micros(by_us))
+        };
+        &asides[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
     }
 
     /// How many requests are behind bars that touch, where there is room for it.

@@ -274,9 +274,10 @@ impl Trace {
                 self.asides.push(AsideMark {
                     moment: now,
                     request: answered.request,
-                    step: match answered.status {
-                        Some(200) if answered.error.is_none() => AsideStep::Answered,
-                        _ => AsideStep::Failed,
+                    step: if answered.has_failed() {
+                        AsideStep::Failed
+                    } else {
+                        AsideStep::Answered
                     },
                 });
             }
