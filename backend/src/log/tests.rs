@@ -309,17 +309,44 @@ async fn a_wall_clock_that_departs_by_more_than_a_second_is_recorded_once_per_de
     clock.set_wall_off_us(0);
     sleep(Duration::from_secs(5)).await;
     log.close().await;
-    let mut offs = Vec::new();
+    let mut told = Vec::new();
     while let Some(Read::Entries(entries)) = reader.next().await {
         let records = shown(entries);
         for record in records {
             let Event::Clock(clock) = record.event else {
                 panic!("only clocks here")
             };
-            offs.push(clock.off_ms);
+            told.push((clock.off_ms, clock.paused_ms));
         }
     }
-    assert_eq!(offs, [-90_000, 0]);
+    // Tokio's clock is moved by hand the first time: nothing ran meanwhile.
+    assert_eq!(told, [(0, Some(5_000)), (-90_000, None), (0, None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_in_which_nothing_ran_is_recorded_before_what_is_late_for_it() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    let mut reader = log.reader(Since::First);
+    sleep(Duration::from_secs(60)).await;
+    advance(Duration::from_secs(28_800)).await;
+    log.append(note("late")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    log.close().await;
+    let mut told = Vec::new();
+    while let Some(Read::Entries(entries)) = reader.next().await {
+        for record in shown(entries) {
+            let at_s = record.at.micros_since(START) / 1_000_000;
+            told.push((
+                at_s,
+                match record.event {
+                    Event::Clock(clock) => clock.paused_ms,
+                    _ => None,
+                },
+            ));
+        }
+    }
+    // From when the writer last looked.
+    assert_eq!(told, [(28_860, Some(28_800_250)), (28_860, None)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,10 +22,13 @@ use crate::metrics::{Exposition, Tally, standing};
 
 /// Inputs taken at once.
 const INPUTS_AT_ONCE: usize = 32;
-/// How often the wall clock is compared.
-const CLOCK_CHECK: Duration = Duration::from_secs(1);
+/// How often the clocks are compared, and so how long the writer sleeps at most.
+const CLOCK_CHECK: Duration = Duration::from_millis(250);
 /// A departure of the wall clock beyond this is recorded, in microseconds.
 const CLOCK_OFF_US: i64 = 1_000_000;
+/// A time in which the writer did not run that is longer than this is recorded, in microseconds; every wait of diagnosis
+/// for others is longer.
+const PAUSE_US: i64 = 1_000_000;
 /// Dropped bodies are told so often at most, in microseconds.
 const BODY_LOSS_US: i64 = 10_000_000;
 
@@ -62,6 +65,8 @@ pub(super) struct Writer {
     audit: Option<(Box<Auditor>, mpsc::Sender<AuditRead>)>,
     waiting_for_rest: Vec<oneshot::Sender<()>>,
     wall_off_us: i64,
+    /// When it last ran.
+    ran_at: Time,
     body_loss_told_at: Time,
 }
 
@@ -69,6 +74,7 @@ impl Writer {
     pub(super) fn new(shared: Arc<Shared>, sealer: Sealer) -> Self {
         Self {
             wall_off_us: 0,
+            ran_at: shared.clock.now(),
             body_loss_told_at: shared.clock.now(),
             shared,
             sealer,
@@ -92,6 +98,8 @@ impl Writer {
                     if count == 0 {
                         break;
                     }
+                    // Before what is late for it.
+                    self.notice_pause();
                     for input in inputs.drain(..) {
                         match input {
                             Input::Batch(batch) => self.append(batch),
@@ -118,8 +126,12 @@ impl Writer {
                 () = until(self.sealer.seal_at(), shared.clock.now()) => {}
                 () = until(self.diagnosis.wake_at(), shared.clock.now()) => {}
                 () = until(self.audit_at(), shared.clock.now()) => {}
-                _ = clock_check.tick() => self.check(),
+                _ = clock_check.tick() => {
+                    self.notice_pause();
+                    self.check();
+                }
             }
+            self.notice_pause();
             self.judge();
             self.audit();
             let now = shared.clock.now();
@@ -272,14 +284,28 @@ impl Writer {
             .send_modify(|progress| progress.version += 1);
     }
 
+    /// Records that nothing ran for longer than the check of the clock lets the writer sleep.
+    fn notice_pause(&mut self) {
+        let now = self.shared.clock.now();
+        let paused_us = now.micros_since(self.ran_at);
+        self.ran_at = now;
+        if paused_us > PAUSE_US {
+            self.tell_clock(u64::try_from(paused_us / 1_000).ok());
+        }
+    }
+
+    fn tell_clock(&mut self, paused_ms: Option<u64>) {
+        let off_ms = self.wall_off_us / 1_000;
+        self.append(Event::from(ClockEvent { off_ms, paused_ms }).into());
+    }
+
     /// Records what is to be told from time to time: a departed wall clock, dropped bodies.
     fn check(&mut self) {
         let now = self.shared.clock.now();
         let off_us = self.shared.clock.wall().micros_since(now);
         if (off_us - self.wall_off_us).abs() > CLOCK_OFF_US {
             self.wall_off_us = off_us;
-            let off_ms = off_us / 1_000;
-            self.append(Event::from(ClockEvent { off_ms }).into());
+            self.tell_clock(None);
         }
         if now.micros_since(self.body_loss_told_at) >= BODY_LOSS_US {
             let loss = lock(&self.shared.bodies).take_loss();

@@ -150,6 +150,8 @@ families! {
         "1 once the cluster has answered, else 0.";
     CLOCK_OFF Gauge "watchscope_clock_off_seconds" ["cluster"]
         "How far this host's wall clock departed from the log's clock since watchscope started; told when it changes by over a second.";
+    PAUSES Counter "watchscope_pauses_total" ["cluster"]
+        "Stretches of more than a second in which watchscope did not run: its machine slept, or had no time for it.";
     // The log.
     LOG_RECORDS Counter "watchscope_log_records_total" ["cluster"]
         "Records written to the log. All that one scrape says of a cluster is of the moment after the last of them.";

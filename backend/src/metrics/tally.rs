@@ -68,6 +68,7 @@ pub(crate) struct Tally {
     connections_opened: u64,
     connections_closed: BTreeMap<Cause, u64>,
     goaways: u64,
+    pauses: u64,
     losses: BTreeMap<LossPlace, u64>,
     findings: BTreeMap<(Code, Severity), u64>,
 }
@@ -194,6 +195,7 @@ impl Tally {
             Event::Loss(event) => *self.losses.entry(event.place).or_default() += event.count,
             Event::ConnectionOpened(_) => self.connections_opened += 1,
             Event::ConnectionGoaway(_) => self.goaways += 1,
+            Event::Clock(event) => self.pauses += u64::from(event.paused_ms.is_some()),
             Event::ConnectionClosed(event) => {
                 *self.connections_closed.entry(event.cause).or_default() += 1;
             }
@@ -203,7 +205,6 @@ impl Tally {
             | Event::ListPage(_)
             | Event::Verdict(_)
             | Event::Finding(_)
-            | Event::Clock(_)
             | Event::ClientStarted(_)
             | Event::ClientRequest(_)
             | Event::ClientReport(_)
@@ -392,6 +393,7 @@ impl Tally {
             }
         }
         out.add(&f::GOAWAYS, [cluster()], self.goaways);
+        out.add(&f::PAUSES, [cluster()], self.pauses);
         for (place, count) in with_zeros(LossPlace::ALL, &self.losses) {
             // What the ring dropped is told to readers, and is no record.
             if place != LossPlace::Ring {

@@ -409,6 +409,9 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_objects Objects that watches hold.
     # TYPE watchscope_objects gauge
     watchscope_objects{cluster="demo",group="",resource="pods"} 1
+    # HELP watchscope_pauses_total Stretches of more than a second in which watchscope did not run: its machine slept, or had no time for it.
+    # TYPE watchscope_pauses_total counter
+    watchscope_pauses_total{cluster="demo"} 0
     # HELP watchscope_relist_total Lists that a watch had to do again after its first.
     # TYPE watchscope_relist_total counter
     watchscope_relist_total{cluster="demo",group="",resource="pods"} 1

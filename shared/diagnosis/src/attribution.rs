@@ -47,11 +47,16 @@ impl Answer {
 /// Whether the end itself says why, so that neither others' ends nor waiting are needed. A reset is plain too, but what
 /// follows may show that the server went away.
 pub(crate) fn is_plain(end: &End) -> bool {
-    by_itself(end).is_some()
+    by_itself(end).is_some() || end.pause.is_some()
 }
 
 /// Says why a stream ended, as far as is known by now.
 pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
+    if let Some(pause) = end.pause
+        && let Some(answer) = by_pause(end)
+    {
+        return answer.with([pause]);
+    }
     if end.cause != Cause::TcpReset
         && let Some(answer) = by_itself(end)
     {
@@ -202,6 +207,25 @@ fn by_itself(end: &End) -> Option<Answer> {
         | Cause::Refused
         | Cause::Unknown => None,
     }
+}
+
+/// What a stream ended of that watchscope did not read for a while, as its machine slept: of that, unless something was
+/// said. Its timeout may have passed meanwhile.
+fn by_pause(end: &End) -> Option<Answer> {
+    let is_said = matches!(
+        end.cause,
+        Cause::Cancelled | Cause::ErrorEvent | Cause::Goaway | Cause::Decode
+    );
+    if is_said || by_timeout(end).is_some() {
+        return None;
+    }
+    let timeout_ms = end.stream.timeout_ms.unwrap_or(*SERVER_TIMEOUT_MS.start());
+    let code = if end.cause == Cause::End && end.age_ms + TIMEOUT_SLACK_MS >= timeout_ms {
+        "normal"
+    } else {
+        "ours"
+    };
+    Some(Answer::new(code, Certainty::Likely, end))
 }
 
 /// What could not be read: an object of another kind (F39), or nothing that makes sense (F38).

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
-use watchscope_model::fold::Watch;
+use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, PhaseReason};
 use watchscope_model::{
-    ConnectionId, Event, Record, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
+    ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
 
 use crate::attribution::{Answer, is_plain};
@@ -23,6 +23,9 @@ pub const MAX_ENDS: usize = 4_096;
 pub const MAX_FACTS: usize = 4_096;
 /// How long after its definition was edited the watches of a custom resource may end for it (F17), in microseconds.
 const EDIT_US: i64 = 130_000_000;
+/// A stream that had events waiting after a pause of ours may still end for it so much later, in microseconds: the
+/// server gives up one that was not read (F36).
+const AFTERMATH_US: i64 = 10_000_000;
 /// A stream without events that lived less is barren (F10), in milliseconds.
 pub(crate) const BARREN_MS: u64 = 2_000;
 
@@ -42,6 +45,18 @@ pub(crate) struct Stream {
     pub(crate) error: Option<ServerError>,
     /// The last of its documents that could not become an event.
     pub(crate) unread: Option<Unread>,
+    /// The last pause in which watchscope did not read it.
+    pause: Option<Pause>,
+}
+
+/// A stretch in which watchscope did not run.
+#[derive(Clone, Debug)]
+struct Pause {
+    seq: Seq,
+    /// Its end.
+    at: Time,
+    /// The version last told of before it.
+    seen: Option<ResourceVersion>,
 }
 
 /// A document that could not become an event.
@@ -73,6 +88,8 @@ pub(crate) struct End {
     pub(crate) events: u64,
     /// When the server said it takes no new streams on the connection.
     pub(crate) goaway: Option<Seq>,
+    /// A pause of ours that may explain it: nothing came after that, or not for long.
+    pub(crate) pause: Option<Seq>,
     /// How many streams in a row, this one included, began at this resourceVersion and were barren.
     pub(crate) barren: u32,
     /// What has been said of it.
@@ -134,8 +151,8 @@ impl Ends {
         ends
     }
 
-    pub(crate) fn observe(&mut self, before: &State, record: &Record) {
-        match &record.event {
+    pub(crate) fn observe(&mut self, before: &State, event: &Event, record: Moment) {
+        match event {
             Event::StreamOpened(event) => self.opened(event, before, record),
             Event::StreamError(event) => {
                 if let Some(stream) = self.open.get_mut(&event.stream) {
@@ -193,12 +210,13 @@ impl Ends {
                 }
             }
             Event::RequestAnswered(event) => self.answered(event, record),
+            Event::Clock(event) if event.paused_ms.is_some() => self.paused(before, record),
             Event::Change(event) => self.edited(event, before, record),
             _ => {}
         }
     }
 
-    fn opened(&mut self, event: &StreamOpened, before: &State, record: &Record) {
+    fn opened(&mut self, event: &StreamOpened, before: &State, record: Moment) {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
         };
@@ -212,7 +230,7 @@ impl Ends {
         self.open.insert(event.stream, stream);
     }
 
-    fn ended(&mut self, event: &StreamEnded, before: &State, record: &Record) {
+    fn ended(&mut self, event: &StreamEnded, before: &State, record: Moment) {
         let Some(stream) = self.open.remove(&event.stream) else {
             return;
         };
@@ -232,6 +250,15 @@ impl Ends {
             .connection
             .and_then(|connection| before.connections.get(&connection)?.goaway)
             .map(|moment| moment.seq);
+        let seen = before
+            .watches
+            .get(&event.watch)
+            .and_then(|watch| watch.seen.as_ref());
+        let pause = stream.pause.as_ref().filter(|pause| {
+            let is_silent = pause.seen.as_ref() == seen;
+            is_silent || record.at.micros_since(pause.at) <= AFTERMATH_US
+        });
+        let pause = pause.map(|pause| pause.seq);
         if self.ends.len() == MAX_ENDS {
             self.ends.pop_front();
         }
@@ -244,19 +271,32 @@ impl Ends {
             age_ms: event.age_ms,
             events: event.events,
             goaway,
+            pause,
             barren,
             told: None,
         });
         self.is_news = true;
     }
 
-    fn phase(&mut self, event: &WatchPhase, record: &Record) {
+    /// watchscope did not run: whatever it had open may have gone meanwhile.
+    fn paused(&mut self, before: &State, record: Moment) {
+        for stream in self.open.values_mut() {
+            let watch = before.watches.get(&stream.watch);
+            stream.pause = Some(Pause {
+                seq: record.seq,
+                at: record.at,
+                seen: watch.and_then(|watch| watch.seen.clone()),
+            });
+        }
+    }
+
+    fn phase(&mut self, event: &WatchPhase, record: Moment) {
         if event.reason == PhaseReason::Unreachable {
             self.fact(FactKind::Unreachable, event.watch.clone(), None, record);
         }
     }
 
-    fn answered(&mut self, event: &RequestAnswered, record: &Record) {
+    fn answered(&mut self, event: &RequestAnswered, record: Moment) {
         let error = event.error.as_deref().unwrap_or("");
         // The words are the server's own (table 1.6).
         let kind = match event.status {
@@ -269,7 +309,7 @@ impl Ends {
     }
 
     /// Notes the edit of a custom resource's definition: a change that raised its generation.
-    fn edited(&mut self, event: &Change, before: &State, record: &Record) {
+    fn edited(&mut self, event: &Change, before: &State, record: Moment) {
         if event.change != ChangeType::Modified {
             return;
         }
@@ -300,7 +340,7 @@ impl Ends {
         kind: FactKind,
         watch: WatchName,
         connection: Option<ConnectionId>,
-        record: &Record,
+        record: Moment,
     ) {
         if self.ends.is_empty() {
             return;
@@ -460,6 +500,7 @@ impl Stream {
             timeout_ms: None,
             error: None,
             unread: None,
+            pause: None,
         }
     }
 }

@@ -15,15 +15,18 @@
 
 mod attribution;
 pub mod audit;
+mod awake;
 mod ends;
 mod findings;
 pub mod rows;
 pub mod texts;
 
-use watchscope_model::event::Attribution;
+use watchscope_model::event::{Attribution, Clock, Finding};
+use watchscope_model::fold::Moment;
 use watchscope_model::{Event, Record, State, Time};
 
 use self::attribution::attribute;
+use self::awake::Awake;
 use self::ends::Ends;
 pub use self::ends::{MAX_ENDS, MAX_FACTS, REVISED_US, TOGETHER_US};
 use self::findings::Findings;
@@ -41,6 +44,7 @@ pub(crate) const WHOLE: bool = cfg!(feature = "whole");
 pub struct Diagnosis {
     ends: Ends,
     findings: Findings,
+    awake: Awake,
 }
 
 impl Diagnosis {
@@ -50,22 +54,35 @@ impl Diagnosis {
         Self {
             ends: Ends::since(state),
             findings: Findings::since(state),
+            awake: Awake::default(),
         }
     }
 
     /// Takes the next record. `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
-        self.ends.observe(before, record);
-        self.findings.observe(before, record);
+        if let Event::Clock(Clock {
+            paused_ms: Some(paused_ms),
+            ..
+        }) = record.event
+            && WHOLE
+        {
+            self.awake.pause(record.at, paused_ms);
+        }
+        let now = Moment {
+            seq: record.seq,
+            at: self.awake.of(record.at),
+        };
+        self.ends.observe(before, &record.event, now);
+        self.findings
+            .observe(before, &record.event, now, &self.awake);
     }
 
     /// When [`Diagnosis::conclude`] has something to say, if nothing else happens; `None` if never. The past means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
-        [self.ends.wake_at(), self.findings.wake_at()]
-            .into_iter()
-            .flatten()
-            .min()
+        let due = [self.ends.wake_at(), self.findings.wake_at()];
+        let due = due.into_iter().flatten().min();
+        due.map(|due| self.awake.logged(due))
     }
 
     /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
@@ -73,9 +90,18 @@ impl Diagnosis {
     /// [`Diagnosis::wake_at`].
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
+        let now = self.awake.of(now);
         let mut out = Vec::new();
         if self.findings.wake_at().is_some_and(|due| due <= now) {
             self.findings.conclude(now, &mut out);
+            for event in &mut out {
+                if let Event::Finding(Finding {
+                    since: Some(since), ..
+                }) = event
+                {
+                    *since = self.awake.logged(*since);
+                }
+            }
         }
         if self.ends.wake_at().is_none_or(|due| due > now) {
             return out;

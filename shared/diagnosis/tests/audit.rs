@@ -831,7 +831,10 @@ fn trap_our_own_slow_reader() {
 #[test]
 fn trap_clock_skew() {
     let mut stage = watching(30, Level::Light);
-    stage.record(Clock { off_ms: 86_400_000 });
+    stage.record(Clock {
+        off_ms: 86_400_000,
+        paused_ms: None,
+    });
     stage.after_s(70);
     let told = stage.told();
     assert!(

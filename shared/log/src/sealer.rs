@@ -223,7 +223,11 @@ mod tests {
     }
 
     fn clock() -> Event {
-        Clock { off_ms: 1 }.into()
+        Clock {
+            off_ms: 1,
+            paused_ms: None,
+        }
+        .into()
     }
 
     fn note(bytes: usize) -> Event {

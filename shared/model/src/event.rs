@@ -402,10 +402,13 @@ events! {
         /// Why, in a sentence.
         reason "reason": Option<String>,
     }
-    /// The wall clock departed from `at` by more than a second.
+    /// The wall clock departed from `at` by more than a second, or watchscope did not run for more than a second.
     23 "clock" Clock {
         /// Wall clock less `at`, in milliseconds.
         off_ms "offMs": i64,
+        /// For how long before this record nothing was read, in milliseconds: the machine slept, or watchscope was
+        /// stopped or starved. Of what others did meanwhile nothing is said by its time.
+        paused_ms "pausedMs": Option<u64>,
     }
     /// A client program of a simulated (or tapped) cluster started.
     24 "client.started" ClientStarted {

@@ -218,7 +218,8 @@ fn event() -> impl Strategy<Value = Event> {
             watch, since: Seq(0), from, to: None, reason, resumed, lost: resumed.then_some(0) }.into()),
         1 => (any::<u32>(), prop::option::of(watch())).prop_map(|(count, watch)| Loss {
             place: LossPlace::Frame, count: count.into(), from_seq: None, to_seq: None, watch, bytes: Some(9), reason: None }.into()),
-        1 => any::<i64>().prop_map(|off_ms| Clock { off_ms }.into()),
+        1 => (any::<i64>(), any::<Option<u64>>())
+            .prop_map(|(off_ms, paused_ms)| Clock { off_ms, paused_ms }.into()),
         1 => (watch(), any::<u64>(), prop::collection::vec(any::<u64>().prop_map(Seq), 0..5)).prop_map(|(watch, stream, evidence)| Attribution {
             watch, stream: StreamId(stream), code: "F08".into(), certainty: Certainty::Likely, evidence }.into()),
         3 => finding(),

@@ -87,7 +87,8 @@ fn event() -> impl Strategy<Value = Event> {
             watch: "shop/pods".into(), stream: None, change: ChangeType::Added, origin: Origin::Live, object,
             resource_version: version.into(), generation: None, manager: None, subresource: None, bytes: None,
         }.into()),
-        1 => any::<i64>().prop_map(|off_ms| Clock { off_ms }.into()),
+        1 => (any::<i64>(), any::<Option<u64>>())
+            .prop_map(|(off_ms, paused_ms)| Clock { off_ms, paused_ms }.into()),
         1 => client().prop_map(|client| ClientStarted { client, program: "informer".into(), version: None }.into()),
         1 => client().prop_map(|client| ClientRequest { client, request: "GET /api/v1/pods".to_owned() }.into()),
         2 => (client(), prop::sample::select(vec!["listing", "watching"]), any::<u64>(), prop::option::of(any::<String>()))

@@ -4,13 +4,15 @@
 //! Which of the causes it was cannot be seen from outside: the event is not there.
 
 use watchscope_model::event::{Audit, Verdict};
+use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Divergence, Standing};
-use watchscope_model::{Object, Record, ResourceVersion, State, Text, WatchName};
+use watchscope_model::{Object, ResourceVersion, State, Text, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::words::{self, count, name};
 use crate::audit::{FROM_THE_FUTURE, WENT_BACK};
+use crate::awake::Awake;
 
 /// Rows that leave an object which is gone.
 const GHOST: &[&str] = &["F25", "F26", "F27", "F33", "F45"];
@@ -28,7 +30,7 @@ impl Audits {
         &mut self,
         event: &Verdict,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let place = (event.object.namespace.clone(), event.object.name.clone());
@@ -71,7 +73,13 @@ impl Audits {
         }
     }
 
-    pub(super) fn audited(event: &Audit, before: &State, record: &Record, book: &mut Book) {
+    pub(super) fn audited(
+        event: &Audit,
+        before: &State,
+        record: Moment,
+        awake: &Awake,
+        book: &mut Book,
+    ) {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
         };
@@ -108,7 +116,7 @@ impl Audits {
                 let since = watch
                     .stream
                     .as_ref()
-                    .map_or(record.at, |stream| stream.since.at);
+                    .map_or(record.at, |stream| awake.of(stream.since.at));
                 let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
                 book.raise(found.alike(&["F31"]), record.at);
             }

@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use serde_json::Value;
 use watchscope_model::brief_json;
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
+use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::Certainty;
-use watchscope_model::{Record, ResourceVersion, Seq, State, Text, Time};
+use watchscope_model::{ResourceVersion, Seq, State, Text, Time};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
@@ -141,7 +142,7 @@ impl<'a> Line<'a> {
 }
 
 impl Clients {
-    pub(super) fn started(&mut self, event: &ClientStarted, record: &Record) {
+    pub(super) fn started(&mut self, event: &ClientStarted, record: Moment) {
         if self.0.len() >= MAX_CLIENTS && !self.0.contains_key(&event.client) {
             return;
         }
@@ -172,7 +173,7 @@ impl Clients {
         &mut self,
         event: &ClientRequest,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -280,7 +281,7 @@ impl Clients {
     }
 
     /// Many clients that watch without a resourceVersion.
-    fn crowd(&self, before: &State, record: &Record, book: &mut Book) {
+    fn crowd(&self, before: &State, record: Moment, book: &mut Book) {
         if book.stands("F20", Subject::Cluster) || !may_ask_etcd(before) {
             return;
         }
@@ -323,7 +324,7 @@ impl Clients {
         event: &ClientReport,
         before: &State,
         streams: &Streams,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -525,7 +526,7 @@ fn spin(
     handled: u64,
     since_us: i64,
     name: &Text,
-    record: &Record,
+    record: Moment,
     book: &mut Book,
 ) {
     let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
@@ -563,7 +564,7 @@ fn stale(
     name: &Text,
     before: &State,
     streams: &Streams,
-    record: &Record,
+    record: Moment,
     book: &mut Book,
 ) {
     for belief in &client.belief {
@@ -613,7 +614,7 @@ fn circle(
     client: &mut Client,
     version: u64,
     event: &ClientRequest,
-    record: &Record,
+    record: Moment,
     book: &mut Book,
     subject: &Subject,
 ) {
@@ -647,7 +648,7 @@ fn circle(
 }
 
 /// F49: more events than turns, beyond what may still wait for its turn.
-fn merged(client: &mut Client, name: &Text, record: &Record, book: &mut Book) {
+fn merged(client: &mut Client, name: &Text, record: Moment, book: &mut Book) {
     let open = client.changed.saturating_sub(client.iterations);
     if open <= client.most_objects + MERGED {
         return;

@@ -1,9 +1,10 @@
 //! Findings about streams' ends: what attribution says, once it says no other (section 3.3).
 
 use watchscope_model::event::{Attribution, Gap, StreamEnded};
+use watchscope_model::fold::Moment;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
-use watchscope_model::{Record, Seq, State, StreamId, Text, Time, WatchName};
+use watchscope_model::{Seq, State, StreamId, Text, Time, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::words::{count, seconds};
@@ -14,6 +15,9 @@ use crate::rows;
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 
+/// How long after a pause of ours a watch may find that its history has passed, in microseconds: as long as silence is
+/// borne before a stream is looked after, and then some.
+const PASSED_US: i64 = 180_000_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -46,6 +50,8 @@ pub(super) struct Ended {
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in; at most one of a code.
     told: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    /// The last pause in which watchscope did not run.
+    pause: Option<Moment>,
     /// The barren streams in a row of each watch that began at the same place.
     barren: BTreeMap<WatchName, (u64, Vec<Seq>)>,
 }
@@ -55,7 +61,7 @@ impl Ended {
         &mut self,
         event: &StreamEnded,
         from: Option<u64>,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -78,12 +84,17 @@ impl Ended {
         timers.set(at, Timer::Settled(event.stream));
     }
 
+    /// watchscope did not run for a while.
+    pub(super) fn paused(&mut self, record: Moment) {
+        self.pause = Some(record);
+    }
+
     /// F10: streams that bring nothing and end at once, again and again from the same place.
     fn count_barren(
         &mut self,
         event: &StreamEnded,
         from: Option<u64>,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let is_barren = event.cause == Cause::End && event.events == 0 && event.age_ms < BARREN_MS;
@@ -122,7 +133,7 @@ impl Ended {
         &mut self,
         event: &Attribution,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -175,12 +186,21 @@ impl Ended {
                 let rebuilt = self.rebuilt.get(&end.watch);
                 rebuilt.is_some_and(|rebuilt| (began..stream).contains(rebuilt))
             });
-        let severity = if is_consequence {
+        // And history that passed while watchscope did not run is its own doing.
+        let pause = self
+            .pause
+            .filter(|pause| is_history_gone(code) && end.at.micros_since(pause.at) <= PASSED_US);
+        let severity = if is_consequence || pause.is_some() {
             Severity::Note
         } else {
             rows::severity(code)
         };
         let mut summary = sentence(code, &end);
+        let mut evidence = answer.evidence.clone();
+        if let Some(pause) = pause {
+            summary += " watchscope itself had not run before that.";
+            evidence.insert(0, pause.seq);
+        }
         match &end.outcome {
             Some(outcome) => summary += outcome,
             None => {
@@ -193,7 +213,7 @@ impl Ended {
                 code,
                 answer.certainty,
                 Subject::Watch(end.watch),
-                answer.evidence.clone(),
+                evidence,
                 end.at,
                 summary,
             )
@@ -203,7 +223,7 @@ impl Ended {
     }
 
     /// What became of the watch after the end.
-    pub(super) fn gap(&mut self, event: &Gap, record: &Record, book: &mut Book) {
+    pub(super) fn gap(&mut self, event: &Gap, record: Moment, book: &mut Book) {
         let outcome = match (&event.from, event.resumed) {
             (Some(from), true) => format!(" It went on from {from}, and nothing was lost."),
             _ => " It listed again: what happened in between is not known.".to_owned(),

@@ -23,8 +23,9 @@ mod streams;
 mod words;
 
 use watchscope_model::event::WatchStopped;
+use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeSet;
-use watchscope_model::{Event, Record, State, StreamId, Text, Time, WatchName};
+use watchscope_model::{Event, State, StreamId, Text, Time, WatchName};
 
 use self::audits::Audits;
 use self::book::Book;
@@ -36,6 +37,7 @@ use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
 pub(crate) use self::words::server_version;
+use crate::awake::Awake;
 
 /// What a moment is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +97,7 @@ impl Findings {
         }
     }
 
-    pub(crate) fn observe(&mut self, before: &State, record: &Record) {
+    pub(crate) fn observe(&mut self, before: &State, event: &Event, record: Moment, awake: &Awake) {
         let Self {
             book,
             timers,
@@ -106,7 +108,7 @@ impl Findings {
             audits,
             servers,
         } = self;
-        match &record.event {
+        match event {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
                 requests.changed(event, record);
@@ -146,7 +148,8 @@ impl Findings {
                 clients.reported(event, before, streams, record, book, timers);
             }
             Event::Verdict(event) => audits.judged(event, before, record, book),
-            Event::Audit(event) => Audits::audited(event, before, record, book),
+            Event::Audit(event) => Audits::audited(event, before, record, awake, book),
+            Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
                 streams.forget(watch, timers);

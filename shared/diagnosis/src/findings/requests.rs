@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use watchscope_model::event::{
     Change, ListComplete, RequestAnswered, RequestSent, StreamError, StreamOpened,
 };
+use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, Origin};
 use watchscope_model::{
-    ConnectionId, Record, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
+    ConnectionId, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
 };
 
 use super::book::{Book, Found, Lasts, Subject};
@@ -116,7 +117,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn sent(&mut self, event: &RequestSent, record: &Record, timers: &mut Timers) {
+    pub(super) fn sent(&mut self, event: &RequestSent, record: Moment, timers: &mut Timers) {
         if event.watch.is_aside() {
             return;
         }
@@ -184,7 +185,7 @@ impl Requests {
         &mut self,
         event: &RequestAnswered,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -308,7 +309,7 @@ impl Requests {
         event: &RequestAnswered,
         server: Option<Text>,
         words: &str,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let is_other = words.contains("shutting down") || words.contains("initializing");
@@ -364,7 +365,7 @@ impl Requests {
     }
 
     /// A server answered: its storm is over, if that was long ago.
-    fn calm(&mut self, server: &Text, record: &Record, book: &mut Book) {
+    fn calm(&mut self, server: &Text, record: Moment, book: &mut Book) {
         let last = self.throttles.get(server).and_then(|recent| recent.back());
         if last.is_some_and(|(at, _)| record.at.micros_since(*at) >= CALM_US) {
             self.throttles.remove(server);
@@ -373,7 +374,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn stream_error(&mut self, event: &StreamError, record: &Record, book: &mut Book) {
+    pub(super) fn stream_error(&mut self, event: &StreamError, record: Moment, book: &mut Book) {
         match event.code {
             410 => {
                 if let Some(lane) = self.lanes.get_mut(&event.watch) {
@@ -389,7 +390,7 @@ impl Requests {
     }
 
     /// A 500 that is about an object which cannot be read or converted.
-    fn poisoned(&mut self, watch: &WatchName, words: &str, record: &Record, book: &mut Book) {
+    fn poisoned(&mut self, watch: &WatchName, words: &str, record: Moment, book: &mut Book) {
         let is_about_objects = ["conversion", "decode", "convert", "transform"]
             .iter()
             .any(|word| words.contains(word));
@@ -423,7 +424,7 @@ impl Requests {
         book.raise(found, record.at);
     }
 
-    pub(super) fn changed(&mut self, event: &Change, record: &Record) {
+    pub(super) fn changed(&mut self, event: &Change, record: Moment) {
         if event.origin != Origin::Inferred || event.stream.is_some() {
             return;
         }
@@ -438,7 +439,7 @@ impl Requests {
         &mut self,
         event: &ListComplete,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let watch = &event.watch;

@@ -5,10 +5,10 @@
 //! normal; that it tells of an event seconds later is not, nor that it goes beyond an event without telling of it.
 
 use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, WatchStarted};
-use watchscope_model::fold::Watch;
+use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
-use watchscope_model::{Object, Record, ResourceVersion, Seq, State, Text, Time, WatchName};
+use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::streams::SILENT_LOSS;
@@ -153,7 +153,7 @@ impl Servers {
         &mut self,
         event: &StreamOpened,
         is_initial: bool,
-        record: &Record,
+        record: Moment,
         timers: &mut Timers,
     ) {
         let Some(group) = self.group(&event.watch) else {
@@ -186,7 +186,7 @@ impl Servers {
 
     /// A list, or the initial events of a stream, are whole. A version below what the same server told before is of an
     /// etcd that was restored: nothing is held against anybody until all are beyond what was told.
-    pub(super) fn listed(&mut self, event: &ListComplete, record: &Record, timers: &mut Timers) {
+    pub(super) fn listed(&mut self, event: &ListComplete, record: Moment, timers: &mut Timers) {
         let Some(group) = self.group(&event.watch) else {
             return;
         };
@@ -215,7 +215,7 @@ impl Servers {
         &mut self,
         event: &Change,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -274,7 +274,7 @@ impl Servers {
         &mut self,
         event: &Bookmark,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let Some(group) = self.group(&event.watch) else {
@@ -365,7 +365,7 @@ impl Group {
         watch: &WatchName,
         version: u64,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let stream = self.members.get(watch).and_then(|member| member.stream);
@@ -391,7 +391,7 @@ impl Group {
         told: &Told,
         watch: &WatchName,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let (Some(event), Some(member)) = (self.events.get_mut(told), self.members.get(watch))
@@ -442,7 +442,7 @@ impl Group {
     }
 
     /// Clears what was found of a watch that is behind no longer.
-    fn caught_up(&mut self, watch: &WatchName, record: &Record, book: &mut Book) {
+    fn caught_up(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
         let Some(member) = self.members.get_mut(watch) else {
             return;
         };

@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 
 use watchscope_model::event::{Bookmark, Change, StreamEnded, StreamOpened};
-use watchscope_model::fold::{Held, Watch};
+use watchscope_model::fold::{Held, Moment, Watch};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
-use watchscope_model::{Record, ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
+use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::words::{name, server_version};
@@ -109,7 +109,7 @@ impl Streams {
         event: &StreamOpened,
         asks_bookmarks: bool,
         before: &State,
-        record: &Record,
+        record: Moment,
         timers: &mut Timers,
     ) {
         let from = event
@@ -166,7 +166,7 @@ impl Streams {
         &mut self,
         event: &Change,
         before: &State,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
     ) {
         let Some(stream) = event.stream else {
@@ -217,7 +217,7 @@ impl Streams {
     pub(super) fn bookmarked(
         &mut self,
         event: &Bookmark,
-        record: &Record,
+        record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
@@ -369,7 +369,7 @@ fn disorder(
     version: u64,
     lane: &Lane,
     memory: &mut Memory,
-    record: &Record,
+    record: Moment,
     book: &mut Book,
 ) {
     let (watch, what) = (&event.watch, event.change);
@@ -433,7 +433,7 @@ fn check_life(
     watch: &Watch,
     lane: &Lane,
     memory: &mut Memory,
-    record: &Record,
+    record: Moment,
     book: &mut Book,
 ) {
     let has_selector = watch.label_selector.is_some() || watch.field_selector.is_some();
@@ -487,7 +487,7 @@ enum LostEvent {
     Deleted,
 }
 
-fn lost(what: LostEvent, event: &Change, lane: &Lane, record: &Record, book: &mut Book) {
+fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut Book) {
     let object = name(&event.object);
     let (watch, change, version) = (&event.watch, event.change, &event.resource_version);
     let (severity, certainty, summary) = match what {
@@ -533,7 +533,7 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: &Record, book: &mu
 }
 
 /// C6: an object of another namespace than was asked for.
-fn out_of_scope(event: &Change, lane: &Lane, record: &Record, book: &mut Book) {
+fn out_of_scope(event: &Change, lane: &Lane, record: Moment, book: &mut Book) {
     book.raise(
         Found::of(
             "F42",

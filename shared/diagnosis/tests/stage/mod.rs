@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Bookmark, Change, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered,
-    RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
+    Bookmark, Change, Clock, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss,
+    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
@@ -133,6 +133,17 @@ impl Stage {
 
     pub(crate) fn after_s(&mut self, wait_s: u64) -> &mut Self {
         self.after_ms(wait_s * 1_000)
+    }
+
+    /// watchscope does not run for so long, and says so when it does again.
+    pub(crate) fn paused_s(&mut self, lasted_s: u64) -> &mut Self {
+        self.now = self.now.plus_millis(lasted_s * 1_000);
+        self.record(Clock {
+            off_ms: 0,
+            paused_ms: Some(lasted_s * 1_000),
+        });
+        self.conclude();
+        self
     }
 
     /// The watch opens a stream over a new connection to an address.

@@ -208,7 +208,17 @@ pub fn event_words(event: &Event) -> String {
                 place => format!("Lost ({place}): {all} record{plural}.{reason}"),
             }
         }
-        Event::Clock(event) => format!("The wall clock is {} ms off the log's.", event.off_ms),
+        Event::Clock(event) => match event.paused_ms {
+            None => format!("The wall clock is {} ms off the log's.", event.off_ms),
+            Some(paused_ms) => {
+                let paused_us = i64::try_from(paused_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+                format!(
+                    "watchscope did not run for {}: the machine slept, or had no time for it. What was late then was \
+                     late by us.",
+                    duration(paused_us)
+                )
+            }
+        },
         Event::ClientStarted(event) => {
             format!("Client {} ({}) started.", event.client, event.program)
         }
@@ -415,7 +425,12 @@ fn attribution(event: &Attribution) -> String {
     };
     match (code, catalogue::name(code)) {
         ("normal", _) => format!("Stream {stream} ended as it should: its time was over."),
-        ("ours", _) => format!("Stream {stream} was ended by us."),
+        ("ours", _) if event.certainty == Certainty::Definite => {
+            format!("Stream {stream} was ended by us.")
+        }
+        ("ours", _) => {
+            format!("Stream {stream} ended while watchscope did not run, {how_sure}for that.")
+        }
         ("unknown", _) => format!("Why stream {stream} ended is not known."),
         (_, Some(name)) => format!("Stream {stream} ended: {how_sure}{name} ({code})."),
         (_, None) => format!("Stream {stream} ended: {how_sure}{code}."),
