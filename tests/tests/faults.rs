@@ -7,15 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use watchscope_tests::{Watchscope, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{Feeder, Watchscope, WatchscopeBinary, eventually, or_skip};
 
 use crate::kubeconfig;
 use crate::records::{find, of};
 
 const LONG: Duration = Duration::from_secs(60);
+/// For how long watchscope is stopped: longer than servers may be apart (F31).
+const PAUSE: Duration = Duration::from_millis(3_500);
 
 /// The resources served, and how the first watch of each, or its first list, breaks.
 const SERVED: [(&str, &str, Breaks); 9] = [
@@ -412,6 +415,60 @@ async fn a_redirect_of_an_apiserver_is_not_followed() -> Result<()> {
     assert_eq!(refused["status"], 302, "{refused}");
     let nobody = tokio::time::timeout(Duration::ZERO, elsewhere.accept()).await;
     assert!(nobody.is_err(), "somebody followed: {nobody:?}");
+    Ok(())
+}
+
+/// As a suspended laptop does: the world goes on, and a stopped process has no part in it.
+#[tokio::test]
+async fn a_time_in_which_watchscope_did_not_run_is_told_before_what_came_late_and_nobody_is_blamed()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let feeder = Feeder::start(&[3]).await?;
+    let kubeconfig = kubeconfig::write(folder.path(), feeder.origin(), &json!({}))?;
+    let mut watchscope = binary
+        .with(&["watch", "widgets-00", "-o", "jsonl"])
+        .kubeconfig(&kubeconfig)
+        .start()?;
+    let watch = "default/widgets-00";
+    eventually("the stream is open", LONG, async || {
+        watchscope.still_runs()?;
+        find(&watchscope.records()?, "stream.opened", watch, |_| true).cloned()
+    })
+    .await?;
+    watchscope.signal(Signal::STOP)?;
+    // The stimulus itself, not a wait for something.
+    tokio::time::sleep(PAUSE).await;
+    feeder.modify(0, 1).await?;
+    watchscope.signal(Signal::CONT)?;
+    let records = eventually("what came late is told", LONG, async || {
+        watchscope.still_runs()?;
+        let records = watchscope.records()?;
+        find(&records, "change", watch, |change| {
+            change["change"] == "MODIFIED"
+        })?;
+        Ok(records)
+    })
+    .await?;
+    let of_type = |kind: &str| -> Vec<&Value> {
+        let of_type = records.iter().filter(|record| record["type"] == kind);
+        of_type.collect()
+    };
+    let change = find(&records, "change", watch, |change| {
+        change["change"] == "MODIFIED"
+    })?;
+    let pauses: Vec<(u64, u64)> = of_type("clock")
+        .iter()
+        .filter_map(|clock| Some((clock["seq"].as_u64()?, clock["pausedMs"].as_u64()?)))
+        .collect();
+    let paused_ms = u64::try_from(PAUSE.as_millis())?;
+    assert!(
+        pauses.iter().any(|(seq, lasted_ms)| {
+            Some(*seq) < change["seq"].as_u64() && *lasted_ms >= paused_ms - 500
+        }),
+        "{pauses:?}, then {change}"
+    );
+    assert_eq!(of_type("finding"), Vec::<&Value>::new());
     Ok(())
 }
 

@@ -392,6 +392,8 @@ fn ended_by(cause: Cause) -> Vec<Event> {
         age_ms: 30_000,
         events: 3,
         bytes: 900,
+        reset_code: None,
+        unread_ms: None,
     };
     vec![started.into(), opened.into(), ended.into()]
 }

@@ -143,6 +143,8 @@ impl Story {
             age_ms,
             events,
             bytes: 10,
+            reset_code: None,
+            unread_ms: None,
         })
     }
 

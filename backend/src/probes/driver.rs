@@ -24,7 +24,8 @@ use watchscope_model::event::{ConnectionClosed, Event, Loss};
 use watchscope_model::vocabulary::{Cause, LossPlace};
 use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
 use watchscope_probe::{
-    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Input, Output, Probe, Served,
+    Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Get, Input, Output, Probe,
+    Served,
 };
 
 use super::connections::{Connections, Dialled, opened};
@@ -46,6 +47,10 @@ const WATCH_HEADER_GRACE: Duration = Duration::from_secs(60);
 /// Bytes taken in before the log and the timers get their turn.
 const TURN_BYTES: usize = 256 << 10;
 
+/// How long a stream may stay unread before that is told: what the apiserver's own buffers of a watch bear in the worst
+/// case (semantics 3.3 rule 8).
+const UNREAD: Duration = Duration::from_millis(100);
+
 /// A discovery answer younger than this is good enough for a watch that asks.
 const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);
 
@@ -64,6 +69,8 @@ pub(super) struct Driver {
     timer: Pin<Box<Sleep>>,
     is_timer_set: bool,
     asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
+    /// The longest time that the current stream was not read for, since the task had other things to do.
+    unread: Duration,
     session: Option<Arc<Session>>,
     reload: bool,
 }
@@ -131,6 +138,7 @@ impl Driver {
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
             is_timer_set: false,
             asking: None,
+            unread: Duration::ZERO,
             session: None,
             reload: false,
         }
@@ -163,6 +171,7 @@ impl Driver {
                     continue;
                 }
             };
+            let busy_since = Instant::now();
             match turn {
                 ControlFlow::Break(()) => break,
                 ControlFlow::Continue(None) => self.step(Input::Timer),
@@ -171,6 +180,7 @@ impl Driver {
                 }
             }
             self.settle().await;
+            self.unread = self.unread.max(busy_since.elapsed());
         }
         self.step(Input::Stop);
         self.settle().await;
@@ -389,6 +399,9 @@ impl Driver {
             Ok(response) => {
                 let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
                 let http2_stream = response.stream;
+                if channel == Channel::Main {
+                    self.unread = Duration::ZERO;
+                }
                 *self.wire(channel) = Wire::Reading(exchange, response.body, response.framing);
                 self.step(Input::Head {
                     request,
@@ -452,9 +465,14 @@ impl Driver {
         } = exchange;
         if let Err(end) = end {
             let cause = cause_of(&end);
+            let reset_code = match &end {
+                BodyEnd::Reset { code } => Some(*code),
+                _ => None,
+            };
             body.settled().await;
             self.spent.extend(is_shared.then_some(body));
-            self.step(Input::BodyEnd { request, cause });
+            let end = self.ending(cause, reset_code);
+            self.step(Input::BodyEnd { request, end });
             self.closed(connection, cause, is_shared);
             return;
         }
@@ -465,15 +483,16 @@ impl Driver {
         } else {
             Cause::End
         };
+        let end = self.ending(cause, None);
         match body.into_connection().await {
             Ok(kept) => {
                 *self.wire(channel) = Wire::Idle(connection, kept);
-                self.step(Input::BodyEnd { request, cause });
+                self.step(Input::BodyEnd { request, end });
             }
-            Err(end) => {
+            Err(broken) => {
                 self.step(Input::Closing { connection });
-                self.step(Input::BodyEnd { request, cause });
-                if let BodyEnd::Malformed { detail } = &end {
+                self.step(Input::BodyEnd { request, end });
+                if let BodyEnd::Malformed { detail } = &broken {
                     self.emit(Loss {
                         place: LossPlace::Frame,
                         count: 1,
@@ -487,10 +506,19 @@ impl Driver {
                 if !is_shared {
                     self.emit(ConnectionClosed {
                         connection,
-                        cause: cause_of(&end),
+                        cause: cause_of(&broken),
                     });
                 }
             }
+        }
+    }
+
+    fn ending(&self, cause: Cause, reset_code: Option<u32>) -> Ending {
+        let unread = Some(self.unread).filter(|unread| *unread >= UNREAD);
+        Ending {
+            cause,
+            reset_code,
+            unread_ms: unread.and_then(|unread| u64::try_from(unread.as_millis()).ok()),
         }
     }
 

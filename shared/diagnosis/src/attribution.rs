@@ -180,7 +180,12 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         .timeout_ms
         .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
     if together.len() == 1 && end.events >= SMALLEST_BUFFER && !is_near_timeout {
-        return Answer::new("F36", Certainty::Suspected, end);
+        // Rule 8: our own slow reading is measured.
+        let certainty = match end.unread_ms {
+            Some(_) => Certainty::Likely,
+            None => Certainty::Suspected,
+        };
+        return Answer::new("F36", certainty, end);
     }
     Answer::new("unknown", Certainty::Unknown, end)
 }

@@ -86,6 +86,8 @@ pub(crate) struct End {
     pub(crate) cause: Cause,
     pub(crate) age_ms: u64,
     pub(crate) events: u64,
+    /// The longest time that watchscope did not read it, if that was noticeable.
+    pub(crate) unread_ms: Option<u64>,
     /// When the server said it takes no new streams on the connection.
     pub(crate) goaway: Option<Seq>,
     /// A pause of ours that may explain it: nothing came after that, or not for long.
@@ -270,6 +272,7 @@ impl Ends {
             cause: event.cause,
             age_ms: event.age_ms,
             events: event.events,
+            unread_ms: event.unread_ms,
             goaway,
             pause,
             barren,

@@ -254,6 +254,17 @@ fn a_lone_clean_end_of_a_busy_stream_may_be_our_slowness() {
 }
 
 #[test]
+fn a_lone_clean_end_of_a_stream_that_we_left_unread_is_most_likely_our_slowness_and_found() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage
+        .after_s(20)
+        .ended_unread("*/pods", Cause::End, 500, Some(2_300))
+        .after_s(5);
+    insta::assert_snapshot!(stage.told(), @"20.250 */pods F36 likely [9]");
+    insta::assert_snapshot!(stage.found(), @"22.250 F36 raised warning likely x1 */pods: The server ended */pods after 20.0 s and 500 events, and watchscope itself had not read it for 2.3 s: the buffer that the server keeps for a watch was full, most likely.");
+}
+
+#[test]
 fn a_quiet_stream_cannot_have_filled_a_buffer() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended_after("*/pods", Cause::End, 9);

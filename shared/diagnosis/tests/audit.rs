@@ -1025,6 +1025,8 @@ fn a_watch_that_does_not_stream_is_left_alone() {
         age_ms: 1,
         events: 0,
         bytes: 0,
+        reset_code: None,
+        unread_ms: None,
     });
     stage.after_s(600);
     assert_eq!(stage.reads.len(), asked);
@@ -1043,6 +1045,8 @@ fn a_person_who_asks_of_a_watch_that_does_not_stream_is_told_so_each_time() {
         age_ms: 1,
         events: 0,
         bytes: 0,
+        reset_code: None,
+        unread_ms: None,
     });
     for object in [None, Some(&object("b", 1)), None] {
         assert!(stage.auditor.ask(Some(&WATCH.into()), object, stage.now));

@@ -323,6 +323,8 @@ mod tests {
             age_ms: 1,
             events: 0,
             bytes: 0,
+            reset_code: None,
+            unread_ms: None,
         };
         let (end, _) = sealer.push(ended.into(), START);
         let gap = Gap {

@@ -243,6 +243,10 @@ events! {
         events "events": u64,
         /// Bytes of decoded body received.
         bytes "bytes": u64,
+        /// The error code of the RST_STREAM that ended it (RFC 9113, section 7).
+        reset_code "resetCode": Option<u32>,
+        /// The longest time in which watchscope itself did not read it, in milliseconds, if that was noticeable (100 ms).
+        unread_ms "unreadMs": Option<u64>,
     }
     /// Diagnosis says why a stream ended; a later one for the same stream replaces it.
     14 "attribution" Attribution {

@@ -208,8 +208,8 @@ fn event() -> impl Strategy<Value = Event> {
             watch, resource_version, items, added: 0, changed: 1, removed: 2 }.into()),
         2 => (watch(), small.clone(), small.clone(), prop::option::of(version()), prop::option::of(any::<u64>())).prop_map(|(watch, stream, request, resource_version, http2_stream)| StreamOpened {
             watch, stream: StreamId(stream), request: RequestId(request), resource_version, http2_stream }.into()),
-        2 => (watch(), small.clone(), word(Cause::ALL)).prop_map(|(watch, stream, cause)| StreamEnded {
-            watch, stream: StreamId(stream), cause, age_ms: 5, events: 6, bytes: 7 }.into()),
+        2 => (watch(), small.clone(), word(Cause::ALL), any::<Option<u32>>(), any::<Option<u64>>()).prop_map(|(watch, stream, cause, reset_code, unread_ms)| StreamEnded {
+            watch, stream: StreamId(stream), cause, age_ms: 5, events: 6, bytes: 7, reset_code, unread_ms }.into()),
         2 => (watch(), small.clone(), version(), prop::option::of(any::<bool>())).prop_map(|(watch, stream, resource_version, initial_events_end)| Bookmark {
             watch, stream: StreamId(stream), resource_version, initial_events_end }.into()),
         1 => (watch(), small.clone(), any::<String>()).prop_map(|(watch, stream, message)| StreamError {

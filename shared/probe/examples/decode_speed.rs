@@ -97,7 +97,7 @@ fn open_stream(metadata_only: bool) -> anyhow::Result<(Probe, RequestId)> {
             },
             _ => Input::BodyEnd {
                 request,
-                cause: Cause::End,
+                end: Cause::End.into(),
             },
         };
         let mut context = Context {

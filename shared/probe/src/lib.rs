@@ -34,7 +34,8 @@ mod spec;
 mod stream;
 
 pub use port::{
-    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Served,
+    Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Get, Ids, Input, Output,
+    Served,
 };
 pub use probe::Probe;
 pub use read::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};

@@ -62,8 +62,8 @@ pub enum Input<'a> {
     BodyEnd {
         /// The request answered.
         request: RequestId,
-        /// [`Cause::End`] if orderly (the connection may be used again), else what the transport saw.
-        cause: Cause,
+        /// How.
+        end: Ending,
     },
     /// A connection will carry no request after the one whose response is under way: its other side closes it, or what
     /// comes after the response is none of HTTP. Before that response's [`Input::BodyEnd`].
@@ -184,6 +184,27 @@ pub trait Ids {
     fn request(&mut self) -> RequestId;
     /// A fresh stream id.
     fn stream(&mut self) -> StreamId;
+}
+
+/// How a response body ended, as far as its driver saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// [`Cause::End`] if orderly (the connection may be used again), else what the transport saw.
+    pub cause: Cause,
+    /// The code of the RST_STREAM that ended it.
+    pub reset_code: Option<u32>,
+    /// The longest time in which the driver did not read it, in milliseconds, if that was noticeable.
+    pub unread_ms: Option<u64>,
+}
+
+impl From<Cause> for Ending {
+    fn from(cause: Cause) -> Self {
+        Self {
+            cause,
+            reset_code: None,
+            unread_ms: None,
+        }
+    }
 }
 
 /// What a step may ask for.

@@ -14,7 +14,7 @@ use crate::held::{Held, Texts};
 use crate::journal::worth_keeping;
 use crate::list::{ListRun, Page};
 use crate::port::{
-    Channel, Context, Effect, Emitted, Failure, FailureKind, Ids, Input, Output, Served,
+    Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Ids, Input, Output, Served,
 };
 use crate::refusal::Refusal;
 use crate::side::Side;
@@ -273,7 +273,7 @@ impl Probe {
                 self.on_request_failed(request, failure, turn);
             }
             Input::Body { request, bytes } => self.on_body(request, bytes, turn),
-            Input::BodyEnd { request, cause } => self.on_body_end(request, cause, turn),
+            Input::BodyEnd { request, end } => self.on_body_end(request, end, turn),
             Input::Closing { connection } => {
                 if let Some(link) = &mut self.link
                     && link.connection == connection
@@ -434,7 +434,7 @@ impl Probe {
         }
     }
 
-    fn on_body_end(&mut self, request: RequestId, cause: Cause, turn: &mut Turn<'_>) {
+    fn on_body_end(&mut self, request: RequestId, end: Ending, turn: &mut Turn<'_>) {
         if self.side.is(request) {
             self.side_over(turn);
             return;
@@ -447,10 +447,10 @@ impl Probe {
         }
         link.busy = None;
         link.used = true;
-        if cause != Cause::End || link.last {
+        if end.cause != Cause::End || link.last {
             self.close(turn);
         }
-        self.response_over(cause, turn);
+        self.response_over(end, turn);
     }
 
     fn on_closed(&mut self, connection: ConnectionId, cause: Cause, turn: &mut Turn<'_>) {
@@ -477,18 +477,18 @@ impl Probe {
                 self.fail(PhaseReason::Broken, turn);
             }
         } else {
-            self.response_over(cause, turn);
+            self.response_over(cause.into(), turn);
         }
     }
 
     /// A response body is over, for whatever reason.
-    fn response_over(&mut self, cause: Cause, turn: &mut Turn<'_>) {
+    fn response_over(&mut self, end: Ending, turn: &mut Turn<'_>) {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Page(page) => self.page_over(page, cause, turn),
-            State::Stream(stream) => self.stream_over(stream, cause, turn),
+            State::Page(page) => self.page_over(page, end.cause, turn),
+            State::Stream(stream) => self.stream_over(stream, end, turn),
             State::Refused(refusal) => self.refused(refusal, turn),
             State::Asked(asked) => {
-                let sentence = format!("the response ended ({cause}) before its head");
+                let sentence = format!("the response ended ({}) before its head", end.cause);
                 self.answered_by_failure(asked.request, sentence, turn);
                 self.fail(PhaseReason::Broken, turn);
             }
@@ -576,7 +576,7 @@ impl Probe {
 
     fn on_stop(&mut self, turn: &mut Turn<'_>) {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Stream(stream) => self.stream_ended(&stream, Cause::Cancelled, turn),
+            State::Stream(stream) => self.stream_ended(&stream, Cause::Cancelled.into(), turn),
             State::Page(page) => self.page_lost(&page, "the watch was stopped", turn),
             State::Refused(refusal) => self.answered_by_refusal(&refusal, turn),
             State::Asked(asked) => {

@@ -9,6 +9,7 @@ use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, 
 use crate::held::Relation;
 use crate::lines::{Lines, Piece, Unread};
 use crate::list::{Learned, identity};
+use crate::port::Ending;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
 
@@ -515,7 +516,7 @@ impl Probe {
             OwnEnd::Initial => Cause::Cancelled,
         };
         self.close(turn);
-        self.stream_ended(&stream, cause, turn);
+        self.stream_ended(&stream, cause.into(), turn);
         match end {
             OwnEnd::AfterError => self.after_error(&stream.facts, turn),
             OwnEnd::Decode => self.relist(true, PhaseReason::Decode, turn),
@@ -532,10 +533,10 @@ impl Probe {
     }
 
     /// The body of a stream is over, not by us.
-    pub(crate) fn stream_over(&mut self, stream: Stream, cause: Cause, turn: &mut Turn<'_>) {
+    pub(crate) fn stream_over(&mut self, stream: Stream, end: Ending, turn: &mut Turn<'_>) {
         let facts = &stream.facts;
         if facts.error.is_some() {
-            self.stream_ended(&stream, Cause::ErrorEvent, turn);
+            self.stream_ended(&stream, Cause::ErrorEvent.into(), turn);
             self.after_error(&stream.facts, turn);
             return;
         }
@@ -544,11 +545,11 @@ impl Probe {
             self.accepted(facts, turn);
         }
         let torn = stream.lines.pending() > 0;
-        let cause = match cause {
+        let cause = match end.cause {
             Cause::End | Cause::Eof if torn => Cause::EofInFrame,
             other => other,
         };
-        self.stream_ended(&stream, cause, turn);
+        self.stream_ended(&stream, Ending { cause, ..end }, turn);
         let is_short = age_ms < SHORT_MS;
         self.streaks.short = if is_short { self.streaks.short + 1 } else { 0 };
         self.streaks.bare = if is_short && facts.documents == 0 {
@@ -612,11 +613,11 @@ impl Probe {
     }
 
     /// Writes the end of a stream and what of it was lost; a gap begins.
-    pub(crate) fn stream_ended(&mut self, stream: &Stream, cause: Cause, turn: &mut Turn<'_>) {
+    pub(crate) fn stream_ended(&mut self, stream: &Stream, end: Ending, turn: &mut Turn<'_>) {
         let facts = &stream.facts;
         let cause = match facts.error {
             Some(_) => Cause::ErrorEvent,
-            None => cause,
+            None => end.cause,
         };
         let torn = stream.lines.pending();
         if torn > 0 {
@@ -642,6 +643,8 @@ impl Probe {
             age_ms: turn.now.millis_since(facts.sent_at),
             events: facts.documents,
             bytes: facts.bytes,
+            reset_code: end.reset_code,
+            unread_ms: end.unread_ms,
         });
         self.side_cancel(turn);
         if cause != Cause::Cancelled {

@@ -20,8 +20,8 @@ use watchscope_model::{
     Time,
 };
 use watchscope_probe::{
-    Channel, Context, Effect, Emitted, Failure, FailureKind, Get, Ids, Input, Output, Probe,
-    ProbeConfig, Served, WatchSpec,
+    Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Get, Ids, Input, Output,
+    Probe, ProbeConfig, Served, WatchSpec,
 };
 use watchscope_simulator::{
     self as sim, Arrival, Cut, Delivery, Flow, Pause, Request, ServerId, World,
@@ -552,7 +552,7 @@ impl Run {
                         index,
                         Input::BodyEnd {
                             request,
-                            cause: Cause::End,
+                            end: Cause::End.into(),
                         },
                     );
                     if let Some(connection) = left {
@@ -562,13 +562,16 @@ impl Run {
                     }
                 }
             }
-            Arrival::Reset { request, code: _ } => {
+            Arrival::Reset { request, code } => {
                 if let Some(request) = self.request(index, channel, request) {
                     if let Some(wire) = self.wire(index, channel) {
                         wire.request = None;
                     }
-                    let cause = Cause::RstStream;
-                    self.step(index, Input::BodyEnd { request, cause });
+                    let end = Ending {
+                        reset_code: Some(code),
+                        ..Cause::RstStream.into()
+                    };
+                    self.step(index, Input::BodyEnd { request, end });
                 }
             }
             Arrival::GoAway => {
@@ -609,7 +612,13 @@ impl Run {
             Cut::Eof => Cause::Eof,
         };
         if let Some((_, request)) = wire.request {
-            self.step(index, Input::BodyEnd { request, cause });
+            self.step(
+                index,
+                Input::BodyEnd {
+                    request,
+                    end: cause.into(),
+                },
+            );
         }
         if let Some(connection) = wire.log {
             self.recorder

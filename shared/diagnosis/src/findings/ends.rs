@@ -28,6 +28,7 @@ struct Pending {
     at: Time,
     age_ms: u64,
     events: u64,
+    unread_ms: Option<u64>,
     answer: Option<Answer>,
     /// What became of the watch, once its gap is closed.
     outcome: Option<String>,
@@ -76,6 +77,7 @@ impl Ended {
                 at: record.at,
                 age_ms: event.age_ms,
                 events: event.events,
+                unread_ms: event.unread_ms,
                 answer: None,
                 outcome: None,
             },
@@ -274,6 +276,7 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
         "F17" if is_suspected => ("F17", &["F16"]),
         "F17" => ("F17", &[]),
         "F24" => ("F24", &["F25", "F26", "F27"]),
+        "F36" if !is_suspected => ("F36", &[]),
         "F38" => ("F38", &[]),
         "F39" => ("F39", &[]),
         "F47" => ("F47", &[]),
@@ -312,6 +315,11 @@ fn sentence(code: &str, end: &Pending) -> String {
         }
         "F24" => format!(
             "The server told {watch} that etcd gave it an event without what was there before, {after}."
+        ),
+        "F36" => format!(
+            "The server ended {watch} {after}, and watchscope itself had not read it for {}: the buffer that the server \
+             keeps for a watch was full, most likely.",
+            seconds(end.unread_ms.unwrap_or(0))
         ),
         "F38" => {
             format!("What came to {watch} could not be read; the stream was given up {after}.")

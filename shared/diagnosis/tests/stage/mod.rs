@@ -224,6 +224,17 @@ impl Stage {
 
     /// The watch's stream ends after so many events; with it its connection, where the cause says so.
     pub(crate) fn ended_after(&mut self, watch: &str, cause: Cause, events: u64) -> &mut Self {
+        self.ended_unread(watch, cause, events, None)
+    }
+
+    /// The same; watchscope had left it unread for so long.
+    pub(crate) fn ended_unread(
+        &mut self,
+        watch: &str,
+        cause: Cause,
+        events: u64,
+        unread_ms: Option<u64>,
+    ) -> &mut Self {
         let watch: WatchName = watch.into();
         let held = &self.state.watches[&watch];
         let open = held.stream.clone().unwrap();
@@ -236,6 +247,8 @@ impl Stage {
             age_ms: u64::try_from(age_us / 1_000).unwrap(),
             events,
             bytes: 0,
+            reset_code: None,
+            unread_ms,
         });
         let streams = self.state.watches.values();
         let is_shared = streams

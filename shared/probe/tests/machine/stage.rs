@@ -152,7 +152,10 @@ impl<'a> Step<'a> {
                 http2_stream: None,
             },
             Self::Body(bytes) => Input::Body { request, bytes },
-            Self::End(cause) => Input::BodyEnd { request, cause },
+            Self::End(cause) => Input::BodyEnd {
+                request,
+                end: cause.into(),
+            },
         }
     }
 }
@@ -290,7 +293,10 @@ impl Stage {
             "raw" => self.body(request, rest, false),
             "end" => {
                 let cause = cause(rest);
-                self.step(Input::BodyEnd { request, cause });
+                self.step(Input::BodyEnd {
+                    request,
+                    end: cause.into(),
+                });
             }
             "closed" => {
                 let connection = self.of(channel).0.unwrap();
@@ -353,7 +359,10 @@ impl Stage {
         self.step(Input::Body { request, bytes });
         if whole {
             let cause = Cause::End;
-            self.step(Input::BodyEnd { request, cause });
+            self.step(Input::BodyEnd {
+                request,
+                end: cause.into(),
+            });
         }
     }
 

@@ -367,13 +367,22 @@ impl World {
             let connection = self.main.take().unwrap();
             if self.chance(2) {
                 self.step(Input::Closed { connection, cause });
-                self.step(Input::BodyEnd { request, cause });
+                self.step(Input::BodyEnd {
+                    request,
+                    end: cause.into(),
+                });
             } else {
-                self.step(Input::BodyEnd { request, cause });
+                self.step(Input::BodyEnd {
+                    request,
+                    end: cause.into(),
+                });
                 self.step(Input::Closed { connection, cause });
             }
         } else {
-            self.step(Input::BodyEnd { request, cause });
+            self.step(Input::BodyEnd {
+                request,
+                end: cause.into(),
+            });
         }
     }
 
@@ -597,7 +606,10 @@ impl World {
             self.pass(1_000);
             if self.side.is_some() {
                 let cause = Cause::End;
-                self.step(Input::BodyEnd { request, cause });
+                self.step(Input::BodyEnd {
+                    request,
+                    end: cause.into(),
+                });
             }
         }
     }

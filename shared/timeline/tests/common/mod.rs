@@ -247,6 +247,8 @@ impl Log {
                 age_ms,
                 events: 1,
                 bytes: 100,
+                reset_code: None,
+                unread_ms: None,
             },
         )
     }

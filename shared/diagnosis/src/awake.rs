@@ -1,0 +1,106 @@
+//! The time in which watchscope ran: the log's, less the pauses in which it did not.
+//!
+//! While the machine sleeps, or the process is stopped, nothing is read: what is late after that is late by us. So all
+//! of diagnosis lives in this time, and only what it says is put into the log's.
+
+use std::collections::VecDeque;
+
+use watchscope_model::Time;
+use watchscope_model::time::MILLISECOND_US;
+
+/// Most pauses that are remembered; a moment before the oldest of them is told as if it were before all.
+const MAX_PAUSES: usize = 64;
+
+/// A stretch of the log's time in which watchscope did not run.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    /// When it began, and so when it ended, in awake time.
+    at: Time,
+    /// When it ended, in the log's.
+    until: Time,
+    /// All pauses so far, this one included.
+    total_us: i64,
+}
+
+/// Translates between the log's time and awake time. Bounded by [`MAX_PAUSES`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Awake(VecDeque<Pause>);
+
+impl Awake {
+    /// watchscope did not run for so long before `until`, in the log's time.
+    pub(crate) fn pause(&mut self, until: Time, lasted_ms: u64) {
+        let lasted_us = i64::try_from(lasted_ms).unwrap_or(i64::MAX);
+        let lasted_us = lasted_us.saturating_mul(MILLISECOND_US);
+        let last = self.0.back().copied();
+        let began = until.plus_micros(-lasted_us);
+        // Pauses do not overlap.
+        let began = began.max(last.map_or(Time(i64::MIN), |last| last.until));
+        let pause = Pause {
+            at: self.of(began),
+            until,
+            total_us: last.map_or(0, |last| last.total_us) + until.micros_since(began),
+        };
+        if self.0.len() == MAX_PAUSES {
+            self.0.pop_front();
+        }
+        self.0.push_back(pause);
+    }
+
+    /// The awake time of a moment of the log.
+    pub(crate) fn of(&self, at: Time) -> Time {
+        let mut after = None;
+        for pause in self.0.iter().rev() {
+            if pause.until <= at {
+                return at.plus_micros(-pause.total_us).min(after.unwrap_or(at));
+            }
+            after = Some(pause.at);
+        }
+        after.map_or(at, |first| at.min(first))
+    }
+
+    /// The moment of the log at an awake time; of one at which there was a pause, its beginning.
+    pub(crate) fn logged(&self, awake: Time) -> Time {
+        let before = self.0.iter().rev().find(|pause| pause.at < awake);
+        before.map_or(awake, |pause| awake.plus_micros(pause.total_us))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: i64) -> Time {
+        Time(seconds * 1_000_000)
+    }
+
+    #[test]
+    fn without_a_pause_both_times_are_the_same() {
+        let awake = Awake::default();
+        assert_eq!((awake.of(s(7)), awake.logged(s(7))), (s(7), s(7)));
+    }
+
+    #[test]
+    fn a_pause_takes_no_time() {
+        let mut awake = Awake::default();
+        awake.pause(s(110), 100_000);
+        awake.pause(s(150), 20_000);
+        let of: Vec<i64> = [5, 10, 60, 110, 125, 130, 140, 150, 160]
+            .map(|at| awake.of(s(at)).0 / 1_000_000)
+            .to_vec();
+        assert_eq!(of, [5, 10, 10, 10, 25, 30, 30, 30, 40]);
+        let logged: Vec<i64> = [5, 10, 11, 30, 31]
+            .map(|at| awake.logged(s(at)).0 / 1_000_000)
+            .to_vec();
+        assert_eq!(logged, [5, 10, 111, 130, 151]);
+    }
+
+    #[test]
+    fn many_pauses_are_forgotten_without_moving_what_comes() {
+        let mut awake = Awake::default();
+        for number in 1..=1_000 {
+            awake.pause(s(10 * number), 5_000);
+        }
+        assert_eq!(awake.of(s(10_001)), s(5_001));
+        assert_eq!(awake.logged(s(5_001)), s(10_001));
+    }
+}

@@ -1,0 +1,94 @@
+//! Pauses in which watchscope did not run (a suspended laptop, a stopped process): what they do is not blamed on others.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use stage::Stage;
+use watchscope_model::vocabulary::Cause;
+use watchscope_model::vocabulary::ChangeType::{Added, Modified};
+
+/// Eight hours.
+const NIGHT_S: u64 = 28_800;
+
+const EVERY_CAUSE: [Cause; 7] = [
+    Cause::Eof,
+    Cause::EofInFrame,
+    Cause::TcpReset,
+    Cause::RstStream,
+    Cause::IdleTimeout,
+    Cause::Tls,
+    Cause::Unknown,
+];
+
+#[test]
+fn a_stream_that_does_not_outlive_a_night_asleep_is_our_own_doing_however_it_ends() {
+    for cause in EVERY_CAUSE {
+        let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+        stage.after_s(20).paused_s(NIGHT_S).after_s(100);
+        stage.ended("*/pods", cause).ended("*/nodes", cause);
+        stage.after_s(30);
+        let told = "28920.000 */pods ours likely [9, 10]\n28920.000 */nodes ours likely [9, 13]";
+        assert_eq!(stage.told(), told, "{cause}");
+        assert_eq!(stage.found(), "", "{cause}");
+    }
+}
+
+#[test]
+fn a_timeout_that_passed_while_we_slept_is_normal() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage
+        .after_s(20)
+        .paused_s(NIGHT_S)
+        .ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"28820.000 */pods normal likely [5, 6]");
+}
+
+#[test]
+fn an_end_before_its_timeout_right_after_a_pause_is_our_own_doing() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(20).paused_s(60);
+    stage.live("*/pods", Added, "a", "u1", 20, None);
+    stage.after_s(5).ended_after("*/pods", Cause::End, 1);
+    insta::assert_snapshot!(stage.told(), @"85.000 */pods ours likely [5, 7]");
+}
+
+#[test]
+fn what_ends_once_the_stream_has_gone_on_after_a_pause_is_judged_as_ever() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(20).paused_s(60);
+    stage.live("*/pods", Added, "a", "u1", 20, None);
+    stage.after_s(11).ended_after("*/pods", Cause::TcpReset, 1);
+    insta::assert_snapshot!(stage.told(), @"91.000 */pods F08 definite [7]");
+}
+
+#[test]
+fn what_a_server_says_of_an_end_is_told_as_it_was_said_and_blamed_on_nobody_else() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(20).paused_s(NIGHT_S).after_s(1);
+    stage.error(
+        "*/pods",
+        410,
+        "Expired",
+        "too old resource version: 10 (90)",
+    );
+    stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
+    insta::assert_snapshot!(stage.told(), @"28821.000 */pods F11 definite [6, 7]");
+    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410). watchscope itself had not run before that.");
+}
+
+#[test]
+fn a_server_is_given_its_time_once_we_are_back() {
+    let mut stage = Stage::new(0, &["*/pods", "*/pods#2"]);
+    stage.live("*/pods", Added, "a", "u1", 20, None).after_s(2);
+    stage.paused_s(NIGHT_S).after_ms(900);
+    stage
+        .live("*/pods#2", Added, "a", "u1", 20, None)
+        .after_s(5);
+    stage
+        .live("*/pods", Modified, "a", "u1", 30, None)
+        .after_s(2);
+    stage.paused_s(5).after_s(2);
+    insta::assert_snapshot!(stage.found(), @"28815.900 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of MODIFIED a at 30 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time.");
+}
