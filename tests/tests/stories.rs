@@ -42,6 +42,41 @@ async fn a_story_asked_for_by_its_code_is_told_and_its_failure_is_found() -> Res
     Ok(())
 }
 
+#[tokio::test]
+async fn after_a_restore_of_etcd_watchscope_itself_lists_again_and_holds_what_is() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let demo = Served::start(binary.with(&["demo", "f33", "--audit", "full"])).await?;
+    let watch = "default/configmaps";
+    let is_listed = |line: &Value| line["type"] == "list.complete" && line["watch"] == watch;
+    let mut lists = 0;
+    let is_listed_again = |line: &Value| {
+        lists += usize::from(is_listed(line));
+        lists == 2
+    };
+    let lines = demo.records().await?.up_to(is_listed_again).await?;
+    let place = |is_it: &dyn Fn(&Value) -> bool| lines.iter().position(is_it);
+    let found = place(&|line| line["type"] == "finding" && line["code"] == "F33");
+    let stopped = place(&|line| line["type"] == "watch.stopped" && line["watch"] == watch);
+    assert!(found.is_some() && found < stopped, "{found:?} {stopped:?}");
+    let before = lines
+        .iter()
+        .take_while(|line| line["type"] != "watch.stopped");
+    let after = lines.iter().skip(stopped.unwrap_or_default());
+    let version = |line: &Value| line["resourceVersion"].as_str()?.parse::<u64>().ok();
+    let had_seen = before
+        .filter(|line| line["type"] == "change")
+        .filter_map(version)
+        .max();
+    let lists_at = after.clone().find(|line| is_listed(line)).and_then(version);
+    assert!(lists_at < had_seen, "{lists_at:?} {had_seen:?}");
+    let held: BTreeSet<&str> = after
+        .filter(|line| line["type"] == "change" && line["watch"] == watch)
+        .filter_map(|line| line["name"].as_str())
+        .collect();
+    assert!(held.contains("a") && !held.contains("c"), "{held:?}");
+    Ok(())
+}
+
 /// The module with all stories, as `cargo xtask test` made it.
 fn digests_folder() -> Result<PathBuf, Missing> {
     let folder = std::env::var_os("WATCHSCOPE_TEST_DIGESTS").map(PathBuf::from);

@@ -119,6 +119,8 @@ struct Shared {
     bodies: Mutex<Bodies>,
     progress: watch::Sender<Progress>,
     snapshot_wanted: Notify,
+    /// How often the cluster was found to have a history other than the one its watches go by (F33).
+    restored: watch::Sender<u64>,
 }
 
 /// What readers wait for.
@@ -161,9 +163,16 @@ impl LogHandle {
             bodies: Mutex::new(Bodies::new(body_bytes)),
             progress: watch::Sender::default(),
             snapshot_wanted: Notify::new(),
+            restored: watch::Sender::default(),
         });
         tokio::spawn(Writer::new(shared.clone(), sealer).run(queue));
         Self { shared, inputs }
+    }
+
+    /// Changes each time the cluster is found to have gone back to an older history (F33): what is held then may never
+    /// have been, and only a list without a past says what is.
+    pub(crate) fn restored(&self) -> watch::Receiver<u64> {
+        self.shared.restored.subscribe()
     }
 
     /// Appends events; waits while the writer is behind.

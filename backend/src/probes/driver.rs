@@ -69,6 +69,8 @@ pub(super) struct Driver {
     timer: Pin<Box<Sleep>>,
     is_timer_set: bool,
     asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
+    /// Changes when the cluster's history begins anew.
+    restored: watch::Receiver<u64>,
     /// The longest time that the current stream was not read for, since the task had other things to do.
     unread: Duration,
     session: Option<Arc<Session>>,
@@ -127,6 +129,7 @@ impl Driver {
     ) -> Self {
         Self {
             probe: Some(probe),
+            restored: log.restored(),
             output: Output::default(),
             log,
             connections,
@@ -157,6 +160,10 @@ impl Driver {
             let turn = tokio::select! {
                 () = stopped(&mut stop) => ControlFlow::Break(()),
                 () = stopped(&mut withdrawn) => ControlFlow::Break(()),
+                Ok(()) = self.restored.changed() => {
+                    self.begin_anew().await;
+                    continue;
+                }
                 happening = self.main.next() => ControlFlow::Continue(Some((Channel::Main, happening))),
                 happening = self.side.next() => ControlFlow::Continue(Some((Channel::Side, happening))),
                 () = &mut self.timer, if self.is_timer_set => {
@@ -183,6 +190,16 @@ impl Driver {
             self.unread = self.unread.max(busy_since.elapsed());
         }
         self.step(Input::Stop);
+        self.settle().await;
+    }
+
+    /// The cluster holds an older state than the watch has seen (F33): it drops what it holds and where it was, and
+    /// lists again, as a watch that stops and starts.
+    async fn begin_anew(&mut self) {
+        self.step(Input::Stop);
+        self.settle().await;
+        self.probe = self.probe.take().map(Probe::anew);
+        self.step(Input::Start);
         self.settle().await;
     }
 

@@ -187,6 +187,13 @@ impl Probe {
         probe
     }
 
+    /// A probe for the same that knows nothing yet, and waits for [`Input::Start`].
+    #[must_use]
+    pub fn anew(mut self) -> Self {
+        let seed = self.rng.next_u64();
+        Self::new(self.spec, self.config, seed)
+    }
+
     /// Takes an input; appends what it leads to.
     #[must_use]
     pub fn step(
