@@ -14,6 +14,8 @@ const SERVER_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 1_800_000..=3_602_000;
 const SMALLEST_BUFFER: u64 = 10;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: u32 = 3;
+/// So many streams in a row that ended before all of their initial events had come are more than chance (F37).
+const CUT_SHORT_STREAMS: u32 = 2;
 /// A stream that lived this close to the asked timeout is not said to be cut off for slowness (F36), in milliseconds.
 const SLOW_MARGIN_MS: u64 = 5_000;
 
@@ -174,6 +176,14 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             Certainty::Suspected
         };
         return Answer::new("F10", certainty, end);
+    }
+    if end.cut_short > 0 {
+        let certainty = if end.cut_short >= CUT_SHORT_STREAMS {
+            Certainty::Likely
+        } else {
+            Certainty::Suspected
+        };
+        return Answer::new("F37", certainty, end);
     }
     let is_near_timeout = end
         .stream

@@ -6,7 +6,7 @@ use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
@@ -94,6 +94,8 @@ pub(crate) struct End {
     pub(crate) pause: Option<Seq>,
     /// How many streams in a row, this one included, began at this resourceVersion and were barren.
     pub(crate) barren: u32,
+    /// How many streams in a row, this one included, ended before all of their initial events had come (F37).
+    pub(crate) cut_short: u32,
     /// What has been said of it.
     told: Option<Answer>,
 }
@@ -136,6 +138,8 @@ pub(crate) struct Ends {
     edits: BTreeMap<Text, (Seq, Time)>,
     /// Where each watch's last streams began without bringing anything, and how many they were.
     barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
+    /// How many streams in a row of each watch ended before all of their initial events had come.
+    cut_short: BTreeMap<WatchName, u32>,
     is_news: bool,
 }
 
@@ -183,6 +187,7 @@ impl Ends {
             Event::WatchStopped(event) => {
                 self.open.retain(|_, stream| stream.watch != event.watch);
                 self.barren.remove(&event.watch);
+                self.cut_short.remove(&event.watch);
             }
             Event::ConnectionClosed(event) if event.cause != Cause::Cancelled => {
                 let whose = self
@@ -248,6 +253,19 @@ impl Ends {
             self.barren.remove(&event.watch);
             0
         };
+        // While initial events come the watch is listing.
+        let phase = before
+            .watches
+            .get(&event.watch)
+            .and_then(|watch| watch.phase.as_ref());
+        let cut_short = if phase.is_some_and(|open| open.phase == Phase::Listing) {
+            let run = self.cut_short.entry(event.watch.clone()).or_default();
+            *run = run.saturating_add(1);
+            *run
+        } else {
+            self.cut_short.remove(&event.watch);
+            0
+        };
         let goaway = stream
             .connection
             .and_then(|connection| before.connections.get(&connection)?.goaway)
@@ -276,6 +294,7 @@ impl Ends {
             goaway,
             pause,
             barren,
+            cut_short,
             told: None,
         });
         self.is_news = true;

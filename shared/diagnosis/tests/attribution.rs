@@ -247,6 +247,25 @@ fn a_resource_that_is_served_no_longer_ended_its_watch() {
 }
 
 #[test]
+fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    for wait_s in [1, 5, 5] {
+        stage.lists("*/pods");
+        stage.after_s(wait_s).ended_after("*/pods", Cause::End, 100);
+        stage.reopened("*/pods");
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    1.250 */pods F37 suspected [6]
+    6.250 */pods F37 likely [12]
+    11.250 */pods F37 likely [18]
+    "#);
+    insta::assert_snapshot!(stage.found(), @r#"
+    8.250 F37 raised warning likely x1 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
+    13.250 F37 raised warning likely x2 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
+    "#);
+}
+
+#[test]
 fn a_lone_clean_end_of_a_busy_stream_may_be_our_slowness() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended_after("*/pods", Cause::End, 500);
