@@ -43,6 +43,8 @@ pub struct Run {
     clients: Vec<Client>,
     recorder: Recorder,
     audit: Option<AuditWire>,
+    /// What has come and is left unread, since when; absent while all is read.
+    unread: Option<(sim::Time, Vec<Delivery>)>,
 }
 
 /// Stamps, judges and folds what happens, as the log's writer does.
@@ -97,6 +99,8 @@ struct Wire {
     request: Option<(sim::RequestId, RequestId)>,
     /// The server takes no new requests over it.
     is_leaving: bool,
+    /// The longest time in which the request's answer was left unread, in milliseconds.
+    unread_ms: Option<u64>,
 }
 
 impl Run {
@@ -110,13 +114,14 @@ impl Run {
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
-        let telling = Some(Telling::begin(story, world.now() + before));
+        let telling = Some(Telling::begin(story, world.now() + before).to_reader());
         Self {
             world,
             telling,
             clients: Vec::new(),
             recorder: Recorder::default(),
             audit: None,
+            unread: None,
         }
     }
 
@@ -151,6 +156,7 @@ impl Run {
             clients: Vec::new(),
             recorder: Recorder::default(),
             audit: None,
+            unread: None,
         }
     }
 
@@ -252,12 +258,32 @@ impl Run {
                     self.recorder.record(note.into(), now);
                 }
             }
+            self.read_or_not();
             self.hear_clients();
             self.recorder.judge(now);
             self.give_up_audit(now);
             self.ask_audit();
             if self.world.now() >= until {
                 return;
+            }
+        }
+    }
+
+    /// Leaves unread what comes, or reads what was left, as the story says.
+    fn read_or_not(&mut self) {
+        let reads = !WHOLE || self.telling.as_ref().is_none_or(Telling::reads);
+        if !reads {
+            self.unread.get_or_insert((self.world.now(), Vec::new()));
+        } else if let Some((since, unread)) = self.unread.take() {
+            let unread_ms = self.world.now().since(since).as_millis();
+            let unread_ms = u64::try_from(unread_ms).unwrap_or(u64::MAX);
+            for client in &mut self.clients {
+                for wire in client.main.iter_mut().chain(&mut client.side) {
+                    wire.unread_ms = wire.unread_ms.max(Some(unread_ms));
+                }
+            }
+            for delivery in unread {
+                self.take(delivery);
             }
         }
     }
@@ -366,11 +392,23 @@ impl Run {
         }
     }
 
+    /// How answers are read: at once, unless the story may ask for something else.
+    fn flow(&self) -> Flow {
+        let is_asked = |deed: &Deed| matches!(deed, Deed::Read(_));
+        let story = self.telling.as_ref().filter(|_| WHOLE).map(Telling::story);
+        let mut deeds = story.into_iter().flat_map(Story::deeds);
+        if deeds.any(is_asked) {
+            Flow::Credit
+        } else {
+            Flow::Immediate
+        }
+    }
+
     /// Opens a connection to a server, or to any.
     fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
         match server {
-            Some(server) if WHOLE => self.world.connect_to(server, Flow::Immediate),
-            _ => self.world.connect(Flow::Immediate),
+            Some(server) if WHOLE => self.world.connect_to(server, self.flow()),
+            _ => self.world.connect(self.flow()),
         }
     }
 
@@ -383,6 +421,7 @@ impl Run {
                     log: None,
                     request: None,
                     is_leaving: false,
+                    unread_ms: None,
                 });
             }
             Effect::Send {
@@ -427,6 +466,7 @@ impl Run {
                 let id = self.world.send(world, message);
                 if let Some(wire) = self.wire(index, channel) {
                     wire.request = Some((id, request));
+                    wire.unread_ms = None;
                 }
                 return;
             }
@@ -486,6 +526,10 @@ impl Run {
         let Some((index, channel)) = found else {
             return;
         };
+        if let Some((_, unread)) = &mut self.unread {
+            unread.push(delivery);
+            return;
+        }
         match delivery.arrival {
             Arrival::Connected => {
                 self.recorder.ids.connection += 1;
@@ -532,6 +576,9 @@ impl Run {
                 }
             }
             Arrival::Chunk { request, bytes } => {
+                if self.flow() == Flow::Credit {
+                    self.world.consume(request, bytes.len());
+                }
                 if let Some(request) = self.request(index, channel, request) {
                     self.step(
                         index,
@@ -544,17 +591,13 @@ impl Run {
             }
             Arrival::End { request } => {
                 if let Some(request) = self.request(index, channel, request) {
+                    let mut end = Ending::from(Cause::End);
                     if let Some(wire) = self.wire(index, channel) {
                         wire.request = None;
+                        end.unread_ms = wire.unread_ms;
                     }
                     let left = self.leave(index, channel);
-                    self.step(
-                        index,
-                        Input::BodyEnd {
-                            request,
-                            end: Cause::End.into(),
-                        },
-                    );
+                    self.step(index, Input::BodyEnd { request, end });
                     if let Some(connection) = left {
                         let cause = Cause::Goaway;
                         self.recorder
