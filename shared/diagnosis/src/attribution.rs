@@ -111,7 +111,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
         // The cache of a custom resource begins anew mostly because its definition was edited.
-        let (code, certainty) = match ends.edit_before(end) {
+        let (code, certainty) = match end.edit {
             Some(_) => ("F17", Certainty::Likely),
             None if end.stream.is_custom => ("F17", Certainty::Suspected),
             None => ("F16", Certainty::Likely),
@@ -119,7 +119,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         return Answer::new(code, certainty, end)
             .with(also())
             .with(initializing)
-            .with(ends.edit_before(end));
+            .with(end.edit);
     }
     let closed = seqs(FactKind::Closed);
     // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
@@ -148,8 +148,17 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     if !not_served.is_empty() {
         return Answer::new("F18", Certainty::Likely, end).with(not_served);
     }
-    if let Some(edit) = ends.edit_before(end) {
+    if let Some(edit) = end.edit {
         return Answer::new("F17", Certainty::Likely, end).with([edit]);
+    }
+    let is_near_timeout = end
+        .stream
+        .timeout_ms
+        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
+    let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
+    // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
+    if may_be_slow && end.unread_ms.is_some() {
+        return Answer::new("F36", Certainty::Likely, end);
     }
     if is_whole_server {
         return Answer::new("F16", Certainty::Suspected, end).with(also());
@@ -185,17 +194,8 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F37", certainty, end);
     }
-    let is_near_timeout = end
-        .stream
-        .timeout_ms
-        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
-    if together.len() == 1 && end.events >= SMALLEST_BUFFER && !is_near_timeout {
-        // Rule 8: our own slow reading is measured.
-        let certainty = match end.unread_ms {
-            Some(_) => Certainty::Likely,
-            None => Certainty::Suspected,
-        };
-        return Answer::new("F36", certainty, end);
+    if may_be_slow && together.len() == 1 {
+        return Answer::new("F36", Certainty::Suspected, end);
     }
     Answer::new("unknown", Certainty::Unknown, end)
 }

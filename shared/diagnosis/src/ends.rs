@@ -94,6 +94,8 @@ pub(crate) struct End {
     pub(crate) pause: Option<Seq>,
     /// How many streams in a row, this one included, began at this resourceVersion and were barren.
     pub(crate) barren: u32,
+    /// The edit of the resource's definition not long before.
+    pub(crate) edit: Option<Seq>,
     /// How many streams in a row, this one included, ended before all of their initial events had come (F37).
     pub(crate) cut_short: u32,
     /// What has been said of it.
@@ -279,6 +281,8 @@ impl Ends {
             is_silent || record.at.micros_since(pause.at) <= AFTERMATH_US
         });
         let pause = pause.map(|pause| pause.seq);
+        // Now: a later edit takes this one's place.
+        let edit = self.edit_before(&stream.resource, record.at);
         if self.ends.len() == MAX_ENDS {
             self.ends.pop_front();
         }
@@ -294,6 +298,7 @@ impl Ends {
             goaway,
             pause,
             barren,
+            edit,
             cut_short,
             told: None,
         });
@@ -492,10 +497,10 @@ impl Ends {
         (ended, alive)
     }
 
-    /// The edit of a resource's definition not long before an end.
-    pub(crate) fn edit_before(&self, end: &End) -> Option<Seq> {
-        let (seq, at) = self.edits.get(&end.stream.resource)?;
-        let ago_us = end.at.micros_since(*at);
+    /// The edit of a resource's definition not long before now.
+    fn edit_before(&self, resource: &Text, now: Time) -> Option<Seq> {
+        let (seq, at) = self.edits.get(resource)?;
+        let ago_us = now.micros_since(*at);
         (0..=EDIT_US).contains(&ago_us).then_some(*seq)
     }
 }

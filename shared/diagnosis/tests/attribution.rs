@@ -247,6 +247,32 @@ fn a_resource_that_is_served_no_longer_ended_its_watch() {
 }
 
 #[test]
+fn the_next_edit_of_a_definition_does_not_hide_the_one_that_ended_a_watch() {
+    let crds = "-/customresourcedefinitions.apiextensions.k8s.io";
+    let mut stage = Stage::new(1, &[crds, "*/widgets.example.com", "*/pods"]);
+    stage.held(crds, "widgets.example.com", 1);
+    stage.after_s(20).changed(crds, "widgets.example.com", 2);
+    stage.ended("*/widgets.example.com", Cause::End);
+    stage
+        .after_ms(1_000)
+        .changed(crds, "widgets.example.com", 3);
+    stage.refused("*/widgets.example.com", 429, "storage is (re)initializing");
+    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F17 likely [14, 15]");
+}
+
+#[test]
+fn streams_that_we_left_unread_end_together_for_that() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20);
+    stage.ended_unread("*/pods", Cause::End, 500, Some(2_300));
+    stage.ended_unread("*/nodes", Cause::End, 40, Some(2_300));
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods F36 likely [9]
+    20.250 */nodes F36 likely [10]
+    "#);
+}
+
+#[test]
 fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
     let mut stage = Stage::new(1, &["*/pods"]);
     for wait_s in [1, 5, 5] {
