@@ -4,6 +4,7 @@ use watchscope_model::Seq;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
 
+use crate::WHOLE;
 use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
 
 /// A stream that ends so close to the timeout it asked for ended by it (F05), in milliseconds.
@@ -186,7 +187,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F10", certainty, end);
     }
-    if end.cut_short > 0 {
+    if WHOLE && end.cut_short > 0 {
         let certainty = if end.cut_short >= CUT_SHORT_STREAMS {
             Certainty::Likely
         } else {

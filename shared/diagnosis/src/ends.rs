@@ -11,6 +11,7 @@ use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
 
+use crate::WHOLE;
 use crate::attribution::{Answer, is_plain};
 
 /// Ends so close to each other are "together" (semantics 3), in microseconds.
@@ -260,7 +261,7 @@ impl Ends {
             .watches
             .get(&event.watch)
             .and_then(|watch| watch.phase.as_ref());
-        let cut_short = if phase.is_some_and(|open| open.phase == Phase::Listing) {
+        let cut_short = if WHOLE && phase.is_some_and(|open| open.phase == Phase::Listing) {
             let run = self.cut_short.entry(event.watch.clone()).or_default();
             *run = run.saturating_add(1);
             *run

@@ -8,7 +8,7 @@ use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Event, Record, Time, WatchName};
 use watchscope_probe::{Served, WatchSpec};
-use watchscope_simulator::Belief;
+use watchscope_simulator::{Belief, Scope};
 
 use super::heard::Heard;
 use super::{Expected, Row, Wire};
@@ -64,7 +64,14 @@ impl Row {
         }
         // What is there at the beginning is there before the probe lists.
         run.run_for(Duration::from_millis(500));
-        for spec in std::iter::once(&self.spec()).chain(others) {
+        match &self.shares_with {
+            None => run.watch(self.spec(), self.probe.clone(), seed),
+            Some(other) => {
+                run.watch_sharing(spec_of(other), self.probe.clone(), seed);
+                run.watch_sharing(self.spec(), self.probe.clone(), seed);
+            }
+        }
+        for spec in others {
             run.watch(spec.clone(), self.probe.clone(), seed);
         }
         run.run_for(self.lasts);
@@ -72,33 +79,36 @@ impl Row {
     }
 
     fn spec(&self) -> WatchSpec {
-        let scope = &self.scope;
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let (labels, fields) = (some(&scope.label_selector), some(&scope.field_selector));
-        let namespace = match scope.namespace.as_str() {
-            "" => "*",
-            namespace => namespace,
-        };
-        WatchSpec {
-            name: WatchName::new(
-                namespace,
-                &scope.resource,
-                &scope.group,
-                labels.as_deref(),
-                fields.as_deref(),
-                1,
-            ),
-            group: scope.group.as_str().into(),
-            resource: scope.resource.as_str().into(),
-            served: Some(Served {
-                version: scope.version.as_str().into(),
-                kind: scope.kind.as_str().into(),
-            }),
-            namespace: some(&scope.namespace).map(|text| text.as_str().into()),
-            label_selector: labels.map(|text| text.as_str().into()),
-            field_selector: fields.map(|text| text.as_str().into()),
-            server: None,
-        }
+        spec_of(&self.scope)
+    }
+}
+
+fn spec_of(scope: &Scope) -> WatchSpec {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let (labels, fields) = (some(&scope.label_selector), some(&scope.field_selector));
+    let namespace = match scope.namespace.as_str() {
+        "" => "*",
+        namespace => namespace,
+    };
+    WatchSpec {
+        name: WatchName::new(
+            namespace,
+            &scope.resource,
+            &scope.group,
+            labels.as_deref(),
+            fields.as_deref(),
+            1,
+        ),
+        group: scope.group.as_str().into(),
+        resource: scope.resource.as_str().into(),
+        served: Some(Served {
+            version: scope.version.as_str().into(),
+            kind: scope.kind.as_str().into(),
+        }),
+        namespace: some(&scope.namespace).map(|text| text.as_str().into()),
+        label_selector: labels.map(|text| text.as_str().into()),
+        field_selector: fields.map(|text| text.as_str().into()),
+        server: None,
     }
 }
 
@@ -189,6 +199,10 @@ fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Op
         Wire::GoneAway(times) => {
             let is = |record: &&Record| matches!(record.event, Event::ConnectionGoaway(_));
             let found = records.iter().filter(is).count();
+            (found, times.contains(&found))
+        }
+        Wire::Streams(times) => {
+            let found = count(&|e| matches!(e, Event::StreamOpened(_)));
             (found, times.contains(&found))
         }
         Wire::Lost(times) => {

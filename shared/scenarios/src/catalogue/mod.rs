@@ -47,6 +47,8 @@ pub struct Row {
     pub scope: Scope,
     /// How it watches.
     pub probe: ProbeConfig,
+    /// What another probe watches over the same connection.
+    pub shares_with: Option<Scope>,
     /// When it is judged.
     pub lasts: Duration,
     /// What our probe must have seen.
@@ -76,6 +78,8 @@ pub enum Wire {
     Bookmarks(RangeInclusive<usize>),
     /// Lists, so many.
     Lists(RangeInclusive<usize>),
+    /// Watches that were answered, so many.
+    Streams(RangeInclusive<usize>),
     /// Documents that were no event of the type, so many.
     Lost(RangeInclusive<usize>),
     /// The server asked for another connection, so often.
@@ -267,6 +271,7 @@ impl Row {
             },
             scope: maps,
             probe: ProbeConfig::default(),
+            shares_with: None,
             lasts: Duration::from_secs(60),
             wire: Vec::new(),
             clients: Vec::new(),
@@ -321,6 +326,15 @@ impl Row {
     fn spares(mut self, why: &'static str) -> Row {
         self.spares = Some(why);
         self
+    }
+
+    /// The probe's connection is another one's too.
+    fn sharing(self, other: Scope) -> Row {
+        let row = self.over_one_connection(&other.resource);
+        Row {
+            shares_with: Some(other),
+            ..row
+        }
     }
 
     /// The probe asks for initial events by a watch-list.
