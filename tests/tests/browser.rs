@@ -459,7 +459,7 @@ async fn a_reset_shows_as_a_break_with_its_cause_and_heals() -> Result<()> {
     let simulated = Simulated::start(&binary, 0).await?;
     let relay = Relay::to(http::address(&simulated.origin)).await?;
     let folder = tempfile::tempdir()?;
-    let kubeconfig = kubeconfig::write(folder.path(), &relay.origin, &json!({}))?;
+    let kubeconfig = kubeconfig::write(folder.path(), &relay.origin(), &json!({}))?;
     let arguments = ["serve", "deployments", "jobs", "-n", "shop"];
     let served = Served::start(binary.with(&arguments).kubeconfig(&kubeconfig)).await?;
     or_skip!(has_page(&served.link).await);

@@ -427,10 +427,10 @@ async fn a_time_in_which_watchscope_did_not_run_is_told_before_what_came_late_an
     let feeder = Feeder::start(&[3]).await?;
     let kubeconfig = kubeconfig::write(folder.path(), feeder.origin(), &json!({}))?;
     let mut watchscope = binary
-        .with(&["watch", "widgets-00", "-o", "jsonl"])
+        .with(&["watch", "widgets-00", "-n", "shop", "-o", "jsonl"])
         .kubeconfig(&kubeconfig)
         .start()?;
-    let watch = "default/widgets-00";
+    let watch = "shop/widgets-00";
     eventually("the stream is open", LONG, async || {
         watchscope.still_runs()?;
         find(&watchscope.records()?, "stream.opened", watch, |_| true).cloned()

@@ -1,17 +1,43 @@
-//! A wire between watchscope and a server that the test can cut and mend.
+//! A wire between watchscope and a server that the test can break, in several ways, and mend.
 
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Passes connections on, byte by byte, until cut; then all of them are reset, and so is each new one.
+/// What is wrong with the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    Nothing,
+    /// All connections are reset, and so is each new one.
+    Cut,
+    /// The connections up to this one are reset.
+    Reset(u64),
+    /// They stay open, and nothing passes either way any more.
+    Silent(u64),
+}
+
+impl Trouble {
+    /// Whether the connection of this number has it.
+    fn is_of(self, number: u64) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Cut => true,
+            Self::Reset(last) | Self::Silent(last) => number <= last,
+        }
+    }
+}
+
+/// Passes connections on, byte by byte. Knows nothing of what they carry.
 pub(crate) struct Relay {
-    pub(crate) origin: String,
-    is_cut: watch::Sender<bool>,
+    /// `127.0.0.1:PORT`.
+    pub(crate) address: SocketAddr,
+    trouble: watch::Sender<Trouble>,
+    /// How many connections there were so far.
+    accepted: watch::Receiver<u64>,
     accepting: JoinHandle<()>,
 }
 
@@ -19,26 +45,51 @@ impl Relay {
     pub(crate) async fn to(target: &str) -> Result<Self> {
         let target: SocketAddr = target.parse()?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let origin = format!("http://{}", listener.local_addr()?);
-        let (is_cut, cut) = watch::channel(false);
+        let address = listener.local_addr()?;
+        let (trouble, troubles) = watch::channel(Trouble::Nothing);
+        let (counting, accepted) = watch::channel(0);
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(pass_on(stream, target, cut.clone()));
+                counting.send_modify(|accepted| *accepted += 1);
+                let number = *counting.borrow();
+                tokio::spawn(pass_on(stream, target, number, troubles.clone()));
             }
         });
         Ok(Self {
-            origin,
-            is_cut,
+            address,
+            trouble,
+            accepted,
             accepting,
         })
     }
 
-    pub(crate) fn cut(&self) {
-        self.is_cut.send_replace(true);
+    /// `http://127.0.0.1:PORT`.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
+    /// Resets all connections, and each new one until mended.
+    pub(crate) fn cut(&self) {
+        self.trouble.send_replace(Trouble::Cut);
+    }
+
+    /// New connections are well again; those that are silent stay so.
     pub(crate) fn mend(&self) {
-        self.is_cut.send_replace(false);
+        self.trouble.send_replace(Trouble::Nothing);
+    }
+
+    /// Resets the connections that are open.
+    pub(crate) fn reset(&self) {
+        self.trouble.send_replace(Trouble::Reset(self.so_far()));
+    }
+
+    /// Lets nothing more pass over the connections that are open.
+    pub(crate) fn silence(&self) {
+        self.trouble.send_replace(Trouble::Silent(self.so_far()));
+    }
+
+    fn so_far(&self) -> u64 {
+        *self.accepted.borrow()
     }
 }
 
@@ -52,21 +103,40 @@ impl Drop for Relay {
 async fn pass_on(
     mut stream: TcpStream,
     target: SocketAddr,
-    mut cut: watch::Receiver<bool>,
+    number: u64,
+    mut troubles: watch::Receiver<Trouble>,
 ) -> Result<()> {
-    let passing = async {
-        let mut server = TcpStream::connect(target).await?;
-        copy_bidirectional(&mut stream, &mut server).await
-    };
-    tokio::select! {
-        biased;
-        _ = cut.wait_for(|cut| *cut) => {}
-        passed = passing => {
-            passed?;
-            return Ok(());
+    let mut server = TcpStream::connect(target).await?;
+    let (mut up, mut down) = (vec![0; 16 << 10], vec![0; 16 << 10]);
+    loop {
+        tokio::select! {
+            biased;
+            trouble = happens(&mut troubles, number) => match trouble {
+                Some(Trouble::Silent(_)) => {
+                    // Until the relay ends.
+                    let _ = troubles.wait_for(|trouble| *trouble == Trouble::Cut).await;
+                    break;
+                }
+                // Without lingering, closing sends RST instead of FIN.
+                Some(Trouble::Cut | Trouble::Reset(_)) => break,
+                Some(Trouble::Nothing) | None => return Ok(()),
+            },
+            read = stream.read(&mut up) => match read? {
+                0 => return Ok(()),
+                count => server.write_all(&up[..count]).await?,
+            },
+            read = server.read(&mut down) => match read? {
+                0 => return Ok(()),
+                count => stream.write_all(&down[..count]).await?,
+            },
         }
     }
-    // Without lingering, closing sends RST instead of FIN.
     stream.set_zero_linger()?;
     Ok(())
+}
+
+/// The trouble of a connection, once it has one; `None` once the relay is gone.
+async fn happens(troubles: &mut watch::Receiver<Trouble>, number: u64) -> Option<Trouble> {
+    let trouble = troubles.wait_for(|trouble| trouble.is_of(number)).await;
+    trouble.ok().map(|trouble| *trouble)
 }

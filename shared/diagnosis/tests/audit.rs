@@ -922,6 +922,15 @@ fn a_server_that_is_busy_is_left_alone_as_long_as_it_asks() {
 }
 
 #[test]
+fn who_may_not_read_asks_ever_more_rarely_and_as_before_once_it_may() {
+    let mut stage = watching(30, Level::Light);
+    stage.answers = (0..4).map(|read| (read, refused(403))).collect();
+    stage.after_s(1_000);
+    let at: Vec<i64> = stage.reads.iter().map(|(at, _)| at.0 / 1_000_000).collect();
+    assert_eq!(at[..6], [0, 60, 180, 420, 900, 930]);
+}
+
+#[test]
 fn requests_stay_within_the_budget_and_are_fairly_shared() {
     let mut stage = Stage::new(35, Level::Full);
     for n in 0..40 {

@@ -135,3 +135,31 @@ fn orderly_ends_of_all_and_the_loss_of_one_connection_are_no_restart_of_the_serv
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"32.650 F08 raised note definite x1 */jobs: The connection of */jobs was reset after 0.4 s and 0 events.");
 }
+
+#[test]
+fn a_stream_that_goes_on_after_its_right_is_gone_is_found_by_the_audits_refusal_with_how_long_it_leaked()
+ {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.answered("*/pods", 200).after_s(10);
+    stage.audit_answered("*/pods", 403).after_s(30);
+    stage.audit_answered("*/pods", 403).after_s(12);
+    stage.ended("*/pods", Cause::TcpReset).after_ms(500);
+    stage.answered("*/pods", 403).after_s(5);
+    insta::assert_snapshot!(stage.found(), @r"
+    10.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
+    52.500 F41 raised error definite x2 */pods: */pods was allowed before, and is forbidden now (403); its stream had gone on for 42.5 s after a list was refused.
+    54.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 52.0 s and 0 events.
+    ");
+}
+
+#[test]
+fn a_right_that_comes_back_clears_the_leak() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.answered("*/pods", 200).after_s(10);
+    stage.audit_answered("*/pods", 403).after_s(30);
+    stage.audit_answered("*/pods", 200).after_s(12);
+    insta::assert_snapshot!(stage.found(), @r"
+    10.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
+    40.000 F41 cleared error definite x1 */pods: It may be listed again.
+    ");
+}

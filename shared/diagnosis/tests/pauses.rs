@@ -75,7 +75,7 @@ fn what_a_server_says_of_an_end_is_told_as_it_was_said_and_blamed_on_nobody_else
     );
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
     insta::assert_snapshot!(stage.told(), @"28821.000 */pods F11 definite [6, 7]");
-    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410). watchscope itself had not run before that.");
+    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later. watchscope itself had not run before that.");
 }
 
 #[test]

@@ -171,6 +171,13 @@ impl WatchName {
             .find(|aside| self.0.ends_with(aside.suffix()))
     }
 
+    /// The watch that it is about, if it is of something that is only asked to find out about a watch.
+    #[must_use]
+    pub fn about(&self) -> Option<Self> {
+        let about = self.0.strip_suffix(self.as_aside()?.suffix())?;
+        Some(Self(about.into()))
+    }
+
     /// What it is a watch of, and which of the watches of that (from 1); aside names count as the watch they are about.
     #[must_use]
     pub fn what_and_ordinal(&self) -> (&str, u32) {

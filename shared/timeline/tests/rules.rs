@@ -786,6 +786,35 @@ fn what_is_not_loaded_and_what_has_expired_look_different_and_say_so() {
 }
 
 #[test]
+fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
+    let mut log = streaming();
+    log.push(
+        30.0,
+        Clock {
+            off_ms: 0,
+            paused_ms: Some(20_000),
+        },
+    );
+    let scene = scene_of(&log.store(), 40.0);
+    assert!(
+        has_text(&scene, "watchscope did not run"),
+        "{:?}",
+        texts(&scene)
+    );
+    let widest = scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Hatch { area, hatch, .. } if *hatch == Hatch::Own => Some(area.w),
+            _ => None,
+        });
+    // 20 of 40 s.
+    let width = scene.width.0 / 2;
+    let widest = widest.max().map_or(0, |width| width.0);
+    assert!((widest - width).abs() <= 64, "{widest} of {width}");
+}
+
+#[test]
 fn a_hole_inside_one_chapter_of_the_server_is_filled_by_that_chapter() {
     let mut log = streaming();
     for step in 1..400_u64 {

@@ -28,6 +28,8 @@ const AGAIN_US: i64 = 4_000_000;
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 /// Most tasks that wait while a person asks for more; a round by itself has a few dozen.
 const MAX_TASKS: usize = 64;
+/// How often a round's wait is doubled at most while it is not allowed to read.
+const MOST_DOUBLED: u32 = 6;
 
 /// Something to be read.
 #[derive(Clone, Debug)]
@@ -79,6 +81,8 @@ pub(super) struct Lane {
     /// Since when consistent lists are below progress: the revision went back.
     went_back: Option<Time>,
     refuses_exact: bool,
+    /// How often in a row it was not allowed (401, 403); each time the next round waits twice as long.
+    forbidden: u32,
     /// The last thing that could not be told, which is not told again.
     untold: Option<(&'static str, String)>,
     /// What a person asked for and was told nothing of yet.
@@ -120,6 +124,7 @@ impl Lane {
             behind: None,
             went_back: None,
             refuses_exact: false,
+            forbidden: 0,
             untold: None,
             owed: None,
         }
@@ -177,6 +182,22 @@ impl Lane {
         if self.behind.as_ref().is_some_and(is_reached) && self.due.is_some() {
             self.due = Some(now);
         }
+    }
+
+    /// watchscope did not run for so long: what is waited for had no chance to come.
+    pub(super) fn paused(&mut self, lasted_ms: u64) {
+        if let Some(behind) = &mut self.behind {
+            behind.since = behind.since.plus_millis(lasted_ms);
+        }
+    }
+
+    /// It is not allowed: nothing else is asked in this round, and the next comes later each time, up to 64 times as
+    /// late. A person who asks does not wait.
+    fn rest(&mut self, now: Time) {
+        self.tasks.clear();
+        self.forbidden = (self.forbidden + 1).min(MOST_DOUBLED);
+        let period_ms = self.period_ms() << self.forbidden;
+        self.due = self.due.map(|_| now.plus_millis(period_ms));
     }
 
     /// When there is something to do.

@@ -24,7 +24,7 @@ mod reads;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use watchscope_model::event::{RequestSent, Verdict};
+use watchscope_model::event::{Clock, RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::Standing;
@@ -180,6 +180,15 @@ impl Auditor {
     /// Takes the next record. `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         let now = record.at;
+        if let Event::Clock(Clock {
+            paused_ms: Some(paused_ms),
+            ..
+        }) = record.event
+        {
+            for lane in self.lanes.values_mut() {
+                lane.paused(paused_ms);
+            }
+        }
         let Some(name) = record.event.watch() else {
             return;
         };

@@ -1,6 +1,6 @@
 //! Findings about streams' ends: what attribution says, once it says no other (section 3.3).
 
-use watchscope_model::event::{Attribution, Gap, StreamEnded};
+use watchscope_model::event::{Attribution, Gap, StreamEnded, StreamError};
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
@@ -29,6 +29,10 @@ struct Pending {
     age_ms: u64,
     events: u64,
     unread_ms: Option<u64>,
+    /// The version it began at.
+    from: Option<u64>,
+    /// The oldest version that the server said could be gone on from.
+    oldest: Option<u64>,
     answer: Option<Answer>,
     /// What became of the watch, once its gap is closed.
     outcome: Option<String>,
@@ -51,6 +55,8 @@ pub(super) struct Ended {
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in; at most one of a code.
     told: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    /// What the ERROR event of each watch's stream said of the history that is left, until the stream ends.
+    oldest: BTreeMap<WatchName, u64>,
     /// The last pause in which watchscope did not run.
     pause: Option<Moment>,
     /// The barren streams in a row of each watch that began at the same place.
@@ -78,12 +84,21 @@ impl Ended {
                 age_ms: event.age_ms,
                 events: event.events,
                 unread_ms: event.unread_ms,
+                from,
+                oldest: self.oldest.remove(&event.watch),
                 answer: None,
                 outcome: None,
             },
         );
         let at = record.at.plus_micros(SETTLED_US);
         timers.set(at, Timer::Settled(event.stream));
+    }
+
+    /// The ERROR event of a stream may say how much history is left.
+    pub(super) fn error(&mut self, event: &StreamError) {
+        if let Some(oldest) = event.message.as_deref().and_then(oldest_of) {
+            self.oldest.insert(event.watch.clone(), oldest);
+        }
     }
 
     /// watchscope did not run for a while.
@@ -245,6 +260,7 @@ impl Ended {
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.rebuilt.remove(watch);
+        self.oldest.remove(watch);
         self.told.remove(watch);
         self.barren.remove(watch);
     }
@@ -285,6 +301,24 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
     })
 }
 
+/// Y of the server's own words "too old resource version: X (Y)" (table 1.6).
+fn oldest_of(message: &str) -> Option<u64> {
+    let (_, numbers) = message.split_once("too old resource version: ")?;
+    let (_, oldest) = numbers.split_once(" (")?;
+    oldest.strip_suffix(')')?.parse().ok()
+}
+
+fn asked_from(end: &Pending) -> String {
+    match (end.from, end.oldest) {
+        (Some(from), Some(oldest)) if oldest > from => format!(
+            ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
+            oldest - from
+        ),
+        (Some(from), _) => format!(": it was to go on from {from}"),
+        (None, _) => String::new(),
+    }
+}
+
 fn sentence(code: &str, end: &Pending) -> String {
     let watch = &end.watch;
     let after = format!(
@@ -305,9 +339,13 @@ fn sentence(code: &str, end: &Pending) -> String {
             "The server said GOAWAY, and the stream of {watch} ended with its connection {after}."
         ),
         "F11" => format!(
-            "The server no longer has the history that {watch} asked for in its watch cache (410)."
+            "The server no longer has the history that {watch} asked for in its watch cache (410){}.",
+            asked_from(end)
         ),
-        "F12" => format!("etcd has compacted the history that {watch} asked for (410)."),
+        "F12" => format!(
+            "etcd has compacted the history that {watch} asked for (410){}.",
+            asked_from(end)
+        ),
         "F16" => {
             format!("The server ended {watch} {after}: its cache of the resource begins anew.")
         }

@@ -132,7 +132,10 @@ impl Findings {
             }
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),
-            Event::StreamError(event) => requests.stream_error(event, record, book),
+            Event::StreamError(event) => {
+                ends.error(event);
+                requests.stream_error(event, record, book);
+            }
             Event::RequestSent(event) => requests.sent(event, record, timers),
             Event::RequestAnswered(event) => {
                 requests.answered(event, before, record, book, timers);

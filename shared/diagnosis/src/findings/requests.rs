@@ -15,6 +15,7 @@ use watchscope_model::{
 use super::book::{Book, Found, Lasts, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
+use crate::WHOLE;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -44,6 +45,8 @@ struct Lane {
     asks_initial: bool,
     /// Whether the server ever answered it with 200.
     had_success: bool,
+    /// Since when its objects may not be listed, though its stream goes on.
+    leaks_since: Option<Time>,
     /// 429s in a row.
     throttled: Vec<Seq>,
     /// Failures in a row about what cannot be read or converted.
@@ -189,6 +192,10 @@ impl Requests {
         book: &mut Book,
         timers: &mut Timers,
     ) {
+        if let Some(watch) = event.watch.about().filter(|_| WHOLE) {
+            self.audited(&watch, event, before, record, book);
+            return;
+        }
         let Some(lane) = self.lanes.get_mut(&event.watch) else {
             return;
         };
@@ -209,6 +216,10 @@ impl Requests {
             lane.had_success = true;
             lane.throttled.clear();
             for code in ["F18", "F40", "F41"] {
+                // A stream that may be had does not make a list allowed again.
+                if code == "F41" && is_watch && lane.leaks_since.is_some() {
+                    continue;
+                }
                 book.clear(
                     code,
                     subject.clone(),
@@ -246,10 +257,18 @@ impl Requests {
             403 if lane.had_success => (
                 "F41",
                 Certainty::Definite,
-                format!(
-                    "{} was allowed before, and is forbidden now (403).",
-                    event.watch
-                ),
+                match lane.leaks_since.take() {
+                    None => format!(
+                        "{} was allowed before, and is forbidden now (403).",
+                        event.watch
+                    ),
+                    Some(since) => format!(
+                        "{} was allowed before, and is forbidden now (403); its stream had gone on for {} after a list \
+                         was refused.",
+                        event.watch,
+                        seconds(record.at.millis_since(since))
+                    ),
+                },
             ),
             404 if lane.had_success => (
                 "F18",
@@ -300,6 +319,48 @@ impl Requests {
             },
             record.at,
         );
+    }
+
+    /// A read of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
+    fn audited(
+        &mut self,
+        watch: &WatchName,
+        event: &RequestAnswered,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        let subject = Subject::Watch(watch.clone());
+        let is_streaming = before
+            .watches
+            .get(watch)
+            .is_some_and(|watch| watch.stream.is_some());
+        match event.status {
+            Some(403) if lane.had_success && is_streaming && lane.leaks_since.is_none() => {
+                lane.leaks_since = Some(record.at);
+                let summary = format!(
+                    "{watch} may not be listed any more (403), and its stream, which was allowed, goes on: it tells what \
+                     nobody here may know."
+                );
+                let evidence = vec![record.seq];
+                let found = Found::of(
+                    "F41",
+                    Certainty::Definite,
+                    subject,
+                    evidence,
+                    record.at,
+                    summary,
+                );
+                book.raise(found.until_cleared(), record.at);
+            }
+            Some(200) if lane.leaks_since.take().is_some() => {
+                book.clear("F41", subject, record.seq, "It may be listed again.");
+            }
+            _ => {}
+        }
     }
 
     /// A refusal with 429 that is about the server's load; what says that it shuts down or that a cache begins anew is

@@ -9,6 +9,7 @@ use watchscope_model::event::{
     RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
+use watchscope_model::id::Aside;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
@@ -318,6 +319,36 @@ impl Stage {
             error: Some(error.to_owned()),
         });
         self.conclude();
+    }
+
+    /// The audit reads the watch's objects, and this is the status it gets.
+    pub(crate) fn audit_answered(&mut self, watch: &str, status: u16) -> &mut Self {
+        let request = RequestId(self.id());
+        self.record(RequestAnswered {
+            watch: WatchName::from(watch).aside(Aside::Audit),
+            request,
+            status: Some(status),
+            headers: Headers::default(),
+            retry_after_ms: None,
+            error: None,
+        });
+        self.conclude();
+        self
+    }
+
+    /// A request of the watch itself gets this status.
+    pub(crate) fn answered(&mut self, watch: &str, status: u16) -> &mut Self {
+        let request = RequestId(self.id());
+        self.record(RequestAnswered {
+            watch: watch.into(),
+            request,
+            status: Some(status),
+            headers: Headers::default(),
+            retry_after_ms: None,
+            error: None,
+        });
+        self.conclude();
+        self
     }
 
     fn change(&mut self, watch: &str, name: &str, change: ChangeType, generation: u64) {

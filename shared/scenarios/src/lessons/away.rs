@@ -94,7 +94,16 @@ fn two() -> Passage {
             Moment::first("correct lists", Sought::Asked("correct", "configmaps")),
             Moment::first("naive watches", Sought::Asked("naive", "watch")),
         ],
-        question: None,
+        question: Some(Question {
+            asks: "The server now ends both watches, in order and without an error. What should a client do?",
+            answers: &[
+                "Fail: its cluster is broken",
+                "Watch again from where it was",
+                "Wait for the server",
+            ],
+            right: 1,
+            because: "An end is normal. What came meanwhile is told to whoever says where he was.",
+        }),
     }
 }
 
@@ -205,7 +214,16 @@ fn ghost() -> Passage {
             "prices is written",
             Sought::Write(ChangeType::Modified, "prices"),
         )],
-        question: None,
+        question: Some(Question {
+            asks: "Somebody creates another report, by the same name. What does naive believe then?",
+            answers: &[
+                "The truth, by luck",
+                "In two reports",
+                "In the old one still",
+            ],
+            right: 0,
+            because: "ADDED goes into the map under its name, over the ghost.",
+        }),
     }
 }
 

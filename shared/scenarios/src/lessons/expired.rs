@@ -105,7 +105,16 @@ fn three() -> Passage {
                 Sought::Change(ChangeType::Modified, Origin::Live, "prices"),
             ),
         ],
-        question: None,
+        question: Some(Question {
+            asks: "All connections are reset, and one configmap is deleted before any client is back. Is the deletion lost to them?",
+            answers: &[
+                "Yes: nobody was listening",
+                "No: the server still has it",
+                "Only to naive",
+            ],
+            right: 1,
+            because: "The watch cache keeps recent events. Whoever asks from the last resourceVersion he saw is told what came since.",
+        }),
     }
 }
 

@@ -173,7 +173,16 @@ fn log() -> Passage {
             "broken spins",
             Sought::Phase("broken", "spinning"),
         )],
-        question: None,
+        question: Some(Question {
+            asks: "broken has a deadline of 30 s. What will the failed test say?",
+            answers: &[
+                "web-1 was not deleted in time",
+                "The watch was closed",
+                "Nothing: it passes",
+            ],
+            right: 0,
+            because: "It can only say what it knows: no deletion was heard. That it had no stream to hear it on, it never noticed.",
+        }),
     }
 }
 
@@ -191,7 +200,12 @@ fn deadline() -> Passage {
             "broken gives up",
             Sought::Phase("broken", "failed"),
         )],
-        question: None,
+        question: Some(Question {
+            asks: "The stream ended in order. What would have to be repaired so that this never happens again?",
+            answers: &["The apiserver", "The network", "Nothing that can be"],
+            right: 2,
+            because: "Every watch ends one day, by its own time limit if by nothing else. Only the reader can be repaired.",
+        }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 
-use super::{Drawer, HAIR, Layer, TextLook};
+use super::{Drawer, HAIR, LEAST, Layer, TextLook};
 use crate::format::{clock, text_width};
 use crate::scene::{Align, Hatch, Px, Step, Stroke};
 use crate::store::Coverage;
@@ -93,7 +93,7 @@ impl Drawer<'_> {
                     self.fill(Layer::Cover, xs, height, Token::Ground0);
                     self.hatch(
                         Layer::Cover,
-                        (self.x(stretch.from), xs.1.max(xs.0 + super::LEAST)),
+                        (self.x(stretch.from), xs.1.max(xs.0 + LEAST)),
                         height,
                         Hatch::Own,
                     );
@@ -114,6 +114,7 @@ impl Drawer<'_> {
                 self.words_at(Layer::Cover, xs, y, &kept, (ink, ground));
             }
         }
+        self.pauses(height);
         for seam in self.picture.store.seams() {
             let x = self.x(seam).floor();
             if x < -super::SPILL || x > self.width {
@@ -128,6 +129,24 @@ impl Drawer<'_> {
                 SEAM_WORDS,
                 look,
             );
+        }
+    }
+
+    /// Where watchscope did not run, and so saw nothing: over all lanes.
+    fn pauses(&mut self, height: (Px, Px)) {
+        for epoch in self.epochs.clone() {
+            for &(moment, paused_us) in &epoch.trace.pauses {
+                let since = moment.at.plus_micros(-paused_us);
+                if moment.at <= self.left || since >= self.right {
+                    continue;
+                }
+                let (start, end) = (self.x(since), self.x(moment.at));
+                let xs = (start.max(Px::ZERO), end.min(self.width).max(start + LEAST));
+                self.fill(Layer::Cover, xs, height, Token::Ground0);
+                self.hatch(Layer::Cover, (start, xs.1), height, Hatch::Own);
+                let (ink, ground) = (Token::Text1, Token::Ground0);
+                self.words_in(Layer::Cover, xs, "watchscope did not run", ink, ground);
+            }
         }
     }
 

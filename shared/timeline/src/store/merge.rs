@@ -13,6 +13,7 @@ impl Trace {
         self.connections.merge(other.connections);
         merge_sorted(&mut self.raised, other.raised, |raised| raised.0.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
+        merge_sorted(&mut self.pauses, other.pauses, |pause| pause.0.seq);
         merge_sorted(&mut self.asides, other.asides, |aside| aside.moment.seq);
         merge_sorted(&mut self.notes, other.notes, |note| note.0.seq);
         for (place, watch) in other.watches.into_iter().enumerate() {
@@ -43,6 +44,7 @@ impl Trace {
         self.connections.forget_before(last, at);
         self.raised.retain(|raised| raised.0.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
+        self.pauses.retain(|pause| pause.0.seq > last);
         self.asides.retain(|aside| aside.moment.seq > last);
         self.notes.retain(|note| note.0.seq > last);
         for watch in self.watches.iter_mut().flatten() {

@@ -65,6 +65,8 @@ pub(crate) struct Trace {
     pub(crate) connections: Spans<ConnectionSpan>,
     /// Losses of no watch.
     pub(crate) losses: Vec<LossMark>,
+    /// When watchscope ran again after a pause, and for how long it had not, in microseconds.
+    pub(crate) pauses: Vec<(Moment, i64)>,
     /// What watchscope asked beside its watches, and how it was answered.
     pub(crate) asides: Vec<AsideMark>,
     /// Lines of narrators and people.
@@ -280,6 +282,12 @@ impl Trace {
                         AsideStep::Answered
                     },
                 });
+            }
+            Event::Clock(clock) => {
+                if let Some(paused_ms) = clock.paused_ms {
+                    let paused_us = i64::try_from(paused_ms.saturating_mul(1_000));
+                    self.pauses.push((now, paused_us.unwrap_or(i64::MAX)));
+                }
             }
             Event::Note(note) => self.notes.push((now, note.text.clone())),
             Event::Loss(loss) if loss.watch.is_none() => {

@@ -47,6 +47,13 @@ pub(in crate::audit) fn overtaken(watch: &Watch, change: &Change) -> Option<Verd
 impl Lane {
     /// Takes what came of a task.
     pub(in crate::audit) fn answered(&mut self, task: Task, reply: Reply, turn: &mut Turn<'_>) {
+        match &reply {
+            Reply::Page(_) | Reply::One(_) => self.forbidden = 0,
+            Reply::Refused {
+                status: 401 | 403, ..
+            } => self.rest(turn.now),
+            _ => {}
+        }
         match (task, reply) {
             (Task::Exact(comparison), Reply::Page(page)) => self.exact(comparison, page, turn),
             (Task::Newest, Reply::Page(page)) => self.newest(&page, turn),
