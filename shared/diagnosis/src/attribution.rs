@@ -4,6 +4,7 @@ use watchscope_model::Seq;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
 
+use crate::WHOLE;
 use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
 
 /// A stream that ends so close to the timeout it asked for ended by it (F05), in milliseconds.
@@ -14,6 +15,8 @@ const SERVER_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 1_800_000..=3_602_000;
 const SMALLEST_BUFFER: u64 = 10;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: u32 = 3;
+/// So many streams in a row that ended before all of their initial events had come are more than chance (F37).
+const CUT_SHORT_STREAMS: u32 = 2;
 /// A stream that lived this close to the asked timeout is not said to be cut off for slowness (F36), in milliseconds.
 const SLOW_MARGIN_MS: u64 = 5_000;
 
@@ -109,7 +112,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
         // The cache of a custom resource begins anew mostly because its definition was edited.
-        let (code, certainty) = match ends.edit_before(end) {
+        let (code, certainty) = match end.edit {
             Some(_) => ("F17", Certainty::Likely),
             None if end.stream.is_custom => ("F17", Certainty::Suspected),
             None => ("F16", Certainty::Likely),
@@ -117,7 +120,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         return Answer::new(code, certainty, end)
             .with(also())
             .with(initializing)
-            .with(ends.edit_before(end));
+            .with(end.edit);
     }
     let closed = seqs(FactKind::Closed);
     // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
@@ -146,8 +149,17 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     if !not_served.is_empty() {
         return Answer::new("F18", Certainty::Likely, end).with(not_served);
     }
-    if let Some(edit) = ends.edit_before(end) {
+    if let Some(edit) = end.edit {
         return Answer::new("F17", Certainty::Likely, end).with([edit]);
+    }
+    let is_near_timeout = end
+        .stream
+        .timeout_ms
+        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
+    let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
+    // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
+    if may_be_slow && end.unread_ms.is_some() {
+        return Answer::new("F36", Certainty::Likely, end);
     }
     if is_whole_server {
         return Answer::new("F16", Certainty::Suspected, end).with(also());
@@ -175,17 +187,16 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F10", certainty, end);
     }
-    let is_near_timeout = end
-        .stream
-        .timeout_ms
-        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
-    if together.len() == 1 && end.events >= SMALLEST_BUFFER && !is_near_timeout {
-        // Rule 8: our own slow reading is measured.
-        let certainty = match end.unread_ms {
-            Some(_) => Certainty::Likely,
-            None => Certainty::Suspected,
+    if WHOLE && end.cut_short > 0 {
+        let certainty = if end.cut_short >= CUT_SHORT_STREAMS {
+            Certainty::Likely
+        } else {
+            Certainty::Suspected
         };
-        return Answer::new("F36", certainty, end);
+        return Answer::new("F37", certainty, end);
+    }
+    if may_be_slow && together.len() == 1 {
+        return Answer::new("F36", Certainty::Suspected, end);
     }
     Answer::new("unknown", Certainty::Unknown, end)
 }

@@ -6,11 +6,12 @@ use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
 
+use crate::WHOLE;
 use crate::attribution::{Answer, is_plain};
 
 /// Ends so close to each other are "together" (semantics 3), in microseconds.
@@ -94,6 +95,10 @@ pub(crate) struct End {
     pub(crate) pause: Option<Seq>,
     /// How many streams in a row, this one included, began at this resourceVersion and were barren.
     pub(crate) barren: u32,
+    /// The edit of the resource's definition not long before.
+    pub(crate) edit: Option<Seq>,
+    /// How many streams in a row, this one included, ended before all of their initial events had come (F37).
+    pub(crate) cut_short: u32,
     /// What has been said of it.
     told: Option<Answer>,
 }
@@ -136,6 +141,8 @@ pub(crate) struct Ends {
     edits: BTreeMap<Text, (Seq, Time)>,
     /// Where each watch's last streams began without bringing anything, and how many they were.
     barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
+    /// How many streams in a row of each watch ended before all of their initial events had come.
+    cut_short: BTreeMap<WatchName, u32>,
     is_news: bool,
 }
 
@@ -183,6 +190,7 @@ impl Ends {
             Event::WatchStopped(event) => {
                 self.open.retain(|_, stream| stream.watch != event.watch);
                 self.barren.remove(&event.watch);
+                self.cut_short.remove(&event.watch);
             }
             Event::ConnectionClosed(event) if event.cause != Cause::Cancelled => {
                 let whose = self
@@ -248,6 +256,19 @@ impl Ends {
             self.barren.remove(&event.watch);
             0
         };
+        // While initial events come the watch is listing.
+        let phase = before
+            .watches
+            .get(&event.watch)
+            .and_then(|watch| watch.phase.as_ref());
+        let cut_short = if WHOLE && phase.is_some_and(|open| open.phase == Phase::Listing) {
+            let run = self.cut_short.entry(event.watch.clone()).or_default();
+            *run = run.saturating_add(1);
+            *run
+        } else {
+            self.cut_short.remove(&event.watch);
+            0
+        };
         let goaway = stream
             .connection
             .and_then(|connection| before.connections.get(&connection)?.goaway)
@@ -261,6 +282,8 @@ impl Ends {
             is_silent || record.at.micros_since(pause.at) <= AFTERMATH_US
         });
         let pause = pause.map(|pause| pause.seq);
+        // Now: a later edit takes this one's place.
+        let edit = self.edit_before(&stream.resource, record.at);
         if self.ends.len() == MAX_ENDS {
             self.ends.pop_front();
         }
@@ -276,6 +299,8 @@ impl Ends {
             goaway,
             pause,
             barren,
+            edit,
+            cut_short,
             told: None,
         });
         self.is_news = true;
@@ -473,10 +498,10 @@ impl Ends {
         (ended, alive)
     }
 
-    /// The edit of a resource's definition not long before an end.
-    pub(crate) fn edit_before(&self, end: &End) -> Option<Seq> {
-        let (seq, at) = self.edits.get(&end.stream.resource)?;
-        let ago_us = end.at.micros_since(*at);
+    /// The edit of a resource's definition not long before now.
+    fn edit_before(&self, resource: &Text, now: Time) -> Option<Seq> {
+        let (seq, at) = self.edits.get(resource)?;
+        let ago_us = now.micros_since(*at);
         (0..=EDIT_US).contains(&ago_us).then_some(*seq)
     }
 }

@@ -247,6 +247,51 @@ fn a_resource_that_is_served_no_longer_ended_its_watch() {
 }
 
 #[test]
+fn the_next_edit_of_a_definition_does_not_hide_the_one_that_ended_a_watch() {
+    let crds = "-/customresourcedefinitions.apiextensions.k8s.io";
+    let mut stage = Stage::new(1, &[crds, "*/widgets.example.com", "*/pods"]);
+    stage.held(crds, "widgets.example.com", 1);
+    stage.after_s(20).changed(crds, "widgets.example.com", 2);
+    stage.ended("*/widgets.example.com", Cause::End);
+    stage
+        .after_ms(1_000)
+        .changed(crds, "widgets.example.com", 3);
+    stage.refused("*/widgets.example.com", 429, "storage is (re)initializing");
+    insta::assert_snapshot!(stage.told(), @"20.250 */widgets.example.com F17 likely [14, 15]");
+}
+
+#[test]
+fn streams_that_we_left_unread_end_together_for_that() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(20);
+    stage.ended_unread("*/pods", Cause::End, 500, Some(2_300));
+    stage.ended_unread("*/nodes", Cause::End, 40, Some(2_300));
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods F36 likely [9]
+    20.250 */nodes F36 likely [10]
+    "#);
+}
+
+#[test]
+fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    for wait_s in [1, 5, 5] {
+        stage.lists("*/pods");
+        stage.after_s(wait_s).ended_after("*/pods", Cause::End, 100);
+        stage.reopened("*/pods");
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    1.250 */pods F37 suspected [6]
+    6.250 */pods F37 likely [12]
+    11.250 */pods F37 likely [18]
+    "#);
+    insta::assert_snapshot!(stage.found(), @r#"
+    8.250 F37 raised warning likely x1 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
+    13.250 F37 raised warning likely x2 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
+    "#);
+}
+
+#[test]
 fn a_lone_clean_end_of_a_busy_stream_may_be_our_slowness() {
     let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
     stage.after_s(20).ended_after("*/pods", Cause::End, 500);

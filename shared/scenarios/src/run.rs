@@ -43,6 +43,8 @@ pub struct Run {
     clients: Vec<Client>,
     recorder: Recorder,
     audit: Option<AuditWire>,
+    /// What has come and is left unread, since when; absent while all is read.
+    unread: Option<(sim::Time, Vec<Delivery>)>,
 }
 
 /// Stamps, judges and folds what happens, as the log's writer does.
@@ -82,6 +84,8 @@ struct Client {
     probe: Option<Probe>,
     /// The only server it connects to.
     server: Option<ServerId>,
+    /// Whether its streams go over one connection with those of the others that share (HTTP/2).
+    shares: bool,
     resource: (String, String),
     output: Output,
     main: Option<Wire>,
@@ -97,6 +101,8 @@ struct Wire {
     request: Option<(sim::RequestId, RequestId)>,
     /// The server takes no new requests over it.
     is_leaving: bool,
+    /// The longest time in which the request's answer was left unread, in milliseconds.
+    unread_ms: Option<u64>,
 }
 
 impl Run {
@@ -110,13 +116,14 @@ impl Run {
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
-        let telling = Some(Telling::begin(story, world.now() + before));
+        let telling = Some(Telling::begin(story, world.now() + before).to_reader());
         Self {
             world,
             telling,
             clients: Vec::new(),
             recorder: Recorder::default(),
             audit: None,
+            unread: None,
         }
     }
 
@@ -137,7 +144,8 @@ impl Run {
                 label_selector: labels.clone(),
                 ..WatchSpec::of(namespace, resource, "")
             };
-            run.watch(spec, ProbeConfig::default(), seed);
+            let shares = WHOLE && view.http2;
+            run.add(spec, ProbeConfig::default(), seed, shares);
         }
         run
     }
@@ -151,6 +159,7 @@ impl Run {
             clients: Vec::new(),
             recorder: Recorder::default(),
             audit: None,
+            unread: None,
         }
     }
 
@@ -201,10 +210,20 @@ impl Run {
 
     /// Adds a probe and starts it. One that is pinned to a server (see [`address_of`]) goes past the load balancer.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
+        self.add(spec, config, seed, false);
+    }
+
+    /// The same over one connection with all that are added so.
+    pub fn watch_sharing(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
+        self.add(spec, config, seed, true);
+    }
+
+    fn add(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64, shares: bool) {
         let resource = (spec.group.to_string(), spec.resource.to_string());
         let server = spec.server.as_deref().and_then(server_at);
         self.clients.push(Client {
             server,
+            shares,
             probe: Some(Probe::new(spec, config, seed)),
             resource,
             output: Output::default(),
@@ -252,12 +271,34 @@ impl Run {
                     self.recorder.record(note.into(), now);
                 }
             }
+            self.read_or_not();
             self.hear_clients();
             self.recorder.judge(now);
             self.give_up_audit(now);
             self.ask_audit();
             if self.world.now() >= until {
                 return;
+            }
+        }
+    }
+
+    /// Leaves unread what comes, or reads what was left, as the story says.
+    fn read_or_not(&mut self) {
+        if !WHOLE {
+            return;
+        }
+        if !self.telling.as_ref().is_none_or(Telling::reads) {
+            self.unread.get_or_insert((self.world.now(), Vec::new()));
+        } else if let Some((since, unread)) = self.unread.take() {
+            let unread_ms = self.world.now().since(since).as_millis();
+            let unread_ms = u64::try_from(unread_ms).unwrap_or(u64::MAX);
+            for client in &mut self.clients {
+                for wire in client.main.iter_mut().chain(&mut client.side) {
+                    wire.unread_ms = wire.unread_ms.max(Some(unread_ms));
+                }
+            }
+            for delivery in unread {
+                self.take(delivery);
             }
         }
     }
@@ -366,24 +407,51 @@ impl Run {
         }
     }
 
+    /// How answers are read: at once, unless the story may ask for something else.
+    fn flow(&self) -> Flow {
+        if !WHOLE {
+            return Flow::Immediate;
+        }
+        let is_asked = |deed: &Deed| matches!(deed, Deed::Read(_));
+        let story = self.telling.as_ref().map(Telling::story);
+        let mut deeds = story.into_iter().flat_map(Story::deeds);
+        if deeds.any(is_asked) {
+            Flow::Credit
+        } else {
+            Flow::Immediate
+        }
+    }
+
     /// Opens a connection to a server, or to any.
     fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
         match server {
-            Some(server) if WHOLE => self.world.connect_to(server, Flow::Immediate),
-            _ => self.world.connect(Flow::Immediate),
+            Some(server) if WHOLE => self.world.connect_to(server, self.flow()),
+            _ => self.world.connect(self.flow()),
         }
     }
 
     fn carry_out(&mut self, index: usize, effect: Effect) {
         match effect {
             Effect::Connect { channel } => {
-                let world = self.connect(self.clients[index].server);
+                let shared = self.shared_by(index, channel);
+                let (world, log) = shared.unwrap_or_else(|| {
+                    let server = self.clients[index].server;
+                    (self.connect(server), None)
+                });
                 *self.wire(index, channel) = Some(Wire {
                     world,
-                    log: None,
+                    log,
                     request: None,
                     is_leaving: false,
+                    unread_ms: None,
                 });
+                if let Some(connection) = log {
+                    let connected = Input::Connected {
+                        channel,
+                        connection,
+                    };
+                    self.step(index, connected);
+                }
             }
             Effect::Send {
                 connection,
@@ -395,6 +463,12 @@ impl Run {
                 connection: _,
             } => {
                 if let Some(wire) = self.wire(index, channel).take() {
+                    if self.is_in_use(wire.world) {
+                        if let Some((request, _)) = wire.request {
+                            self.world.cancel(request);
+                        }
+                        return;
+                    }
                     self.world.close(wire.world);
                     if let Some(connection) = wire.log {
                         let event = ConnectionClosed {
@@ -414,6 +488,31 @@ impl Run {
         }
     }
 
+    /// The connection that a client shares, if another one has it: in the world, and in the log once it is open.
+    fn shared_by(
+        &self,
+        index: usize,
+        channel: Channel,
+    ) -> Option<(sim::ConnectionId, Option<ConnectionId>)> {
+        let client = &self.clients[index];
+        if !WHOLE || !client.shares || channel == Channel::Side {
+            return None;
+        }
+        let others = self
+            .clients
+            .iter()
+            .filter(|other| other.shares && other.server == client.server);
+        let mut wires = others.filter_map(|other| other.main.as_ref());
+        let wire = wires.find(|wire| !wire.is_leaving)?;
+        Some((wire.world, wire.log))
+    }
+
+    /// Whether anybody still has a connection.
+    fn is_in_use(&self, world: sim::ConnectionId) -> bool {
+        let mut wires = self.clients.iter().filter_map(|other| other.main.as_ref());
+        WHOLE && wires.any(|wire| wire.world == world)
+    }
+
     fn send(&mut self, index: usize, connection: ConnectionId, request: RequestId, get: &Get) {
         let message = Request::get(&format!("{}?{}", get.path, get.query))
             .header("accept", get.accept)
@@ -427,6 +526,7 @@ impl Run {
                 let id = self.world.send(world, message);
                 if let Some(wire) = self.wire(index, channel) {
                     wire.request = Some((id, request));
+                    wire.unread_ms = None;
                 }
                 return;
             }
@@ -475,43 +575,53 @@ impl Run {
         {
             return self.take_audit(delivery.arrival);
         }
-        let found = (0..self.clients.len()).find_map(|index| {
-            [Channel::Main, Channel::Side]
-                .into_iter()
-                .find_map(|channel| {
-                    let wire = self.wire(index, channel).as_ref()?;
-                    (wire.world == delivery.connection).then_some((index, channel))
-                })
-        });
-        let Some((index, channel)) = found else {
+        let of = |arrival: &Arrival| match arrival {
+            Arrival::Head { request, .. }
+            | Arrival::Chunk { request, .. }
+            | Arrival::End { request }
+            | Arrival::Reset { request, .. } => Some(*request),
+            _ => None,
+        };
+        let found = self.on(delivery.connection, of(&delivery.arrival));
+        let Some(&(index, channel)) = found.first() else {
             return;
         };
+        if WHOLE && let Some((_, unread)) = &mut self.unread {
+            unread.push(delivery);
+            return;
+        }
         match delivery.arrival {
             Arrival::Connected => {
                 self.recorder.ids.connection += 1;
                 let connection = ConnectionId(self.recorder.ids.connection);
-                if let Some(wire) = self.wire(index, channel) {
-                    wire.log = Some(connection);
+                for &(index, channel) in &found {
+                    if let Some(wire) = self.wire(index, channel) {
+                        wire.log = Some(connection);
+                    }
                 }
                 let server = self.clients[index].server;
                 self.recorder
                     .record(opened(connection, server).into(), self.now());
-                self.step(
-                    index,
-                    Input::Connected {
+                for (index, channel) in found {
+                    let connected = Input::Connected {
                         channel,
                         connection,
-                    },
-                );
+                    };
+                    self.step(index, connected);
+                }
             }
             Arrival::Refused => {
-                *self.wire(index, channel) = None;
-                let sentence = "simulated:6443 refused the connection".to_owned();
-                let failure = Failure {
-                    kind: FailureKind::Unreachable,
-                    sentence,
-                };
-                self.step(index, Input::ConnectFailed { channel, failure });
+                for &(index, channel) in &found {
+                    *self.wire(index, channel) = None;
+                }
+                for (index, channel) in found {
+                    let sentence = "simulated:6443 refused the connection".to_owned();
+                    let failure = Failure {
+                        kind: FailureKind::Unreachable,
+                        sentence,
+                    };
+                    self.step(index, Input::ConnectFailed { channel, failure });
+                }
             }
             Arrival::Head { request, head } => {
                 if let Some(request) = self.request(index, channel, request) {
@@ -532,6 +642,9 @@ impl Run {
                 }
             }
             Arrival::Chunk { request, bytes } => {
+                if self.flow() == Flow::Credit {
+                    self.world.consume(request, bytes.len());
+                }
                 if let Some(request) = self.request(index, channel, request) {
                     self.step(
                         index,
@@ -544,17 +657,13 @@ impl Run {
             }
             Arrival::End { request } => {
                 if let Some(request) = self.request(index, channel, request) {
+                    let mut end = Ending::from(Cause::End);
                     if let Some(wire) = self.wire(index, channel) {
                         wire.request = None;
+                        end.unread_ms = wire.unread_ms;
                     }
                     let left = self.leave(index, channel);
-                    self.step(
-                        index,
-                        Input::BodyEnd {
-                            request,
-                            end: Cause::End.into(),
-                        },
-                    );
+                    self.step(index, Input::BodyEnd { request, end });
                     if let Some(connection) = left {
                         let cause = Cause::Goaway;
                         self.recorder
@@ -575,11 +684,13 @@ impl Run {
                 }
             }
             Arrival::GoAway => {
-                let wire = self.wire(index, channel).as_mut();
-                let log = wire.and_then(|wire| {
-                    wire.is_leaving = true;
-                    wire.log
-                });
+                let mut log = None;
+                for (index, channel) in found {
+                    if let Some(wire) = self.wire(index, channel) {
+                        wire.is_leaving = true;
+                        log = wire.log;
+                    }
+                }
                 if let Some(connection) = log {
                     let event = ConnectionGoaway {
                         connection,
@@ -589,48 +700,81 @@ impl Run {
                     self.recorder.record(event.into(), self.now());
                 }
             }
-            Arrival::Closed(cut) => self.cut(index, channel, cut),
+            Arrival::Closed(cut) => self.cut(found, cut),
         }
     }
 
-    /// Gives a connection up whose server takes no new requests, as soon as it is idle; its id in the log.
+    /// The clients that a connection, or a request on it, is of.
+    fn on(
+        &mut self,
+        world: sim::ConnectionId,
+        request: Option<sim::RequestId>,
+    ) -> Vec<(usize, Channel)> {
+        let mut found = Vec::new();
+        for index in 0..self.clients.len() {
+            for channel in [Channel::Main, Channel::Side] {
+                let wire = self.wire(index, channel).as_ref();
+                let is_meant = wire.is_some_and(|wire| {
+                    let asked = wire.request.map(|(asked, _)| asked);
+                    wire.world == world && (request.is_none() || request == asked)
+                });
+                if is_meant {
+                    found.push((index, channel));
+                }
+            }
+        }
+        found
+    }
+
+    /// Gives a connection up whose server takes no new requests, as soon as it is idle; its id in the log, once nobody
+    /// has it any more.
     fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
         let wire = self.wire(index, channel);
         let left = wire.take_if(|wire| wire.is_leaving)?;
-        self.world.close(left.world);
+        let is_in_use = self.is_in_use(left.world);
+        if !is_in_use {
+            self.world.close(left.world);
+        }
         let connection = left.log?;
         self.step(index, Input::Closing { connection });
-        Some(connection)
+        (!is_in_use).then_some(connection)
     }
 
-    fn cut(&mut self, index: usize, channel: Channel, cut: Cut) {
-        let Some(wire) = self.wire(index, channel).take() else {
-            return;
-        };
+    fn cut(&mut self, found: Vec<(usize, Channel)>, cut: Cut) {
         let cause = match cut {
             Cut::Reset => Cause::TcpReset,
             Cut::Eof => Cause::Eof,
         };
-        if let Some((_, request)) = wire.request {
-            self.step(
-                index,
-                Input::BodyEnd {
-                    request,
-                    end: cause.into(),
-                },
+        // All have lost it before one of them asks for another.
+        let mut lost = Vec::new();
+        for (index, channel) in found {
+            lost.extend(
+                self.wire(index, channel)
+                    .take()
+                    .map(|wire| (index, channel, wire)),
             );
         }
-        if let Some(connection) = wire.log {
+        for (index, _, wire) in &lost {
+            if let Some((_, request)) = wire.request {
+                let end = cause.into();
+                self.step(*index, Input::BodyEnd { request, end });
+            }
+        }
+        if let Some(connection) = lost.iter().find_map(|(.., wire)| wire.log) {
             self.recorder
                 .record(ConnectionClosed { connection, cause }.into(), self.now());
-            self.step(index, Input::Closed { connection, cause });
-        } else {
-            let sentence = "simulated:6443 was cut off while it was dialled".to_owned();
-            let failure = Failure {
-                kind: FailureKind::Broken,
-                sentence,
-            };
-            self.step(index, Input::ConnectFailed { channel, failure });
+        }
+        for (index, channel, wire) in lost {
+            if let Some(connection) = wire.log {
+                self.step(index, Input::Closed { connection, cause });
+            } else {
+                let sentence = "simulated:6443 was cut off while it was dialled".to_owned();
+                let failure = Failure {
+                    kind: FailureKind::Broken,
+                    sentence,
+                };
+                self.step(index, Input::ConnectFailed { channel, failure });
+            }
         }
     }
 

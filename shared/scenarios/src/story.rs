@@ -6,8 +6,11 @@ use serde_json::json;
 use watchscope_model::WatchName;
 use watchscope_model::tree::BTreeMap;
 use watchscope_simulator::{
-    ClientId, Config, EtcdVersion, Fault, NotInThisEtcd, Program, Request, Scope, Time, World,
+    ClientId, Config, EtcdVersion, Fault, NotInThisEtcd, Program, Request, Scope, Target, Time,
+    World,
 };
+
+use crate::WHOLE;
 
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
@@ -53,13 +56,17 @@ impl View {
 }
 
 impl Story {
+    /// All that is done in it.
+    pub fn deeds(&self) -> impl Iterator<Item = &Deed> {
+        self.acts.iter().flat_map(|act| &act.deeds)
+    }
+
     /// The same over a release of etcd.
     ///
     /// # Errors
     /// If a defect is in the story that the release does not have.
     pub fn over_etcd(mut self, version: EtcdVersion) -> Result<Self, NotInThisEtcd> {
-        let deeds = self.acts.iter().flat_map(|act| &act.deeds);
-        for deed in deeds {
+        for deed in self.deeds() {
             if let Deed::Inject(fault) = deed {
                 version.check(fault)?;
             }
@@ -116,6 +123,9 @@ pub enum Deed {
     },
     /// A client program is killed.
     Stop(String),
+    /// Whoever watches the story reads what comes to him from now on, or does not. Of one who cannot be told, the
+    /// network keeps it instead.
+    Read(bool),
     /// `kubectl rollout restart`: the pod template gets the time as an annotation.
     Restart {
         /// The deployment's namespace.
@@ -133,7 +143,12 @@ pub struct Telling {
     round: u32,
     next: usize,
     clients: BTreeMap<String, ClientId>,
+    /// Whether who watches is to read what comes; absent: he cannot be told.
+    reads: Option<bool>,
 }
+
+/// What a watch of ours calls itself.
+const WATCHER: &str = "watchscope";
 
 impl Telling {
     /// Begins the story at the world's present moment.
@@ -145,7 +160,23 @@ impl Telling {
             round: 0,
             next: 0,
             clients: BTreeMap::new(),
+            reads: None,
         }
+    }
+
+    /// The same to one who asks [`Self::reads`] after each act.
+    #[must_use]
+    pub fn to_reader(self) -> Self {
+        Self {
+            reads: Some(true),
+            ..self
+        }
+    }
+
+    /// Whether who watches is to read what comes to him.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.reads != Some(false)
     }
 
     /// The story.
@@ -221,6 +252,18 @@ impl Telling {
                     world.stop_client(id);
                 }
             }
+            // No lesson does it.
+            Deed::Read(reads) if WHOLE => {
+                let lost = Fault::LoseAnswers {
+                    target: Target::UserAgent(WATCHER.to_owned()),
+                };
+                match &mut self.reads {
+                    Some(told) => *told = *reads,
+                    None if *reads => world.lift(&lost),
+                    None => world.inject(lost),
+                }
+            }
+            Deed::Read(_) => {}
             Deed::Restart {
                 namespace,
                 deployment,

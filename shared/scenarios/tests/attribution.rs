@@ -7,7 +7,7 @@ use watchscope_scenarios::{Run, catalogue};
 
 /// Rows that end a stream of our probe for the reason that is their name.
 const NAMED: &[&str] = &[
-    "F06", "F07", "F08", "F10", "F11", "F12", "F16", "F17", "F18", "F39", "F47",
+    "F06", "F07", "F08", "F10", "F11", "F12", "F16", "F17", "F18", "F36", "F39", "F47",
 ];
 /// Reasons that blame: said only where it was so.
 const BLAMING: &[&str] = &[

@@ -1,6 +1,7 @@
 //! Every row of the catalogue comes out as it is written.
 
-use watchscope_scenarios::catalogue;
+use watchscope_scenarios::catalogue::{self, Expected};
+use watchscope_simulator::ClientPhase;
 
 /// `WATCHSCOPE_TEST_ROW=F14` plays this row alone.
 #[test]
@@ -24,16 +25,26 @@ fn all_fifty_rows_are_here_in_their_order() {
 #[test]
 fn every_row_has_clients_and_something_to_see() {
     for row in catalogue::rows() {
-        assert!(
-            !row.wire.is_empty() && !row.clients.is_empty(),
-            "{}",
-            row.code
-        );
-        assert!(
-            row.clients.iter().any(|client| client.is_correct),
-            "{}",
-            row.code
-        );
+        let (correct, naive): (Vec<&Expected>, Vec<&Expected>) =
+            row.clients.iter().partition(|client| client.is_correct);
+        assert!(!row.wire.is_empty(), "{}", row.code);
+        assert!(!correct.is_empty(), "{}", row.code);
+        // One that fares otherwise than every correct one, or a reason why there is none.
+        let worse = naive
+            .iter()
+            .find(|naive| correct.iter().all(|correct| naive.excludes(correct)));
+        assert_eq!(worse.is_none(), row.spares.is_some(), "{}", row.code);
+    }
+}
+
+#[test]
+fn a_correct_client_believes_the_truth_or_has_said_that_it_failed() {
+    for row in catalogue::rows() {
+        for client in row.clients.iter().filter(|client| client.is_correct) {
+            let is_true = (client.ghosts, client.missing, client.stale) == (0, 0, 0);
+            let has_failed = client.phase == ClientPhase::Failed;
+            assert!(is_true || has_failed, "{} {}", row.code, client.client);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::book::{Book, Found, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
 use crate::ends::{BARREN_MS, MAX_ENDS, REVISED_US, TOGETHER_US};
-use crate::rows;
+use crate::{WHOLE, rows};
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -293,6 +293,7 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
         "F17" => ("F17", &[]),
         "F24" => ("F24", &["F25", "F26", "F27"]),
         "F36" if !is_suspected => ("F36", &[]),
+        "F37" if WHOLE && !is_suspected => ("F37", &["F36"]),
         "F38" => ("F38", &[]),
         "F39" => ("F39", &[]),
         "F47" => ("F47", &[]),
@@ -358,6 +359,9 @@ fn sentence(code: &str, end: &Pending) -> String {
             "The server ended {watch} {after}, and watchscope itself had not read it for {}: the buffer that the server \
              keeps for a watch was full, most likely.",
             seconds(end.unread_ms.unwrap_or(0))
+        ),
+        "F37" if WHOLE => format!(
+            "The server ended {watch} {after}, before all that was there had come, and not for the first time."
         ),
         "F38" => {
             format!("What came to {watch} could not be read; the stream was given up {after}.")

@@ -288,15 +288,24 @@ impl Stage {
     }
 
     pub(crate) fn phase(&mut self, watch: &str, reason: PhaseReason) {
+        self.enters(watch, Phase::Waiting, reason, Some(1_000));
+        self.conclude();
+    }
+
+    /// The watch's stream brings the initial events.
+    pub(crate) fn lists(&mut self, watch: &str) {
+        self.enters(watch, Phase::Listing, PhaseReason::Opened, None);
+    }
+
+    fn enters(&mut self, watch: &str, to: Phase, reason: PhaseReason, delay_ms: Option<u64>) {
         self.record(WatchPhase {
             watch: watch.into(),
             from: None,
-            to: Phase::Waiting,
+            to,
             reason,
-            delay_ms: Some(1_000),
+            delay_ms,
             error: None,
         });
-        self.conclude();
     }
 
     pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) {

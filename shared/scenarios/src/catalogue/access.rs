@@ -3,9 +3,7 @@
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientGo, ClientPhase, Fault, KubeWatcher, Program, Rights, Target};
 
-use super::{
-    Expected, MAPS_TYPE, Row, Wire, close, correct, delete, informer, inject, lift, naive, write,
-};
+use super::{MAPS_TYPE, Row, Wire, close, correct, delete, informer, inject, lift, naive, write};
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f40(), f41()]
@@ -56,15 +54,15 @@ fn f41() -> Row {
             Program::RetryWatcher {
                 version: ClientGo::LATEST,
             },
-            naive("retry-watcher", ClientPhase::Failed, 1),
+            // It stops, and says so: what it holds is old.
+            correct("retry-watcher")
+                .ending(ClientPhase::Failed)
+                .ghosts(1),
         )
         .client(
             informer(),
-            // It waits longer each time, and cannot do more.
-            Expected {
-                is_correct: true,
-                ..naive("informer", ClientPhase::Backoff, 1).asking(3..=20)
-            },
+            // It waits longer each time, and tells nobody.
+            naive("informer", ClientPhase::Backoff, 1).asking(3..=20),
         )
         .at(4, [inject(revoked)])
         .at(5, [write("b", 1)])

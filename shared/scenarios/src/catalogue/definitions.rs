@@ -8,7 +8,7 @@ use watchscope_simulator::{
     ClientPhase, Config, KubeWatcher, Program, Request, Scope, WorkloadConfig,
 };
 
-use super::{Row, Wire, correct, informer, merge, naive};
+use super::{Asked, Row, Wire, correct, informer, informer_of, merge, naive, reflector};
 use crate::story::Deed;
 
 const DEFINITION: &str =
@@ -35,16 +35,41 @@ fn of_promotions(code: &'static str) -> Row {
 }
 
 fn f17() -> Row {
-    let edit = json!({"spec": {"names": {"shortNames": ["promo", "deal"]}}});
+    let edit = |n: u64| {
+        let short = [format!("promo{n}")];
+        merge(
+            DEFINITION,
+            &json!({"spec": {"names": {"shortNames": short}}}),
+        )
+    };
     of_promotions("F17")
-        .client(informer(), correct("informer"))
+        .client(
+            reflector(15),
+            // A list for each edit, a second behind it.
+            naive("relisting", ClientPhase::Watching, 0).showing([Asked::Lists(5..=6)]),
+        )
+        .client(
+            informer_of(34),
+            correct("informer").showing([Asked::Lists(2..=4)]),
+        )
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
-            correct("kube-rs"),
+            correct("kube-rs").showing([Asked::Lists(2..=4)]),
         )
-        .at(5, [merge(DEFINITION, &edit)])
-        // The new storage is refused until its cache has listed.
-        .wire([Wire::Ended(Cause::End, 1..=3), Wire::Status(429, 1..=2)])
+        .at(5, [edit(1)])
+        .at_ms(6500, [edit(2)])
+        .at(8, [edit(3)])
+        .at_ms(9500, [edit(4)])
+        // The new storage is refused until its cache has listed, and it knows nothing of what was before.
+        .wire([
+            Wire::InTurn(vec![
+                Wire::Ended(Cause::End, 1..=1),
+                Wire::Status(429, 1..=1),
+                Wire::Error(410, "too old resource version"),
+            ]),
+            Wire::Ended(Cause::End, 2..=4),
+            Wire::Status(429, 1..=4),
+        ])
         .lasts(60)
 }
 
@@ -64,10 +89,10 @@ fn f18() -> Row {
         )
         .client(
             informer(),
-            super::Expected {
-                is_correct: true,
-                ..naive("informer", ClientPhase::Backoff, 0).asking(3..=20)
-            },
+            // The type may come again: it asks, ever more seldom.
+            correct("informer")
+                .ending(ClientPhase::Backoff)
+                .asking(3..=20),
         )
         .at_ms(
             200,

@@ -1,10 +1,14 @@
 //! History that is gone, and who finds out.
 
+use std::time::Duration;
+
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
-use watchscope_simulator::{ClientPhase, Cut, Fault, KubeWatcher, Program, Request, Scope, Target};
+use watchscope_simulator::{
+    ClientGo, ClientPhase, Cut, Fault, KubeWatcher, Program, Request, Scope, Target,
+};
 
 use super::{
-    MAPS_TYPE, Row, Wire, close, correct, cut, delete, informer, inject, let_in, naive, reflector,
+    Asked, MAPS_TYPE, Row, Wire, correct, cut, delete, informer, inject, let_in, naive, reflector,
     refuse,
 };
 use crate::story::Deed;
@@ -19,19 +23,36 @@ pub(super) fn expire() -> Deed {
 }
 
 fn f10() -> Row {
-    let mut row = Row::new("F10")
+    let silent = Fault::SilentExpiry {
+        resource: MAPS_TYPE.to_owned(),
+    };
+    let away = Duration::from_millis(100);
+    Row::new("F10")
+        .config(|config| config.network.latency = (away, away))
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
-            // It comes back at once each time.
-            naive("kube-rs", ClientPhase::Watching, 0).asking(20..=60),
+            // It comes back at once each time, as fast as the way there and back allows.
+            naive("kube-rs", ClientPhase::Connecting, 1)
+                .showing([Asked::FromTheSame(100..=usize::MAX), Asked::Lists(1..=1)]),
         )
-        .client(informer(), correct("informer").asking(3..=12))
-        .wire([Wire::EndedAtAge(0..=1)])
-        .lasts(40);
-    for n in 0..30 {
-        row = row.at_ms(5000 + n * 200, [close()]);
-    }
-    row
+        .client(
+            informer(),
+            correct("informer")
+                .asking(3..=12)
+                .showing([Asked::FromTheSame(1..=6)]),
+        )
+        .at(4, [inject(silent)])
+        .at(5, [refuse(), cut(Cut::Reset), delete("a")])
+        .at(8, [expire(), let_in()])
+        .wire([
+            Wire::InTurn(vec![
+                Wire::FromTheSame(3..=6),
+                Wire::Changes(ChangeType::Deleted, Origin::Inferred, 1..=1),
+                Wire::Lists(1..=1),
+            ]),
+            Wire::Ended(Cause::ErrorEvent, 0..=0),
+        ])
+        .lasts(40)
 }
 
 fn f11() -> Row {
@@ -39,7 +60,9 @@ fn f11() -> Row {
         .client(
             Program::LastSeen,
             // The same question every second.
-            naive("last-seen", ClientPhase::Sleeping, 1).asking(30..=70),
+            naive("last-seen", ClientPhase::Sleeping, 1)
+                .asking(30..=70)
+                .showing([Asked::FromTheSame(30..=70)]),
         )
         .client(reflector(15), correct("relisting-from-0"))
         .client(informer(), correct("informer"))
@@ -69,9 +92,20 @@ fn f12() -> Row {
     let mut row = Row::new("F12")
         .scope(events())
         .at_ms(200, [event("one")])
+        .client(
+            Program::LastSeen,
+            // The same question every second.
+            naive("last-seen", ClientPhase::Sleeping, 0)
+                .missing(1)
+                .showing([Asked::FromTheSame(60..=120)]),
+        )
         .client(reflector(15), correct("reflector-1.15"))
-        .client(informer(), correct("informer"))
+        .client(
+            informer(),
+            correct("informer").showing([Asked::FromTheSame(1..=6)]),
+        )
         .at(1200, [refuse(), cut(Cut::Reset)])
+        .at(1201, [event("two")])
         .at(1203, [let_in()])
         .wire([Wire::Error(
             410,
@@ -93,7 +127,7 @@ fn f13() -> Row {
         .client(
             Program::KubeWatcher(KubeWatcher::default()),
             // It asks for the same again and again.
-            naive("kube-rs", ClientPhase::Backoff, 1).asking(4..=30),
+            naive("kube-rs", ClientPhase::Backoff, 1).showing([Asked::FromTheSame(3..=30)]),
         )
         .client(informer(), correct("informer"))
         .at(4, [inject(gone)])
@@ -126,17 +160,28 @@ fn f28() -> Row {
         .wire([Wire::Changes(ChangeType::Deleted, Origin::Inferred, 1..=1)])
 }
 
+/// The watches of a client end in order.
+fn ended(client: &str) -> Deed {
+    Deed::Inject(Fault::CloseStreams {
+        target: Target::UserAgent(client.to_owned()),
+    })
+}
+
 fn f34() -> Row {
     Row::new("F34")
         .scope(events())
         .at_ms(200, [event("one")])
-        .client(informer(), correct("informer"))
-        .at(
-            100,
-            [Deed::Inject(Fault::CloseStreams {
-                target: Target::Resource("pods".to_owned()),
-            })],
+        .client(
+            Program::RetryWatcher {
+                version: ClientGo::LATEST,
+            },
+            // It knows no more than its last event, however old that is.
+            naive("retry-watcher", ClientPhase::Returned, 0),
         )
+        .client(informer(), correct("informer"))
+        .at(100, [super::write("b", 1), super::write("b", 2)])
+        .at(200, [Deed::Inject(Fault::CompactEtcd)])
+        .at(201, ["retry-watcher ", "informer "].map(ended))
         .wire([
             Wire::Bookmarks(0..=0),
             Wire::Ended(Cause::ErrorEvent, 0..=0),

@@ -1,14 +1,16 @@
 //! Plays a row and compares what came of it with what the row says.
 
 use std::fmt::Debug;
-use std::ops::RangeBounds;
+use std::ops::{RangeBounds, RangeInclusive};
 use std::time::Duration;
 
 use watchscope_diagnosis::audit::Level;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{Event, Record, Time, WatchName};
-use watchscope_probe::{ProbeConfig, Served, WatchSpec};
+use watchscope_probe::{Served, WatchSpec};
+use watchscope_simulator::{Belief, Scope};
 
+use super::heard::Heard;
 use super::{Expected, Row, Wire};
 use crate::Run;
 
@@ -26,7 +28,7 @@ impl Row {
         let clients = self
             .clients
             .iter()
-            .flat_map(|client| departures(client, &run));
+            .flat_map(|client| departures(client, &run, &watch));
         wire.chain(clients)
             .map(|wrong| format!("{} (seed {seed}): {wrong}", self.code))
             .collect()
@@ -62,41 +64,51 @@ impl Row {
         }
         // What is there at the beginning is there before the probe lists.
         run.run_for(Duration::from_millis(500));
-        for spec in std::iter::once(&self.spec()).chain(others) {
-            run.watch(spec.clone(), ProbeConfig::default(), seed);
+        match &self.shares_with {
+            None => run.watch(self.spec(), self.probe.clone(), seed),
+            Some(other) => {
+                run.watch_sharing(spec_of(other), self.probe.clone(), seed);
+                run.watch_sharing(self.spec(), self.probe.clone(), seed);
+            }
+        }
+        for spec in others {
+            run.watch(spec.clone(), self.probe.clone(), seed);
         }
         run.run_for(self.lasts);
         run
     }
 
     fn spec(&self) -> WatchSpec {
-        let scope = &self.scope;
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let (labels, fields) = (some(&scope.label_selector), some(&scope.field_selector));
-        let namespace = match scope.namespace.as_str() {
-            "" => "*",
-            namespace => namespace,
-        };
-        WatchSpec {
-            name: WatchName::new(
-                namespace,
-                &scope.resource,
-                &scope.group,
-                labels.as_deref(),
-                fields.as_deref(),
-                1,
-            ),
-            group: scope.group.as_str().into(),
-            resource: scope.resource.as_str().into(),
-            served: Some(Served {
-                version: scope.version.as_str().into(),
-                kind: scope.kind.as_str().into(),
-            }),
-            namespace: some(&scope.namespace).map(|text| text.as_str().into()),
-            label_selector: labels.map(|text| text.as_str().into()),
-            field_selector: fields.map(|text| text.as_str().into()),
-            server: None,
-        }
+        spec_of(&self.scope)
+    }
+}
+
+fn spec_of(scope: &Scope) -> WatchSpec {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let (labels, fields) = (some(&scope.label_selector), some(&scope.field_selector));
+    let namespace = match scope.namespace.as_str() {
+        "" => "*",
+        namespace => namespace,
+    };
+    WatchSpec {
+        name: WatchName::new(
+            namespace,
+            &scope.resource,
+            &scope.group,
+            labels.as_deref(),
+            fields.as_deref(),
+            1,
+        ),
+        group: scope.group.as_str().into(),
+        resource: scope.resource.as_str().into(),
+        served: Some(Served {
+            version: scope.version.as_str().into(),
+            kind: scope.kind.as_str().into(),
+        }),
+        namespace: some(&scope.namespace).map(|text| text.as_str().into()),
+        label_selector: labels.map(|text| text.as_str().into()),
+        field_selector: fields.map(|text| text.as_str().into()),
+        server: None,
     }
 }
 
@@ -116,6 +128,35 @@ fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Op
             let until = records.partition_point(until);
             let unseen = unseen(wire, &records[..until], began, watch)?;
             return Some(format!("by {secs} s {unseen}"));
+        }
+        Wire::InTurn(wires) => {
+            let mut rest = records;
+            for wire in wires {
+                let is_met = |to: &usize| unseen(wire, &rest[..*to], began, watch).is_none();
+                let Some(to) = (0..=rest.len()).find(is_met) else {
+                    return unseen(wire, rest, began, watch)
+                        .map(|unseen| format!("{unseen}, in its turn of {wires:?}"));
+                };
+                rest = &rest[to..];
+            }
+            return None;
+        }
+        Wire::FromTheSame(times) => {
+            let of_watch = |record: &&Record| record.event.watch() == Some(watch);
+            let from = records
+                .iter()
+                .filter(of_watch)
+                .filter_map(|record| match &record.event {
+                    Event::StreamOpened(opened) => Some(opened.resource_version.clone()),
+                    _ => None,
+                });
+            let (mut last, mut run, mut found) = (None, 0, 0);
+            for from in from {
+                run = if from == last { run + 1 } else { 1 };
+                found = found.max(run);
+                last = from;
+            }
+            (found, times.contains(&found))
         }
         Wire::Ended(cause, times) => {
             let found = count(&|e| matches!(e, Event::StreamEnded(end) if end.cause == *cause));
@@ -160,6 +201,10 @@ fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Op
             let found = records.iter().filter(is).count();
             (found, times.contains(&found))
         }
+        Wire::Streams(times) => {
+            let found = count(&|e| matches!(e, Event::StreamOpened(_)));
+            (found, times.contains(&found))
+        }
         Wire::Lost(times) => {
             let found = count(&|e| matches!(e, Event::Loss(_)));
             (found, times.contains(&found))
@@ -173,19 +218,23 @@ fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Op
 }
 
 /// Where a client came out otherwise than expected.
-fn departures(expected: &Expected, run: &Run) -> Vec<String> {
+fn departures(expected: &Expected, run: &Run, watch: &WatchName) -> Vec<String> {
     let id = run
         .clients()
         .and_then(|clients| clients.get(expected.client));
     let Some((id, report)) = id.and_then(|id| Some((*id, run.world.client_report(*id)?))) else {
         return vec![format!("there is no client {}", expected.client)];
     };
-    let asked = |record: &&Record| {
-        matches!(&record.event, Event::ClientRequest(request)
-            if &*request.client == expected.client)
+    let heard = Heard::of(expected.client, run.records(), watch);
+    let comparisons = match &expected.takes_it_for {
+        None => run.world.compare_client(id),
+        Some(scope) => {
+            let truth = run.world.truth().selected(scope);
+            let beliefs = run.world.client_beliefs(id).into_iter();
+            let compare = |belief: &Belief| belief.compare(truth.iter().map(|object| &**object));
+            beliefs.map(compare).collect()
+        }
     };
-    let requests = run.records().iter().filter(asked).count();
-    let comparisons = run.world.compare_client(id);
     let sum = |of: fn(&watchscope_simulator::Comparison) -> usize| -> usize {
         comparisons.iter().map(of).sum()
     };
@@ -198,7 +247,6 @@ fn departures(expected: &Expected, run: &Run) -> Vec<String> {
             ));
         }
     };
-    let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     is_in(
         "ghosts",
         size(sum(|c| c.ghosts.len())),
@@ -216,8 +264,11 @@ fn departures(expected: &Expected, run: &Run) -> Vec<String> {
     );
     is_in("iterations", report.iterations, &expected.iterations);
     is_in("handled", report.handled, &expected.handled);
-    let requested = size(*expected.requests.start())..=size(*expected.requests.end());
-    is_in("requests", size(requests), &requested);
+    is_in("requests", size(heard.requests), &sizes(&expected.requests));
+    for asked in &expected.asked {
+        let (what, found, range) = heard.count(asked);
+        is_in(what, size(found), &sizes(range));
+    }
     if report.phase != expected.phase {
         wrong.push(format!(
             "{} is {}, not {}",
@@ -237,7 +288,14 @@ impl<R: RangeBounds<u64> + Debug> Among for R {
     }
 }
 
-fn exactly(count: usize) -> std::ops::RangeInclusive<u64> {
-    let count = u64::try_from(count).unwrap_or(u64::MAX);
-    count..=count
+fn size(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+fn sizes(range: &RangeInclusive<usize>) -> RangeInclusive<u64> {
+    size(*range.start())..=size(*range.end())
+}
+
+fn exactly(count: usize) -> RangeInclusive<u64> {
+    size(count)..=size(count)
 }

@@ -1,9 +1,9 @@
 //! A server that has too much to do.
 
 use watchscope_model::vocabulary::Cause;
-use watchscope_simulator::{Fault, Throttle};
+use watchscope_simulator::{ClientPhase, Fault, KubeWatcher, Program, Throttle};
 
-use super::{Row, Wire, close, correct, delete, informer, reflector};
+use super::{Asked, Row, Wire, close, correct, delete, informer_of, naive, reflector};
 use crate::story::Deed;
 
 pub(super) fn rows() -> Vec<Row> {
@@ -17,9 +17,25 @@ fn f15() -> Row {
         retry_after_secs: 2,
     };
     Row::new("F15")
-        // It relists, though nothing was lost.
-        .client(reflector(20), correct("relisting").asking(6..=40))
-        .client(informer(), correct("informer").asking(3..=12))
+        .client(
+            Program::KubeWatcher(KubeWatcher {
+                backoff: false,
+                ..KubeWatcher::default()
+            }),
+            // It asks again as fast as it is refused.
+            naive("tight-loop", ClientPhase::Watching, 0).asking(1000..=usize::MAX),
+        )
+        .client(
+            reflector(20),
+            // It lists again, though nothing was lost.
+            naive("relisting", ClientPhase::Watching, 0).showing([Asked::Lists(2..=20)]),
+        )
+        .client(
+            informer_of(34),
+            correct("informer")
+                .asking(3..=12)
+                .showing([Asked::Lists(1..=1)]),
+        )
         .at(5, [Deed::Inject(throttled.clone()), close(), delete("a")])
         .at(15, [Deed::Lift(throttled)])
         .wire([

@@ -10,6 +10,7 @@ mod etcd;
 mod expiry;
 pub mod finds;
 mod forms;
+mod heard;
 mod judge;
 mod load;
 mod naive;
@@ -27,6 +28,7 @@ use serde_json::json;
 use watchscope_diagnosis::texts::explanation;
 use watchscope_model::catalogue::name;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
+use watchscope_probe::ProbeConfig;
 use watchscope_simulator::{
     ClientGo, ClientPhase, Config, Controller, Cut, Fault, Program, Request, Scope, ServerId,
     Target,
@@ -43,12 +45,18 @@ pub struct Row {
     pub story: Story,
     /// What the probe watches.
     pub scope: Scope,
+    /// How it watches.
+    pub probe: ProbeConfig,
+    /// What another probe watches over the same connection.
+    pub shares_with: Option<Scope>,
     /// When it is judged.
     pub lasts: Duration,
     /// What our probe must have seen.
     pub wire: Vec<Wire>,
     /// What must have become of each client.
     pub clients: Vec<Expected>,
+    /// Why no client fares worse by being naive; absent: one does.
+    pub spares: Option<&'static str>,
 }
 
 /// Something our probe sees on the wire.
@@ -70,12 +78,33 @@ pub enum Wire {
     Bookmarks(RangeInclusive<usize>),
     /// Lists, so many.
     Lists(RangeInclusive<usize>),
+    /// Watches that were answered, so many.
+    Streams(RangeInclusive<usize>),
     /// Documents that were no event of the type, so many.
     Lost(RangeInclusive<usize>),
     /// The server asked for another connection, so often.
     GoneAway(RangeInclusive<usize>),
+    /// Streams in a row from the same resourceVersion, so many at most.
+    FromTheSame(RangeInclusive<usize>),
     /// Something that is so after so many seconds of the row.
     By(u64, Box<Wire>),
+    /// One after the other, each by what comes behind the one before.
+    InTurn(Vec<Wire>),
+}
+
+/// What a client's own requests show, and what it says it was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Lists, so many.
+    Lists(RangeInclusive<usize>),
+    /// Watches that ask for initial events, so many.
+    WatchLists(RangeInclusive<usize>),
+    /// Watches in a row from the same resourceVersion, with no list between them: the longest such run.
+    FromTheSame(RangeInclusive<usize>),
+    /// Requests from a resourceVersion below one that the client was told before, so many.
+    FromBelow(RangeInclusive<usize>),
+    /// Times it said to know no more than what our probe had been told a second before, and less, so many.
+    Behind(RangeInclusive<usize>),
 }
 
 /// What must have become of a client.
@@ -99,6 +128,10 @@ pub struct Expected {
     pub handled: RangeInclusive<u64>,
     /// Requests it sent.
     pub requests: RangeInclusive<usize>,
+    /// What they show.
+    pub asked: Vec<Asked>,
+    /// What it takes its view for, where that is something else: it is compared with the truth of this.
+    pub takes_it_for: Option<Scope>,
 }
 
 /// A client that believes the truth at the end and watches.
@@ -113,6 +146,8 @@ fn correct(client: &'static str) -> Expected {
         iterations: 0..=u64::MAX,
         handled: 0..=u64::MAX,
         requests: 0..=usize::MAX,
+        asked: Vec::new(),
+        takes_it_for: None,
     }
 }
 
@@ -127,6 +162,45 @@ fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
 }
 
 impl Expected {
+    /// Whether nothing can become of a client that is right for both.
+    #[must_use]
+    pub fn excludes(&self, other: &Expected) -> bool {
+        let divergence = |of: &Expected| (of.ghosts, of.missing, of.stale);
+        // Between two polls a poller sleeps as a watch watches.
+        let is_well =
+            |of: &Expected| matches!(of.phase, ClientPhase::Watching | ClientPhase::Sleeping);
+        (self.phase != other.phase && !(is_well(self) && is_well(other)))
+            || divergence(self) != divergence(other)
+            || are_apart(&self.iterations, &other.iterations)
+            || are_apart(&self.handled, &other.handled)
+            || are_apart(&self.requests, &other.requests)
+            || self
+                .asked
+                .iter()
+                .any(|one| other.asked.iter().any(|other| one.excludes(other)))
+    }
+
+    fn ending(self, phase: ClientPhase) -> Expected {
+        Expected { phase, ..self }
+    }
+
+    fn ghosts(self, ghosts: usize) -> Expected {
+        Expected { ghosts, ..self }
+    }
+
+    fn showing(self, asked: impl Into<Vec<Asked>>) -> Expected {
+        let asked = asked.into();
+        Expected { asked, ..self }
+    }
+
+    fn taking_it_for(self, scope: Scope) -> Expected {
+        let takes_it_for = Some(scope);
+        Expected {
+            takes_it_for,
+            ..self
+        }
+    }
+
     fn turns(self, iterations: RangeInclusive<u64>) -> Expected {
         Expected { iterations, ..self }
     }
@@ -146,6 +220,24 @@ impl Expected {
     fn stale(self, stale: usize) -> Expected {
         Expected { stale, ..self }
     }
+}
+
+impl Asked {
+    fn excludes(&self, other: &Asked) -> bool {
+        match (self, other) {
+            (Asked::Lists(one), Asked::Lists(other))
+            | (Asked::WatchLists(one), Asked::WatchLists(other))
+            | (Asked::FromTheSame(one), Asked::FromTheSame(other))
+            | (Asked::FromBelow(one), Asked::FromBelow(other))
+            | (Asked::Behind(one), Asked::Behind(other)) => are_apart(one, other),
+            _ => false,
+        }
+    }
+}
+
+/// Whether no number is in both.
+fn are_apart<T: PartialOrd>(one: &RangeInclusive<T>, other: &RangeInclusive<T>) -> bool {
+    one.end() < other.start() || other.end() < one.start()
 }
 
 /// Who waits longer than this for a story is told so.
@@ -178,9 +270,12 @@ impl Row {
                 period: None,
             },
             scope: maps,
+            probe: ProbeConfig::default(),
+            shares_with: None,
             lasts: Duration::from_secs(60),
             wire: Vec::new(),
             clients: Vec::new(),
+            spares: None,
         };
         row.at(0, [create("a"), create("b")])
     }
@@ -224,6 +319,27 @@ impl Row {
 
     fn wire(mut self, wire: impl Into<Vec<Wire>>) -> Row {
         self.wire = wire.into();
+        self
+    }
+
+    /// No client fares worse by being naive, and why.
+    fn spares(mut self, why: &'static str) -> Row {
+        self.spares = Some(why);
+        self
+    }
+
+    /// The probe's connection is another one's too.
+    fn sharing(self, other: Scope) -> Row {
+        let row = self.over_one_connection(&other.resource);
+        Row {
+            shares_with: Some(other),
+            ..row
+        }
+    }
+
+    /// The probe asks for initial events by a watch-list.
+    fn by_watch_list(mut self) -> Row {
+        self.probe.watch_list = true;
         self
     }
 

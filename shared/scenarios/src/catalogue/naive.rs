@@ -6,8 +6,8 @@ use watchscope_model::vocabulary::Cause;
 use watchscope_simulator::{ClientGo, ClientPhase, Controller, Cut, Program, WatchDeployment};
 
 use super::{
-    Row, Wire, close, correct, create, cut, delete, informer, let_in, naive, reflector, refuse,
-    write,
+    Asked, Row, Wire, close, correct, create, cut, delete, informer, let_in, naive, reflector,
+    refuse, write,
 };
 
 pub(super) fn rows() -> Vec<Row> {
@@ -84,9 +84,13 @@ fn f21() -> Row {
             // Four objects, then c's birth, death and rebirth.
             naive("last-seen", ClientPhase::Watching, 0)
                 .handling(7..=7)
-                .asking(2..=2),
+                .asking(2..=2)
+                .showing([Asked::FromBelow(1..=1)]),
         )
-        .client(reflector(36), correct("reflector"))
+        .client(
+            reflector(36),
+            correct("reflector").showing([Asked::FromBelow(0..=0)]),
+        )
         .at(5, [close()])
         .wire([Wire::Ended(Cause::End, 1..=1), Wire::Lists(1..=1)])
 }
@@ -132,15 +136,25 @@ fn f48() -> Row {
 }
 
 fn f49() -> Row {
+    let controller = |work| {
+        Program::Controller(Controller {
+            version: ClientGo::minor(32),
+            work,
+            ..Controller::default()
+        })
+    };
     let mut row = Row::new("F49")
         .client(
-            Program::Controller(Controller {
-                version: ClientGo::minor(32),
-                work: Duration::from_secs(1),
-                ..Controller::default()
-            }),
-            // Three objects and forty changes of one, worked on at most once a second.
-            correct("informer").handling(43..=43).turns(4..=9),
+            controller(Duration::from_secs(1)),
+            // Three objects and forty changes of one, worked on at most once a second: who takes each turn for a change
+            // counts a few.
+            naive("counting-turns", ClientPhase::Watching, 0)
+                .handling(43..=43)
+                .turns(4..=9),
+        )
+        .client(
+            controller(Duration::ZERO),
+            correct("informer").handling(43..=43).turns(43..=43),
         )
         .wire([Wire::Ended(Cause::End, 0..=0)])
         .lasts(30);

@@ -75,7 +75,7 @@ fn f50() -> Row {
     });
     Row::new("F50")
         .scope(Scope::new("v1", "pods", "Pod").in_namespace("default"))
-        .over_one_connection("configmaps")
+        .sharing(Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default"))
         .at(
             0,
             [
@@ -100,6 +100,10 @@ fn f50() -> Row {
             1,
             "The second watch over the same connection is never answered.",
         )
-        .wire([Wire::Ended(Cause::End, 0..=0), Wire::Lists(1..=1)])
+        .wire([
+            Wire::Lists(1..=1),
+            Wire::Streams(0..=0),
+            Wire::Status(200, 1..=1),
+        ])
         .lasts(40)
 }

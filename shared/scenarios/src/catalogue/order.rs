@@ -4,8 +4,8 @@ use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{ClientPhase, Fault, Program, WatchDeployment};
 
 use super::{
-    MAPS_TYPE, Row, Wire, close, correct, create, delete, informer_of, inject, naive, poller,
-    polling, reflector, write,
+    Asked, MAPS_TYPE, Row, Wire, close, correct, create, delete, informer_of, inject, naive,
+    poller, polling, reflector, write,
 };
 
 pub(super) fn rows() -> Vec<Row> {
@@ -40,9 +40,15 @@ fn f23() -> Row {
             // after a.
             naive("reflector-1.9", ClientPhase::Watching, 0)
                 .handling(12..=12)
-                .asking(4..=4),
+                .asking(4..=4)
+                .showing([Asked::FromBelow(2..=2)]),
         )
-        .client(poller(), polling("poller"))
+        .client(
+            poller(),
+            polling("poller")
+                .handling(4..=4)
+                .showing([Asked::FromBelow(0..=0)]),
+        )
         .wire([
             Wire::Ended(Cause::End, 2..=2),
             // a's end, and once more for each stream: what came with it moved our probe nowhere.
@@ -57,9 +63,11 @@ fn f29() -> Row {
         .client(
             Program::WatchDeployment(WatchDeployment::Final),
             // Three objects, and four events for two changes.
-            naive("counting", ClientPhase::Watching, 0).handling(7..=7),
+            naive("counting", ClientPhase::Watching, 0)
+                .handling(7..=7)
+                .turns(7..=7),
         )
-        .client(informer_of(26), correct("informer"))
+        .client(informer_of(26), correct("informer").turns(5..=5))
         .at(3, [inject(Fault::RepeatEvents { resource: maps() })])
         .at(5, [write("b", 1)])
         .at(6, [delete("a")])

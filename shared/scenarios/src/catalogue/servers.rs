@@ -8,8 +8,8 @@ use watchscope_simulator::{
 };
 
 use super::{
-    FIRST, MAPS_TYPE, Row, SECOND, Wire, close, correct, create, delete, informer_of, inject,
-    naive, poller, polling, reflector, write,
+    Asked, FIRST, MAPS_TYPE, Row, SECOND, Wire, close, correct, create, delete, informer_of,
+    inject, naive, poller, polling, reflector, write,
 };
 use crate::story::Deed;
 
@@ -45,7 +45,7 @@ fn moved() -> [Deed; 3] {
 fn f14() -> Row {
     Row::new("F14")
         .servers(&["1.30.0", "1.30.0"])
-        .at_ms(800, [out(FIRST)])
+        .at(0, [out(FIRST)])
         .client(
             reflector(15),
             naive("relisting-from-0", ClientPhase::Backoff, 1).stale(1).asking(30..=150),
@@ -75,7 +75,15 @@ fn f14() -> Row {
             "The list is answered by a server that stands still, the watch after it by one that has forgotten what \
              came before.",
         )
-        .wire([Wire::Lists(1..=3)])
+        .wire([
+            Wire::InTurn(vec![
+                Wire::Error(410, "too old resource version"),
+                Wire::Lists(1..=1),
+                Wire::Error(410, "too old resource version"),
+                Wire::Lists(1..=1),
+            ]),
+            Wire::Ended(Cause::TcpReset, 0..=0),
+        ])
 }
 
 fn f22() -> Row {
@@ -88,9 +96,15 @@ fn f22() -> Row {
             6,
             reflector(15),
             // It starts with whatever the cache has.
-            naive("restarted", ClientPhase::Watching, 1).missing(1).handling(1..=1),
+            naive("restarted", ClientPhase::Watching, 1)
+                .missing(1)
+                .handling(1..=1)
+                .showing([Asked::Behind(1..=10)]),
         )
-        .client(poller(), polling("asking-for-the-newest"))
+        .client(
+            poller(),
+            polling("asking-for-the-newest").showing([Asked::Behind(0..=0)]),
+        )
         .at(
             8,
             [inject(Fault::Cut {

@@ -64,10 +64,11 @@ fn f37() -> Row {
             8,
             "To send what is there takes seconds. Meanwhile more changes come than the watch's buffer holds.",
         )
-        .wire([Wire::Ended(Cause::End, 0..=0), Wire::Lists(1..=1)])
+        .by_watch_list()
+        .wire([Wire::Ended(Cause::End, 2..=20), Wire::Lists(0..=1)])
         .lasts(30);
-    for n in 1..=500 {
-        row = row.at_ms(5000 + n * 50, [write("b", n)]);
+    for n in 1..=590 {
+        row = row.at_ms(500 + n * 50, [write("b", n)]);
     }
     row
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_simulator::{
-    ClientPhase, Cut, Fault, KubeWatcher, Program, Target, Throttle, WatchDeployment,
+    ClientPhase, Cut, Fault, KubeWatcher, Program, Request, Target, WatchDeployment,
 };
 
 use super::{
-    Row, Wire, correct, create, cut, delete, informer, let_in, naive, reflector, refuse, write,
+    Asked, FIRST, MAPS_TYPE, Row, SECOND, Wire, correct, create, cut, delete, informer,
+    informer_of, inject, let_in, lift, naive, reflector, refuse, write,
 };
 use crate::story::Deed;
 
@@ -20,33 +22,30 @@ fn kube() -> Program {
     Program::KubeWatcher(KubeWatcher::default())
 }
 
-/// Connections of clients of this name hang.
-fn stalled(client: &str) -> Fault {
-    Fault::Stall {
-        target: Target::UserAgent(format!("{client} ")),
-    }
-}
-
 fn f04() -> Row {
-    let hung = ["old", "new", "watchscope"];
-    let stall = |client: &&str| {
-        // The probe's User-Agent has nothing behind its name.
-        let target = match *client {
-            "watchscope" => Target::UserAgent("watchscope".to_owned()),
-            client => Target::UserAgent(format!("{client} ")),
-        };
-        Fault::Stall { target }
+    let forgets = Fault::KillIdle {
+        after: Duration::from_secs(1),
+        says_so: false,
     };
-    let hang = hung.iter().map(stall).map(Deed::Inject).collect::<Vec<_>>();
+    let secret = json!({"metadata": {"name": "other"}});
+    let elsewhere =
+        Deed::Call(Request::new("POST", "/api/v1/namespaces/default/secrets").json(&secret));
     Row::new("F04")
         .client(reflector(19), naive("old", ClientPhase::Watching, 1).asking(2..=2))
-        .client(reflector(20), naive("new", ClientPhase::Listing, 1))
-        .client(informer(), correct("untouched"))
-        .at(10, hang)
-        .at(11, [delete("a")])
-        .says(10, "A load balancer has forgotten the flow: nothing passes, and nobody is told. Only who pings notices.")
-        .wire([Wire::Ended(Cause::End, 0..=0), Wire::Bookmarks(0..=1)])
-        .lasts(80)
+        .client(informer(), correct("pinging").asking(2..=4))
+        // Something happens, so that there is a bookmark.
+        .at(30, [elsewhere])
+        .at(66, [inject(forgets.clone())])
+        .at(68, [lift(forgets), delete("a")])
+        .says(67, "A load balancer has forgotten the flows: nothing passes over them, and nobody is told. Only who pings notices.")
+        .wire([
+            Wire::By(150, Box::new(Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0))),
+            Wire::Bookmarks(1..=2),
+            Wire::Ended(Cause::IdleTimeout, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+            Wire::Lists(1..=1),
+        ])
+        .lasts(180)
 }
 
 fn f05() -> Row {
@@ -82,29 +81,37 @@ fn f06() -> Row {
         ])
 }
 
-fn f07() -> Row {
-    let draining = Fault::TooManyRequests {
-        resource: None,
-        throttle: Throttle::Shutdown,
-        retry_after_secs: 5,
+/// The first of two servers stops in order; the other is there to go to.
+fn stopping(sends_retry_after: bool) -> Row {
+    let stop = Fault::Shutdown {
+        server: FIRST,
+        delay: Duration::from_secs(3),
+        grace: Duration::from_secs(5),
+        sends_retry_after,
     };
+    let other = Fault::OutOfRotation { server: SECOND };
     Row::new("F07")
+        .servers(&["1.36.3", "1.36.3"])
+        .at_ms(800, [inject(other.clone())])
         .client(
             Program::WatchDeployment(WatchDeployment::V2),
             naive("v2", ClientPhase::Spinning, 1).asking(1..=1),
         )
-        // It honours Retry-After, so it asks a few times only.
+        // They honour Retry-After, so they ask a few times only.
         .client(informer(), correct("informer").asking(2..=8))
-        .at(
-            5,
-            [Deed::Inject(draining.clone()), super::close(), delete("a")],
-        )
-        .at(20, [Deed::Lift(draining)])
-        .wire([
-            Wire::Ended(Cause::End, 1..=1),
-            Wire::Status(429, 1..=8),
-            Wire::Lists(1..=1),
-        ])
+        .client(kube(), correct("kube-rs").asking(2..=8))
+        .at(4, [lift(other)])
+        .at(5, [inject(stop)])
+        .at(9, [delete("a")])
+}
+
+fn f07() -> Row {
+    stopping(true).wire([
+        Wire::Ended(Cause::End, 1..=1),
+        Wire::Status(429, 1..=8),
+        Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+        Wire::Lists(1..=1),
+    ])
 }
 
 fn f08() -> Row {
@@ -122,30 +129,23 @@ fn f08() -> Row {
 }
 
 fn f16() -> Row {
-    let initializing = Fault::TooManyRequests {
-        resource: Some("configmaps".to_owned()),
-        throttle: Throttle::CacheNotReady,
-        retry_after_secs: 1,
-    };
-    let expired = Fault::Expire {
-        resource: Some("configmaps".to_owned()),
+    let again = Fault::Reinitialise {
+        server: None,
+        resource: Some(MAPS_TYPE.to_owned()),
     };
     Row::new("F16")
-        .client(reflector(15), correct("relisting"))
-        .client(informer(), correct("informer"))
-        .client(kube(), correct("kube-rs"))
-        .at(
-            5,
-            [
-                Deed::Inject(Fault::CloseStreams {
-                    target: Target::Resource("configmaps".to_owned()),
-                }),
-                Deed::Inject(initializing.clone()),
-                delete("a"),
-            ],
+        .client(
+            reflector(15),
+            naive("relisting", ClientPhase::Watching, 0).showing([Asked::Lists(3..=20)]),
         )
-        .at(6, [Deed::Inject(expired)])
-        .at(9, [Deed::Lift(initializing)])
+        .client(
+            informer_of(34),
+            correct("informer").showing([Asked::Lists(2..=2)]),
+        )
+        .client(kube(), correct("kube-rs").showing([Asked::Lists(2..=2)]))
+        // What the cache lists from has no leader for a while.
+        .at(5, [delete("a"), inject(again), inject(Fault::NoLeader)])
+        .at(9, [lift(Fault::NoLeader)])
         .wire([
             Wire::Ended(Cause::End, 1..=1),
             Wire::Status(429, 1..=10),
@@ -154,18 +154,28 @@ fn f16() -> Row {
 }
 
 fn f36() -> Row {
+    let slow = |client: &str| Fault::LoseAnswers {
+        target: Target::UserAgent(client.to_owned()),
+    };
+    let readers = ["v1 ", "informer "];
     let mut row = Row::new("F36")
         .config(|config| config.network.window_bytes = 8 * 1024)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
             naive("v1", ClientPhase::Returned, 0).stale(1),
         )
-        .client(informer(), correct("informer"))
-        .at(5, [Deed::Inject(stalled("v1"))])
-        .at(35, [Deed::Lift(stalled("v1"))])
+        .client(informer(), correct("informer").showing([Asked::Lists(0..=0)]))
+        .at(5, readers.map(slow).map(inject))
+        .at(5, [Deed::Read(false)])
+        .at(35, readers.map(slow).map(lift))
+        .at(35, [Deed::Read(true)])
         .at(40, [write("a", 100_000)])
-        // The others read at once, and are left alone.
-        .wire([Wire::Ended(Cause::End, 0..=0)]);
+        .says(5, "Nobody reads: the buffers fill, at first the network's, then the watch's at the server, which then gives it up.")
+        .wire([
+            Wire::By(35, Box::new(Wire::Ended(Cause::End, 0..=0))),
+            Wire::Ended(Cause::End, 1..=1),
+            Wire::Lists(1..=1),
+        ]);
     for n in 1..=1000 {
         row = row.at_ms(6000 + n * 20, [write("a", n)]);
     }
@@ -195,37 +205,16 @@ fn f47() -> Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FIRST, SECOND};
     use super::*;
 
-    /// The same to the end, with another server to go to.
     #[test]
-    fn a_server_that_stops_hands_its_clients_to_the_other() {
-        let stop = Fault::Shutdown {
-            server: FIRST,
-            delay: Duration::from_secs(3),
-            grace: Duration::from_secs(5),
-            sends_retry_after: false,
-        };
-        let other = Fault::OutOfRotation { server: SECOND };
-        let row = Row::new("F07")
-            .servers(&["1.36.3", "1.36.3"])
-            .at_ms(800, [Deed::Inject(other.clone())])
-            .client(
-                Program::WatchDeployment(WatchDeployment::V1),
-                naive("v1", ClientPhase::Returned, 1),
-            )
-            .client(informer(), correct("informer"))
-            .client(kube(), correct("kube-rs"))
-            .at(4, [Deed::Lift(other)])
-            .at(5, [Deed::Inject(stop)])
-            .at(9, [delete("a")])
-            .wire([
-                Wire::Ended(Cause::End, 1..=1),
-                Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
-                Wire::Lists(1..=1),
-                Wire::GoneAway(1..=1),
-            ]);
+    fn a_server_that_stops_without_a_word_of_when_to_come_back_hands_its_clients_to_the_other() {
+        let row = stopping(false).wire([
+            Wire::Ended(Cause::End, 1..=1),
+            Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
+            Wire::Lists(1..=1),
+            Wire::GoneAway(1..=1),
+        ]);
         let wrong: Vec<String> = (0..3).flat_map(|seed| row.play(seed)).collect();
         assert_eq!(wrong, [""; 0]);
     }

@@ -14,7 +14,7 @@ use watchscope_timeline::svg::svg;
 use watchscope_timeline::{Lanes, Picture, Px, Store, Theme, View};
 
 use self::shot::Shot;
-use super::{Variant, is_current, rows, tell};
+use super::{Variant, Way, is_current, rows, tell};
 
 /// With the tree beside them 720 px: as wide as a text of documentation.
 const LANES_WIDTH_PX: f64 = 544.0;
@@ -73,7 +73,7 @@ fn store_of(run: &Run, shot: &Shot, began: Time) -> Store {
 
 /// The row's picture as SVG, on light ground.
 fn picture_of(row: &Row, finds: &Finds) -> String {
-    let (run, began) = tell(row, finds, Variant::WithInside, SEED);
+    let (run, began) = tell(row, finds, &Way::of(Variant::WithInside, finds), SEED);
     let shot = Shot::of(row, finds, &run, began);
     let store = store_of(&run, &shot, began);
     let view = View::between(shot.from, shot.to, LANES_WIDTH_PX);

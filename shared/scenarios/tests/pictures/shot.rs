@@ -37,8 +37,6 @@ struct Odd {
     code: &'static str,
     /// Between which seconds of the story.
     between_s: Option<(u32, u32)>,
-    /// A client whose side of it is shown.
-    client: Option<&'static str>,
     /// What of the inside is shown.
     inside: Option<Inside>,
 }
@@ -56,7 +54,6 @@ const fn odd(code: &'static str) -> Odd {
     Odd {
         code,
         between_s: None,
-        client: None,
         inside: None,
     }
 }
@@ -65,13 +62,6 @@ impl Odd {
     const fn between(self, from_s: u32, to_s: u32) -> Self {
         Self {
             between_s: Some((from_s, to_s)),
-            ..self
-        }
-    }
-
-    const fn client(self, name: &'static str) -> Self {
-        Self {
-            client: Some(name),
             ..self
         }
     }
@@ -94,7 +84,7 @@ const ODD: &[Odd] = &[
     odd("F25").between(2, 81),
     // There is no cache of events.
     odd("F34").inside(Inside::Etcd),
-    odd("F36").between(4, 45).client("v1"),
+    odd("F36").between(4, 45).inside(Inside::Caches),
     // The proxy lets go of what it held.
     odd("F44").between(0, 46),
     // Two periods of the resync.
@@ -149,7 +139,7 @@ impl Shot {
             to,
             watches,
             objects,
-            client: odd.and_then(|odd| odd.client).or(client).map(str::to_owned),
+            client: client.map(str::to_owned),
             inside: odd.and_then(|odd| odd.inside).or(inside),
             resource: row.scope.resource.clone(),
             subject: found.map(|found| found.subject().cloned().unwrap_or_default()),
@@ -314,7 +304,7 @@ fn objects(
     let shown = |at: &Time| (from..=to).contains(at);
     let records = run.records().iter().filter(|record| shown(&record.at));
     let told = records.filter_map(|record| match &record.event {
-        Event::Change(change) if change.origin != Origin::List => {
+        Event::Change(change) if !matches!(change.origin, Origin::List | Origin::Initial) => {
             Some((&change.watch, &change.object))
         }
         Event::Verdict(verdict) => Some((&verdict.watch, &verdict.object)),

@@ -113,7 +113,7 @@ impl Belief {
     }
 
     /// Compares it with what is really there.
-    pub(crate) fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
+    pub fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
         let mut comparison = Comparison::default();
         let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();
         for object in truth {

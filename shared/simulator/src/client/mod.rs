@@ -10,6 +10,7 @@
 //! named after does.
 
 pub(crate) mod belief;
+mod comparer;
 mod go;
 mod informer;
 mod kube_watcher;
@@ -54,6 +55,13 @@ pub enum Program {
         /// From one answer to the next request.
         every: Duration,
     },
+    /// Watches its scope, lists a scope again and again, and takes each difference for a fault (F42).
+    Comparer {
+        /// What it lists.
+        listed: Box<Scope>,
+        /// From one answer to the next list.
+        every: Duration,
+    },
     /// A bare client-go reflector that fills a store (2.1, 2.2; that of 1.9 is case 5's).
     Reflector {
         /// Which client-go.
@@ -89,6 +97,7 @@ impl Program {
     pub fn name(&self) -> &'static str {
         match self {
             Program::Poller { .. } => "poller",
+            Program::Comparer { .. } => "comparer",
             Program::Reflector { .. } => "reflector",
             Program::PvcLoop { .. } => "e2e-pvc-loop",
             Program::WatchDeployment(_) => "watch-deployment",
@@ -103,7 +112,7 @@ impl Program {
     /// Its version, where it has several.
     pub fn version(&self) -> Option<&'static str> {
         match self {
-            Program::Poller { .. } | Program::LastSeen => None,
+            Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,
             Program::Reflector { version }
             | Program::RetryWatcher { version }
             | Program::MiniScheduler { version } => Some(version.name()),
@@ -125,6 +134,9 @@ impl Program {
         let scope = scope.clone();
         match self {
             Program::Poller { every } if WHOLE => Box::new(poller::Poller::new(scope, *every)),
+            Program::Comparer { listed, every } if WHOLE => {
+                Box::new(comparer::Comparer::new(*every, (**listed).clone(), scope))
+            }
             Program::Reflector { version } if WHOLE => {
                 Box::new(reflector::ReflectorProgram::new(*version, scope, None))
             }

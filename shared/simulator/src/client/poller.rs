@@ -21,6 +21,8 @@ pub(super) struct Poller {
     body: Vec<u8>,
     wake_at: Option<Time>,
     polls: u64,
+    /// Polls that brought a list.
+    lists: u64,
     handled: u64,
 }
 
@@ -35,8 +37,13 @@ impl Poller {
             body: Vec::new(),
             wake_at: None,
             polls: 0,
+            lists: 0,
             handled: 0,
         }
+    }
+
+    pub(super) fn lists(&self) -> u64 {
+        self.lists
     }
 
     fn poll(&mut self, ctx: &mut Context<'_>) {
@@ -66,6 +73,7 @@ impl Poller {
 
     /// Each difference from the poll before is what its handler gets to see.
     fn learn(&mut self, list: List) {
+        self.lists += 1;
         let items = list.items.unwrap_or_default();
         let found: BTreeMap<_, _> = items.iter().map(|o| (o.key(), o.held())).collect();
         let held = &self.belief.objects;

@@ -1,0 +1,78 @@
+//! A client that watches one scope, lists a scope again and again, and takes each difference for a fault (F42).
+//!
+//! It is right where both scopes are the same. Over others it finds differences that are none.
+
+use std::time::Duration;
+
+use super::go::ClientGo;
+use super::poller::Poller;
+use super::reflector::ReflectorProgram;
+use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use crate::time::Time;
+
+/// The program.
+#[derive(Debug)]
+pub(super) struct Comparer {
+    watched: ReflectorProgram,
+    listed: Poller,
+    comparisons: u64,
+    differences: u64,
+}
+
+impl Comparer {
+    pub(super) fn new(every: Duration, listed: Scope, watched: Scope) -> Comparer {
+        Comparer {
+            watched: ReflectorProgram::new(ClientGo::LATEST, watched, None),
+            listed: Poller::new(listed, every),
+            comparisons: 0,
+            differences: 0,
+        }
+    }
+
+    /// Compares what the last list brought with what the watch has come to.
+    fn compare(&mut self) {
+        self.comparisons += 1;
+        let (watched, listed) = (self.watched.beliefs(), self.listed.beliefs());
+        let (Some(watched), Some(listed)) = (watched.first(), listed.first()) else {
+            return;
+        };
+        let is_in = |there: &Belief, key: &_| there.objects.contains_key(key);
+        let one_sided = |here: &Belief, there: &Belief| {
+            let keys = here.objects.keys();
+            keys.filter(|key| !is_in(there, key)).count()
+        };
+        let differences = one_sided(watched, listed) + one_sided(listed, watched);
+        self.differences += u64::try_from(differences).unwrap_or(u64::MAX);
+    }
+}
+
+impl Machine for Comparer {
+    fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
+        self.watched.step(input, ctx);
+        self.listed.step(input, ctx);
+        if self.listed.lists() > self.comparisons && self.watched.phase() == ClientPhase::Watching {
+            self.compare();
+        }
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        earlier(self.watched.wake_at(), self.listed.wake_at())
+    }
+
+    fn phase(&self) -> ClientPhase {
+        self.watched.phase()
+    }
+
+    fn iterations(&self, _now: Time) -> u64 {
+        self.comparisons
+    }
+
+    /// The differences it found, over all comparisons.
+    fn handled(&self, _now: Time) -> u64 {
+        self.differences
+    }
+
+    fn beliefs(&self) -> Vec<&Belief> {
+        self.watched.beliefs()
+    }
+}
