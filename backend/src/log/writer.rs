@@ -11,11 +11,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, sleep};
-use watchscope_diagnosis::Diagnosis;
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
+use watchscope_diagnosis::{Diagnosis, is_restored};
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::event::{Clock as ClockEvent, Finding};
-use watchscope_model::vocabulary::Standing;
+use watchscope_model::event::Clock as ClockEvent;
 use watchscope_model::{Event, Inside, Object, Time, WatchName};
 
 use super::{Batch, Shared, lock};
@@ -171,7 +170,7 @@ impl Writer {
             book.record(record.seq, &record.event, body, overhead);
             self.diagnosis.observe(self.sealer.state(), &record);
             self.tally.observe(&record);
-            if went_back(&record.event) {
+            if is_restored(&record.event) {
                 shared.restored.send_modify(|times| *times += 1);
             }
             if let Some((auditor, _)) = &mut self.audit {
@@ -319,22 +318,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// Whether an event says for the first time that the cluster's history began anew (F33).
-fn went_back(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Finding(Finding {
-            code,
-            state: Standing::Raised,
-            watch: None,
-            server: None,
-            client: None,
-            count: Some(1),
-            ..
-        }) if &**code == "F33"
-    )
 }
 
 fn body_bytes(range: &Option<Range<usize>>) -> usize {

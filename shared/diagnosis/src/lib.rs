@@ -23,6 +23,7 @@ pub mod texts;
 
 use watchscope_model::event::{Attribution, Clock, Finding};
 use watchscope_model::fold::Moment;
+use watchscope_model::vocabulary::Standing;
 use watchscope_model::{Event, Record, State, Time};
 
 use self::attribution::attribute;
@@ -37,6 +38,24 @@ pub use self::findings::{
 /// Whether all of diagnosis is compiled in (feature `whole`); else it is only what the lessons reach. A branch on it
 /// costs nothing: what is behind it is left out.
 pub(crate) const WHOLE: bool = cfg!(feature = "whole");
+
+/// Whether an event says, for the first time, that the cluster holds an older state than its watches have seen (F33).
+/// Each of them has to begin anew then: what it holds may never have been.
+#[must_use]
+pub fn is_restored(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Finding(Finding {
+            code,
+            state: Standing::Raised,
+            watch: None,
+            server: None,
+            client: None,
+            count: Some(1),
+            ..
+        }) if &**code == "F33"
+    )
+}
 
 /// The machine. Holds the open streams, ends and facts no older than they can matter, and the findings that stand; see
 /// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] for its bounds.

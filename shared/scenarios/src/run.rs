@@ -7,8 +7,8 @@ mod audit;
 
 use std::time::Duration;
 
-use watchscope_diagnosis::Diagnosis;
 use watchscope_diagnosis::audit::{Auditor, Level};
+use watchscope_diagnosis::{Diagnosis, is_restored};
 use watchscope_model::event::{
     ClusterConnected, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note,
 };
@@ -54,6 +54,8 @@ struct Recorder {
     state: State,
     diagnosis: Diagnosis,
     auditor: Option<Auditor>,
+    /// etcd was found to hold an older state, and the probes do not know yet.
+    is_restored: bool,
     records: Vec<Record>,
     inside: Vec<(Time, Inside)>,
     /// Both as one log, where that is asked for; then the two above stay empty.
@@ -250,6 +252,7 @@ impl Run {
                     self.take(delivery);
                 }
                 self.ask_audit();
+                self.begin_anew();
                 continue;
             }
             let now = self.now();
@@ -276,9 +279,24 @@ impl Run {
             self.recorder.judge(now);
             self.give_up_audit(now);
             self.ask_audit();
+            self.begin_anew();
             if self.world.now() >= until {
                 return;
             }
+        }
+    }
+
+    /// After a restore of etcd all probes stop and start as if they had never been, as the backend's do.
+    fn begin_anew(&mut self) {
+        if !WHOLE || !std::mem::take(&mut self.recorder.is_restored) {
+            return;
+        }
+        for client in 0..self.clients.len() {
+            self.step(client, Input::Stop);
+            let stopped = &mut self.clients[client];
+            stopped.probe = stopped.probe.take().map(Probe::anew);
+            stopped.timer = None;
+            self.step(client, Input::Start);
         }
     }
 
@@ -827,6 +845,9 @@ impl Recorder {
             event,
         };
         self.diagnosis.observe(&self.state, &record);
+        if WHOLE {
+            self.is_restored |= is_restored(&record.event);
+        }
         if WHOLE && let Some(auditor) = &mut self.auditor {
             auditor.observe(&self.state, &record);
         }
