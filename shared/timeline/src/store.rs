@@ -31,8 +31,8 @@ pub(crate) use self::layers::{Layer, LayerNames, LayerTrace, Level, LevelPoint, 
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    AsideStep, Compared, Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark, StreamSpan,
-    VerdictSpan,
+    AsideMark, AsideStep, Compared, Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark,
+    StreamSpan, VerdictSpan,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use watchscope_model::Time;
+
 use super::{Drawer, EpochView, LEAST, Layer, TextLook, record};
 use crate::format::{number, text_width};
 use crate::lanes::Row;
@@ -74,7 +76,7 @@ impl Drawer<'_> {
 
     /// Those that can be in view.
     fn within<'a>(&self, asides: &'a [AsideMark]) -> &'a [AsideMark] {
-        let before = |at: Timestamp, by_us: i64| {
+        let before = |at: Time, by_us: i64| {
             asides.partition_point(|aside| aside.moment.at < at.plus_micros(by_us))
         };
         &asides[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
