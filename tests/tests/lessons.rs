@@ -1,4 +1,4 @@
-//! Lessons in Chromium: from any folder of a static file server, with nothing behind it; and from the demo.
+//! Lessons in Chromium: from any folder of a static file server, with nothing behind it; and from demo and serve.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,9 +10,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use watchscope_scenarios::lessons::{Run, digest_of, lessons};
 use watchscope_simulator::{ClientGo, Version};
-use watchscope_tests::{Browser, BrowserTools, Missing, eventually, or_skip};
+use watchscope_tests::{
+    Browser, BrowserTools, Missing, Served, WatchscopeBinary, eventually, or_skip,
+};
 
-use crate::browser::{LONG, Tab, Visit};
+use crate::browser::{LONG, Tab, Visit, has_page};
+use crate::simulated::Simulated;
 
 /// The worker's module as gzip sends it: the bar of issue 4.
 const MOST_BYTES: u64 = 300_000;
@@ -333,6 +336,30 @@ async fn the_demo_offers_the_lessons_and_a_lesson_leads_back() -> Result<()> {
     })
     .await?;
     visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn serve_offers_the_lessons_too() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(BrowserTools::find());
+    let simulated = Simulated::start(&binary, 0).await?;
+    let command = binary.with(&["serve", "jobs", "-n", "shop"]);
+    let served = Served::start(command.kubeconfig(&simulated.kubeconfig)).await?;
+    or_skip!(has_page(&served.link).await);
+    let browser = Browser::start(&tools).await?;
+    let tab = Tab(browser.driver());
+    browser.driver().goto(served.link.text()).await?;
+    tab.is_live().await?;
+    tab.script("document.querySelector('.tools a').click()")
+        .await?;
+    eventually("the menu is open", LONG, async || {
+        let menu = tab.text(".lesson-menu[open]").await?;
+        let is_whole = lessons().iter().all(|lesson| menu.contains(lesson.title));
+        ensure!(is_whole, "{menu}");
+        Ok(())
+    })
+    .await?;
+    browser.console_is_quiet().await
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod kubeconfig;
 mod lessons;
 mod looking;
 mod metrics;
+mod modelled;
 mod page;
 mod proxied;
 mod real_clients;

@@ -1,12 +1,13 @@
 //! kubectl and watchscope against `watchscope simulate`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use watchscope_tests::kube::Kubectl;
-use watchscope_tests::{KubeTools, Process, Watchscope, WatchscopeBinary, or_skip};
+use watchscope_tests::{KubeTools, Process, Watchscope, WatchscopeBinary, eventually, or_skip};
 
 use crate::http;
 
@@ -23,6 +24,11 @@ pub(crate) struct Simulated {
 impl Simulated {
     /// On a port of its choice, or on `port`.
     pub(crate) async fn start(binary: &WatchscopeBinary, port: u16) -> Result<Self> {
+        Self::start_with(binary, port, &[]).await
+    }
+
+    /// The same, with further arguments.
+    async fn start_with(binary: &WatchscopeBinary, port: u16, more: &[&str]) -> Result<Self> {
         let listen = format!("127.0.0.1:{port}");
         let arguments = [
             "simulate",
@@ -31,7 +37,7 @@ impl Simulated {
             "--kubeconfig-out",
             "kubeconfig",
         ];
-        let mut process = binary.with(&arguments).start()?;
+        let mut process = binary.with(&[&arguments, more].concat()).start()?;
         let origin = process
             .until("the address is printed", LONG, async |process| {
                 let stdout = process.stdout();
@@ -164,7 +170,7 @@ async fn kubectl_creates_replaces_and_deletes_and_watchscope_sees_each_change_on
 }
 
 #[tokio::test]
-async fn a_typed_command_of_kubectl_is_told_that_only_json_is_read() -> Result<()> {
+async fn a_typed_command_of_kubectl_is_told_what_is_not_read() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let simulated = Simulated::start(&binary, 0).await?;
@@ -174,11 +180,104 @@ async fn a_typed_command_of_kubectl_is_told_that_only_json_is_read() -> Result<(
         .await?;
     assert_eq!(refused.code(), Some(1));
     for words in [
-        "application/vnd.kubernetes.protobuf",
-        "reads JSON only",
-        "application/json",
+        "does not model bodies in application/vnd.kubernetes.protobuf",
+        "send application/json",
     ] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_not_modelled_is_501_listed_in_the_log_and_counted() -> Result<()> {
+    const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
+    let binary = or_skip!(WatchscopeBinary::find());
+    let mut simulated = Simulated::start(&binary, 0).await?;
+    let origin = simulated.origin.clone();
+    let watch = format!("{MAPS}?watch=1");
+    let upgrade = [("Connection", "Upgrade"), ("Upgrade", "websocket")];
+    let protobuf = [("Accept", "application/vnd.kubernetes.protobuf")];
+    let yaml = [
+        ("Content-Type", "application/yaml"),
+        ("Content-Length", "0"),
+    ];
+    let apply = [
+        ("Content-Type", "application/apply-patch+yaml"),
+        ("Content-Length", "0"),
+    ];
+    type Headers<'a> = &'a [(&'a str, &'a str)];
+    let asked: [(&str, &str, Headers<'_>); 7] = [
+        ("GET", "/apis/policy/v1/poddisruptionbudgets", &[]),
+        ("GET", "/api/v1/namespaces/shop/pods/web/log", &[]),
+        ("GET", "/openapi/v2", &[]),
+        ("GET", MAPS, &protobuf),
+        ("POST", MAPS, &yaml),
+        ("PATCH", "/api/v1/namespaces/shop/configmaps/prices", &apply),
+        ("GET", &watch, &upgrade),
+    ];
+    for (method, path, headers) in asked {
+        let answer = http::ask(method, &origin, path, headers).await?;
+        assert_eq!(answer.status, 501, "{method} {path}: {answer:?}");
+        assert_eq!(answer.json()?["reason"], "NotImplemented", "{answer:?}");
+    }
+    // What no server has is no gap of the model.
+    let unknown = http::get(&origin, "/apis/policy/v1/nothing", &[]).await?;
+    assert_eq!(unknown.status, 404, "{unknown:?}");
+    let listed = simulated
+        .process
+        .until("all are in the log", LONG, async |process| {
+            let stderr = process.stderr();
+            let lines = stderr.lines().filter_map(|line| line.split_once(" 501 "));
+            let lines: Vec<String> = lines.map(|(_, rest)| rest.to_owned()).collect();
+            ensure!(lines.len() >= asked.len(), "{stderr}");
+            Ok(lines)
+        })
+        .await?;
+    insta::assert_snapshot!(listed.join("\n"), @r"
+    (1 so far): GET /apis/policy/v1/poddisruptionbudgets: watchscope's simulated apiserver does not model poddisruptionbudgets
+    (2 so far): GET /api/v1/namespaces/shop/pods/web/log: watchscope's simulated apiserver does not model pods/log
+    (3 so far): GET /openapi/v2: watchscope's simulated apiserver does not model openapi/v2
+    (4 so far): GET /api/v1/namespaces/shop/configmaps: watchscope's simulated apiserver does not model answers in application/vnd.kubernetes.protobuf: ask for application/json
+    (5 so far): POST /api/v1/namespaces/shop/configmaps: watchscope's simulated apiserver does not model bodies in application/yaml: send application/json
+    (6 so far): PATCH /api/v1/namespaces/shop/configmaps/prices: watchscope's simulated apiserver does not model server-side apply
+    (7 so far): GET /api/v1/namespaces/shop/configmaps: watchscope's simulated apiserver does not model watches over WebSocket
+    ");
+    Ok(())
+}
+
+#[tokio::test]
+async fn versions_and_faults_are_chosen_on_the_command_line() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let more = [
+        "--server-version",
+        "1.30.2,1.27.3",
+        "--fault",
+        "too-many-requests@8-10",
+    ];
+    let simulated = Simulated::start_with(&binary, 0, &more).await?;
+    let origin = simulated.origin.as_str();
+    // Connections go to the servers in turn.
+    let mut versions = BTreeSet::new();
+    for _ in 0..2 {
+        let version = http::get(origin, "/version", &[]).await?.json()?;
+        versions.insert(version["gitVersion"].to_string());
+    }
+    let expected = ["\"v1.27.3\"", "\"v1.30.2\""].map(str::to_owned);
+    assert_eq!(versions, expected.into());
+    for status in [429, 200] {
+        eventually("the fault comes and goes", LONG, async || {
+            let answer = http::get(origin, "/api/v1/namespaces/shop/pods", &[]).await?;
+            ensure!(answer.status == status, "{}", answer.status);
+            Ok(())
+        })
+        .await?;
+    }
+    let stderr = simulated.process.stderr();
+    for told in [
+        "Fault too-many-requests begins.",
+        "Fault too-many-requests is over.",
+    ] {
+        ensure!(stderr.contains(told), "{stderr}");
     }
     Ok(())
 }

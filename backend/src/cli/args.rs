@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
-use watchscope_simulator::EtcdVersion;
+use watchscope_scenarios::PlannedFault;
+use watchscope_simulator::{EtcdVersion, Version};
 
 use crate::probes::{AuditLevel as Level, Servers};
 use crate::web::listen::address;
@@ -127,15 +128,19 @@ pub(super) fn command_line() -> clap::Command {
         .mut_subcommands(|command| command.mut_args(hide))
 }
 
-/// The stories there are, for a help.
+/// The stories and faults there are, for a help.
 fn stories() -> String {
     let stories = watchscope_scenarios::stories();
     let lines = stories
         .iter()
         .map(|story| format!("\n  {:4}  {}", story.name, story.title));
+    let faults = watchscope_scenarios::faults::help();
+    let faults = faults.iter().map(|line| format!("\n  {line}"));
     format!(
-        "Stories, by these names or codes (`watchscope explain F11` says more of a code):{}",
-        lines.collect::<String>()
+        "Stories, by these names or codes (`watchscope explain F11` says more of a code):{}\n\n\
+         Faults, for --fault, with what is taken where no parameter is given; a server is the first:{}",
+        lines.collect::<String>(),
+        faults.collect::<String>()
     )
 }
 
@@ -342,18 +347,44 @@ pub(super) struct ServeArgs {
     pub(super) listen: ListenArgs,
 }
 
-/// Arguments of `demo`.
+/// The simulated cluster of `demo` and `simulate`.
 #[derive(Clone, Debug, Args)]
-pub(super) struct DemoArgs {
+pub(super) struct SimulatedArgs {
     /// Story to play, of those below [default: the first]
     #[arg(value_name = "STORY")]
     pub(super) story: Option<String>,
     /// Seed of all chance in the simulated cluster
     #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Release of etcd, 3.4 to 3.6, such as 3.5.12 [default: one with every defect]
+    /// Version of Kubernetes, 1.9 to 1.37, such as 1.27.3; several: a server of each over one etcd [default: the
+    /// story's]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_SERVER_VERSION",
+        value_name = "VERSION,…",
+        value_delimiter = ','
+    )]
+    pub(super) server_version: Vec<Version>,
+    /// Release of etcd, 3.4 to 3.6, such as 3.5.12 [default: what the oldest server came with; any, if that lacks a
+    /// defect which the story needs]
     #[arg(long, env = "WATCHSCOPE_ETCD_VERSION", value_name = "VERSION")]
     pub(super) etcd_version: Option<EtcdVersion>,
+    /// A fault besides the story, of those below, with its parameter and the second it begins and ends: delay:500@30-60
+    #[arg(
+        long,
+        env = "WATCHSCOPE_FAULT",
+        value_name = "NAME[:PARAMETER]@SECONDS[-SECONDS],…",
+        value_delimiter = ','
+    )]
+    pub(super) fault: Vec<PlannedFault>,
+}
+
+/// Arguments of `demo`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct DemoArgs {
+    /// The simulated cluster.
+    #[command(flatten)]
+    pub(super) cluster: SimulatedArgs,
     /// Speak HTTP/2 with the simulated cluster, all watches over one connection [default: HTTP/1.1, one for each]
     #[arg(long, env = "WATCHSCOPE_HTTP2")]
     pub(super) http2: bool,
@@ -446,9 +477,6 @@ pub(super) struct AuditArgs {
 /// Arguments of `simulate`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SimulateArgs {
-    /// Story to play, of those below [default: the first]
-    #[arg(value_name = "STORY")]
-    pub(super) story: Option<String>,
     /// Address of the simulated apiserver; port 0 takes any
     #[arg(
         long,
@@ -461,12 +489,9 @@ pub(super) struct SimulateArgs {
     /// Write a kubeconfig for it to this file
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG_OUT", value_name = "FILE")]
     pub(super) kubeconfig_out: Option<PathBuf>,
-    /// Seed of all chance in the simulated cluster
-    #[arg(long, env = "WATCHSCOPE_SEED", default_value_t = 1)]
-    pub(super) seed: u64,
-    /// Release of etcd, 3.4 to 3.6, such as 3.5.12 [default: one with every defect]
-    #[arg(long, env = "WATCHSCOPE_ETCD_VERSION", value_name = "VERSION")]
-    pub(super) etcd_version: Option<EtcdVersion>,
+    /// The simulated cluster.
+    #[command(flatten)]
+    pub(super) cluster: SimulatedArgs,
 }
 
 /// Arguments of `token`.
@@ -598,22 +623,30 @@ mod tests {
           [STORY]  Story to play, of those below [default: the first]
 
         Options:
-              --seed <SEED>             Seed of all chance in the simulated cluster
-                                        [default: 1]
-              --etcd-version <VERSION>  Release of etcd, 3.4 to 3.6, such as 3.5.12
-                                        [default: one with every defect]
-              --http2                   Speak HTTP/2 with the simulated cluster, all
-                                        watches over one connection [default: HTTP/1.1,
-                                        one for each]
-              --audit <off|light|full>  Compare what watches hold with etcd: at most 120
-                                        small requests a minute, 20 a watch [default:
-                                        light]
-              --memory <SIZE>           Memory for the log: two sevenths for its
-                                        records, five for the objects in them [default:
-                                        224MiB]
-              --config <FILE>           Configuration file [default:
-                                        $XDG_CONFIG_HOME/watchscope/config.toml]
-          -h, --help                    Print help
+              --seed <SEED>
+                  Seed of all chance in the simulated cluster [default: 1]
+              --server-version <VERSION,…>
+                  Version of Kubernetes, 1.9 to 1.37, such as 1.27.3; several: a server
+                  of each over one etcd [default: the story's]
+              --etcd-version <VERSION>
+                  Release of etcd, 3.4 to 3.6, such as 3.5.12 [default: what the oldest
+                  server came with; any, if that lacks a defect which the story needs]
+              --fault <NAME[:PARAMETER]@SECONDS[-SECONDS],…>
+                  A fault besides the story, of those below, with its parameter and the
+                  second it begins and ends: delay:500@30-60
+              --http2
+                  Speak HTTP/2 with the simulated cluster, all watches over one
+                  connection [default: HTTP/1.1, one for each]
+              --audit <off|light|full>
+                  Compare what watches hold with etcd: at most 120 small requests a
+                  minute, 20 a watch [default: light]
+              --memory <SIZE>
+                  Memory for the log: two sevenths for its records, five for the objects
+                  in them [default: 224MiB]
+              --config <FILE>
+                  Configuration file [default: $XDG_CONFIG_HOME/watchscope/config.toml]
+          -h, --help
+                  Print help
 
         Page:
               --listen <ADDRESS:PORT>
@@ -681,6 +714,54 @@ mod tests {
           F48   a retrying helper ends at 410
           F49   deltas of an object merged
           F50   cap on streams of a proxied watch
+
+        Faults, for --fault, with what is taken where no parameter is given; a server is
+        the first:
+          reset                          all connections are reset
+          eof                            all connections end without the bodies' end
+          torn-frame                     the next frame of each watch is torn
+          close-streams                  all watches end in order
+          reset-streams                  all watches are given up (RST_STREAM)
+          goaway                         all connections are told to go away
+          refuse                         new connections are refused
+          stall                          nothing passes, and nothing says so
+          lose-requests                  what clients send is lost
+          lose-answers                   what servers send is lost
+          delay[:500]                    all comes so many milliseconds later
+          buffer[:10000]                 a proxy holds back so many bytes
+          cap-streams[:2]                answers at a time over a connection
+          kill-idle[:60]                 after so many idle seconds all is lost
+          out-of-rotation                a server gets no new connections
+          balance-requests               requests go to the servers in turn
+          too-many-requests[:fairness]   429; in-flight, cache, shutdown too
+          expire-tokens                  tokens are not valid any more (401)
+          revoke[:configmaps]            nobody may read or write it (403)
+          shutdown[:5]                   a server stops, after so many seconds
+          expire[:RESOURCE]              caches keep no history (410)
+          silent-expiry[:configmaps]     too old watches end without a 410
+          gone-as-status[:configmaps]    too old watches get status 410
+          reinitialise[:RESOURCE]        watch caches list etcd again
+          freeze-caches[:RESOURCE]       a server's caches stand still
+          lag[:5]                        a server's caches lag so many seconds
+          no-bookmarks[:configmaps]      no bookmarks are sent
+          bookmarks-ahead[:configmaps]   bookmarks say too much
+          no-end-bookmark[:configmaps]   initial events have no end
+          unsorted-initial[:configmaps]  initial events come in no order
+          start-race[:configmaps]        a watch misses its first event
+          repeat-events[:configmaps]     each event is told twice
+          swap-events[:configmaps]       each two events come in the wrong order
+          wrong-kind[:configmaps]        events of another kind
+          corrupt-object:RESOURCE/NAME   it cannot be read from etcd
+          cannot-convert:RESOURCE/NAME   it cannot be converted
+          etcd-defect[:15220]            15220, 15271, 15274, 17529, 17566, …
+          slow-etcd[:1000]               milliseconds for each event of etcd
+          no-leader                      etcd has no leader
+          partition-member               a server's member of etcd is cut off
+          miss-writes                    a server's member of etcd misses writes
+          restart-etcd                   etcd stops and starts again
+          compact-etcd                   etcd drops its history
+          take-snapshot                  etcd's state is saved
+          restore-snapshot[:0]           etcd is as saved, with a revision bump
 
         A cluster is played in real time, its faults too, and watched over real
         connections. Standard output carries one line, the link to the page; what

@@ -377,7 +377,9 @@ mod tests {
         assert_eq!(cli.serve.what.watch_timeout.unwrap().as_secs(), 300);
         assert_eq!(cli.serve.resources, ["pods", "deploy"]);
         match run(text, &["demo"]).unwrap().command {
-            Some(Task::Demo(demo)) => assert_eq!((demo.seed, demo.listen.no_open), (7, true)),
+            Some(Task::Demo(demo)) => {
+                assert_eq!((demo.cluster.seed, demo.listen.no_open), (7, true))
+            }
             other => panic!("no demo but {other:?}"),
         }
     }

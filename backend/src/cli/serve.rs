@@ -17,7 +17,7 @@ use super::args::{ClusterArgs, DemoArgs, Redact, ServeArgs, WhatArgs};
 use super::exit::Failure;
 use super::page::Plan;
 use super::signals::stop_flag;
-use super::simulate::{find_story, over_etcd};
+use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
@@ -65,9 +65,10 @@ pub(super) async fn serve(args: ServeArgs) -> Result<(), Failure> {
 /// The same on a simulated cluster.
 pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let plan = Plan::of(args.listen)?;
-    let story = over_etcd(find_story(args.story.as_deref())?, args.etcd_version)?;
+    let seed = args.cluster.seed;
+    let script = script(args.cluster)?;
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let view = &story.view;
+    let view = &script.story.view;
     let settings = Settings {
         wishes: Wishes {
             resources: view.resources.clone(),
@@ -91,8 +92,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     let listener = TcpListener::bind(("127.0.0.1", 0))
         .await
         .map_err(Failure::failed)?;
-    let mut demo =
-        Demo::start_telling_inside(story, args.seed, listener).map_err(Failure::failed)?;
+    let mut demo = Demo::start_telling_inside(script, seed, listener).map_err(Failure::failed)?;
     let url: Uri = format!("http://{}", demo.address)
         .parse()
         .map_err(Failure::failed)?;

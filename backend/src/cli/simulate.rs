@@ -1,13 +1,14 @@
 //! `watchscope simulate`: only the simulated apiserver, for kubectl and any other client.
 
+use std::fmt::Display;
 use std::io::Write as _;
 use std::path::Path;
 
 use tokio::net::TcpListener;
-use watchscope_scenarios::Story;
+use watchscope_scenarios::{Script, Story};
 use watchscope_simulator::EtcdVersion;
 
-use super::args::SimulateArgs;
+use super::args::{SimulateArgs, SimulatedArgs};
 use super::exit::Failure;
 use super::signals::stop_flag;
 use crate::demo::{Demo, Word};
@@ -15,8 +16,9 @@ use crate::stop::stopped;
 
 /// Serves the simulated apiserver until told to stop. Prints its address once it serves.
 pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
-    let story = over_etcd(find_story(args.story.as_deref())?, args.etcd_version)?;
-    let namespace = story.view.namespace.clone();
+    let seed = args.cluster.seed;
+    let script = script(args.cluster)?;
+    let namespace = script.story.view.namespace.clone();
     if !args.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
             "--listen {}: the simulated apiserver asks nobody who they are; listen on 127.0.0.1",
@@ -30,7 +32,7 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
         ))
     })?;
     let mut stop = stop_flag().map_err(Failure::failed)?;
-    let mut demo = Demo::start(story, args.seed, listener).map_err(Failure::failed)?;
+    let mut demo = Demo::start(script, seed, listener).map_err(Failure::failed)?;
     let url = format!("http://{}", demo.address);
     if let Some(path) = &args.kubeconfig_out {
         write_kubeconfig(path, &url, &namespace)?;
@@ -69,14 +71,41 @@ pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
     })
 }
 
-/// The story over the release of etcd that was asked for, if one was.
-pub(super) fn over_etcd(story: Story, version: Option<EtcdVersion>) -> Result<Story, Failure> {
-    let Some(version) = version else {
-        return Ok(story);
-    };
+/// What was asked to be played: the story, on the servers and over the release of etcd that were asked for, with faults
+/// besides.
+///
+/// Without a release, it is the one that came with the oldest server. A story about a defect which that one does not
+/// have is over one that has it, unless the servers were asked for.
+pub(super) fn script(args: SimulatedArgs) -> Result<Script, Failure> {
+    let story = find_story(args.story.as_deref())?;
     let name = story.name;
-    let over = story.over_etcd(version);
-    over.map_err(|error| Failure::usage(format!("--etcd-version {version}: story {name}: {error}")))
+    let wrong =
+        |option: &str, why: &dyn Display| Failure::usage(format!("{option}: story {name}: {why}"));
+    let story = story
+        .on_servers(&args.server_version)
+        .map_err(|error| wrong("--server-version", &error))?;
+    let check = |version: EtcdVersion| {
+        let mut faults = args.fault.iter().map(|planned| &planned.fault);
+        faults.try_for_each(|fault| version.check(fault))
+    };
+    let mut script = Script::from(story.clone());
+    if let Some(version) = args.etcd_version {
+        let option = format!("--etcd-version {version}");
+        check(version).map_err(|error| Failure::usage(format!("{option}: --fault: {error}")))?;
+        let over = story.over_etcd(version);
+        script.story = over.map_err(|error| wrong(&option, &error))?;
+    } else if let Some(version) = story.shipped_etcd() {
+        match check(version).and_then(|()| story.over_etcd(version)) {
+            Ok(over) => script.story = over,
+            Err(error) if !args.server_version.is_empty() => {
+                let error = format!("{error}; --etcd-version chooses another");
+                return Err(wrong("--server-version", &error));
+            }
+            Err(_) => {}
+        }
+    }
+    script.faults = args.fault;
+    Ok(script)
 }
 
 fn write_kubeconfig(path: &Path, url: &str, namespace: &str) -> Result<(), Failure> {
@@ -97,6 +126,9 @@ fn write_kubeconfig(path: &Path, url: &str, namespace: &str) -> Result<(), Failu
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
+    use super::super::args::{Cli, Command};
     use super::*;
 
     #[test]
@@ -109,16 +141,88 @@ mod tests {
         assert_eq!(find_story(None).map(|story| story.name).ok(), Some("shop"));
     }
 
+    /// What `watchscope simulate` with these words plays: servers, etcd, faults; or the exit code and what is told.
+    fn asked(words: &[&str]) -> Result<String, (u8, String)> {
+        let words = ["watchscope", "simulate"].iter().chain(words);
+        let cli = Cli::try_parse_from(words).map_err(|error| {
+            let code = u8::try_from(error.exit_code()).unwrap();
+            (code, error.to_string())
+        })?;
+        let Some(Command::Simulate(args)) = cli.command else {
+            panic!("no simulate");
+        };
+        let script = script(args.cluster).map_err(|failure| (failure.code, failure.message))?;
+        let config = &script.story.config;
+        let servers: Vec<String> = config.servers.iter().map(ToString::to_string).collect();
+        let etcd = config.etcd.version.map(|version| version.to_string());
+        let etcd = etcd.unwrap_or_else(|| "any".to_owned());
+        let faults: Vec<String> = script
+            .faults
+            .iter()
+            .map(|planned| format!(", {:?} at {:?}", planned.fault, planned.at))
+            .collect();
+        Ok(format!(
+            "{} over {etcd}{}",
+            servers.join(" "),
+            faults.concat()
+        ))
+    }
+
+    fn refused(words: &[&str]) -> String {
+        let (code, told) = asked(words).unwrap_err();
+        assert_eq!(code, 2, "{told}");
+        told.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn servers_are_of_the_versions_asked_for_and_etcd_is_the_one_that_came_with_the_oldest() {
+        let played = |words: &[&str]| asked(words).unwrap();
+        assert_eq!(played(&[]), "v1.36.3 over 3.6.8");
+        assert_eq!(played(&["--server-version", "1.9.2"]), "v1.9.2 over any");
+        assert_eq!(played(&["--server-version=1.27"]), "v1.27.0 over 3.5.7");
+        let two = ["--server-version", "1.34.1,1.33"];
+        assert_eq!(played(&two), "v1.34.1 v1.33.0 over 3.5.21");
+        let twice = ["--server-version=1.34.1", "--server-version=1.33"];
+        assert_eq!(played(&twice), "v1.34.1 v1.33.0 over 3.5.21");
+        let etcd = ["--server-version=1.27", "--etcd-version=3.5.12"];
+        assert_eq!(played(&etcd), "v1.27.0 over 3.5.12");
+        // A story about two servers has two, whatever their version.
+        assert_eq!(played(&["F31"]), "v1.26.0 v1.26.0 over 3.5.6");
+        let one = ["F31", "--server-version=1.36.3"];
+        assert_eq!(played(&one), "v1.36.3 v1.36.3 over 3.6.8");
+    }
+
+    #[test]
+    fn every_story_plays_without_being_told_over_which_etcd() {
+        for story in watchscope_scenarios::stories() {
+            asked(&[story.name]).unwrap();
+        }
+    }
+
+    #[test]
+    fn versions_that_there_are_not_are_wrong_usage_and_name_the_nearest() {
+        insta::assert_snapshot!(refused(&["--server-version", "1.8"]), @"error: invalid value '1.8' for '--server-version <VERSION,…>': a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.9");
+        insta::assert_snapshot!(refused(&["--server-version", "1.36,1.38"]), @"error: invalid value '1.38' for '--server-version <VERSION,…>': a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.37");
+        insta::assert_snapshot!(refused(&["--etcd-version", "3.7"]), @"error: invalid value '3.7' for '--etcd-version <VERSION>': a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.6");
+    }
+
     #[test]
     fn a_defect_that_a_release_of_etcd_does_not_have_is_wrong_usage_and_names_those_that_have_it() {
-        let story = |version: &str| {
-            let story = find_story(Some("F25")).ok().unwrap();
-            let told = over_etcd(story, Some(version.parse().unwrap()));
-            told.err().map(|it| (it.code, it.message))
-        };
-        let message = "--etcd-version 3.5.13: story F25: etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and \
-                       3.5.0 to 3.5.12 have it";
-        assert_eq!(story("3.5.13"), Some((2, message.to_owned())));
-        assert_eq!(story("3.5.12"), None);
+        insta::assert_snapshot!(refused(&["F25", "--etcd-version", "3.5.13"]), @"--etcd-version 3.5.13: story F25: etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it");
+        insta::assert_snapshot!(refused(&["F25", "--server-version", "1.36"]), @"--server-version: story F25: etcd 3.6.8 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it; --etcd-version chooses another");
+        insta::assert_snapshot!(refused(&["--etcd-version=3.6.8", "--fault=etcd-defect:17529"]), @"--etcd-version 3.6.8: --fault: etcd 3.6.8 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it");
+        let over = ["F25", "--server-version=1.36", "--etcd-version=3.5.12"];
+        assert_eq!(asked(&over).unwrap(), "v1.36.0 over 3.5.12");
+        // Nothing was said of servers or etcd, so it is one that has it.
+        let defect = ["--fault=etcd-defect:17529"];
+        assert!(asked(&defect).unwrap().starts_with("v1.36.3 over any, "));
+    }
+
+    #[test]
+    fn faults_are_switched_on_by_name_and_unknown_ones_name_the_nearest() {
+        let told = asked(&["--fault", "reset@30,delay:700@40-60"]).unwrap();
+        insta::assert_snapshot!(told, @"v1.36.3 over 3.6.8, Cut { target: All, cut: Reset } at 30s, Delay { by: 700ms } at 40s");
+        insta::assert_snapshot!(refused(&["--fault", "rest@30"]), @r#"error: invalid value 'rest@30' for '--fault <NAME[:PARAMETER]@SECONDS[-SECONDS],…>': there is no fault "rest"; nearest: reset, reset-streams"#);
+        insta::assert_snapshot!(refused(&["--fault", "delay:soon"]), @"error: invalid value 'delay:soon' for '--fault <NAME[:PARAMETER]@SECONDS[-SECONDS],…>': delay takes a number of milliseconds, such as 500");
     }
 }

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use watchscope_scenarios::{Line, Story, Telling, Told};
+use watchscope_scenarios::{Line, Script, Telling, Told};
 use watchscope_simulator::World;
 
 use self::pump::{Act, Ask, Pump};
@@ -53,9 +53,14 @@ impl Demo {
     ///
     /// # Errors
     /// If the listener has no address.
-    pub fn start(story: Story, seed: u64, listener: TcpListener) -> std::io::Result<Self> {
-        let world = World::new(story.config.clone(), seed);
-        Self::serve(story, world, listener)
+    pub fn start(
+        script: impl Into<Script>,
+        seed: u64,
+        listener: TcpListener,
+    ) -> std::io::Result<Self> {
+        let script = script.into();
+        let world = World::new(script.story.config.clone(), seed);
+        Self::serve(script, world, listener)
     }
 
     /// The same with a cluster that tells its inside: its words have etcd, caches and connections too.
@@ -63,18 +68,19 @@ impl Demo {
     /// # Errors
     /// If the listener has no address.
     pub fn start_telling_inside(
-        story: Story,
+        script: impl Into<Script>,
         seed: u64,
         listener: TcpListener,
     ) -> std::io::Result<Self> {
-        let mut world = World::new(story.config.clone(), seed);
+        let script = script.into();
+        let mut world = World::new(script.story.config.clone(), seed);
         world.tell_inside();
-        Self::serve(story, world, listener)
+        Self::serve(script, world, listener)
     }
 
-    fn serve(story: Story, world: World, listener: TcpListener) -> std::io::Result<Self> {
+    fn serve(script: Script, world: World, listener: TcpListener) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
-        let telling = Telling::begin(story, world.now());
+        let telling = Telling::begin(script, world.now());
         let (sender, words) = mpsc::channel(WORDS);
         let pump = Pump::start(world, Some(telling), sender);
         let serving = tokio::spawn(front::serve(listener, address, pump.clone()));

@@ -196,9 +196,7 @@ impl Running {
             self.pass_on();
             for request in self.world.take_unmodelled() {
                 let count = self.world.unmodelled();
-                tracing::warn!(
-                    "the simulator does not model {request}: answered 501 ({count} so far)"
-                );
+                tracing::warn!("501 ({count} so far): {request}");
             }
             if !had_deliveries && self.world.now() >= due {
                 return;

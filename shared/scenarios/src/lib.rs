@@ -10,6 +10,7 @@ pub mod catalogue;
 mod clients;
 pub mod demo;
 mod digest;
+pub mod faults;
 pub mod inside;
 pub mod lessons;
 pub mod run;
@@ -17,7 +18,8 @@ mod shelf;
 pub mod story;
 
 pub use digest::{Digest, digest, digested};
+pub use faults::{NoFault, PlannedFault};
 pub use inside::{Told, take_told};
 pub use run::{Run, address_of};
 pub use shelf::{nearest, stories, story};
-pub use story::{Act, Deed, Line, Story, Telling, View};
+pub use story::{Act, Deed, Line, Script, Story, Telling, TooFewServers, View};

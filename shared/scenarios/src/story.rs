@@ -1,5 +1,6 @@
 //! A story: a cluster, and what happens in it when, with a sentence for each.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::json;
@@ -7,10 +8,11 @@ use watchscope_model::WatchName;
 use watchscope_model::tree::BTreeMap;
 use watchscope_simulator::{
     ClientId, Config, EtcdVersion, Fault, NotInThisEtcd, Program, Request, Scope, Target, Time,
-    World,
+    Version, World,
 };
 
 use crate::WHOLE;
+use crate::faults::PlannedFault;
 
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
@@ -73,6 +75,65 @@ impl Story {
         }
         self.config.etcd.version = Some(version);
         Ok(self)
+    }
+
+    /// The same on servers of these versions: of one, all that the story has; else as many as are named.
+    ///
+    /// # Errors
+    /// If more than one is named, and the story is about more than are.
+    pub fn on_servers(mut self, versions: &[Version]) -> Result<Self, TooFewServers> {
+        let needed = self.config.servers.len();
+        match versions {
+            [] => {}
+            [one] => self.config.servers = vec![*one; needed],
+            all if all.len() < needed => return Err(TooFewServers { needed }),
+            all => self.config.servers = all.to_vec(),
+        }
+        Ok(self)
+    }
+
+    /// The release of etcd that came with the oldest of its servers, if one did that is simulated.
+    #[must_use]
+    pub fn shipped_etcd(&self) -> Option<EtcdVersion> {
+        let oldest = self.config.servers.iter().min()?;
+        EtcdVersion::shipped_with(*oldest)
+    }
+}
+
+/// A story is about more servers than were named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooFewServers {
+    /// As many as it has.
+    pub needed: usize,
+}
+
+impl fmt::Display for TooFewServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooFewServers { needed } = self;
+        write!(
+            f,
+            "it is about {needed} servers; name one version for all, or {needed} or more"
+        )
+    }
+}
+
+impl std::error::Error for TooFewServers {}
+
+/// A story to be told, and what is done besides, once, whatever round the story is in.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The story.
+    pub story: Story,
+    /// Faults that were asked for by hand.
+    pub faults: Vec<PlannedFault>,
+}
+
+impl From<Story> for Script {
+    fn from(story: Story) -> Self {
+        Self {
+            story,
+            faults: Vec::new(),
+        }
     }
 }
 
@@ -142,6 +203,8 @@ pub struct Telling {
     began: Time,
     round: u32,
     next: usize,
+    /// What is done besides, the last first.
+    besides: Vec<Act>,
     clients: BTreeMap<String, ClientId>,
     /// Whether who watches is to read what comes; absent: he cannot be told.
     reads: Option<bool>,
@@ -153,12 +216,19 @@ const WATCHER: &str = "watchscope";
 impl Telling {
     /// Begins the story at the world's present moment.
     #[must_use]
-    pub fn begin(story: Story, now: Time) -> Self {
+    pub fn begin(script: impl Into<Script>, now: Time) -> Self {
+        let Script { story, faults } = script.into();
+        let mut besides: Vec<Act> = Vec::new();
+        if WHOLE {
+            besides.extend(faults.iter().flat_map(PlannedFault::acts));
+            besides.sort_by_key(|act| std::cmp::Reverse(act.at));
+        }
         Self {
             story,
             began: now,
             round: 0,
             next: 0,
+            besides,
             clients: BTreeMap::new(),
             reads: None,
         }
@@ -194,6 +264,14 @@ impl Telling {
     /// When the next act is due; `None` once the story is over.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
+        if !WHOLE {
+            return self.next_of_story();
+        }
+        let besides = self.besides.last().map(|act| self.began + act.at);
+        [self.next_of_story(), besides].into_iter().flatten().min()
+    }
+
+    fn next_of_story(&self) -> Option<Time> {
         let act = self.story.acts.get(self.next)?;
         let rounds = self
             .story
@@ -206,13 +284,21 @@ impl Telling {
     /// Does all acts that are due in the world; returns what the narrator says.
     pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
         let mut lines = Vec::new();
-        while self.next_at().is_some_and(|at| at <= world.now()) {
-            let act = self.story.acts[self.next].clone();
+        while let Some(at) = self.next_at()
+            && at <= world.now()
+        {
+            let act = if self.next_of_story() == Some(at) {
+                self.next += 1;
+                self.story.acts[self.next - 1].clone()
+            } else if let Some(act) = self.besides.pop() {
+                act
+            } else {
+                break;
+            };
             for deed in &act.deeds {
                 self.act(deed, world);
             }
             lines.extend(act.says);
-            self.next += 1;
             if self.next == self.story.acts.len() && self.story.period.is_some() {
                 self.next = 0;
                 self.round += 1;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::WHOLE;
 use crate::apiserver::names::lowercase;
 use crate::object::{at, items, text};
 
@@ -16,6 +17,8 @@ pub struct ResourceType {
     pub group: String,
     /// API version.
     pub version: String,
+    /// Further versions that its definition serves, in which it is not modelled.
+    pub also_served: Vec<String>,
     /// Plural name, as in paths.
     pub plural: String,
     /// Singular name.
@@ -131,13 +134,6 @@ impl Kinds {
         })
     }
 
-    /// Whether a group is one of the built-in ones.
-    pub(crate) fn has_built_in(&self, group: &str) -> bool {
-        self.types
-            .iter()
-            .any(|t| t.group == group && t.printer == Printer::BuiltIn)
-    }
-
     /// A served type by `pods` or `deployments.apps`.
     pub(crate) fn named(&self, qualified: &str) -> Option<ResourceId> {
         let (plural, group) = qualified.split_once('.').unwrap_or((qualified, ""));
@@ -152,7 +148,7 @@ impl Kinds {
         (0u16..).map(ResourceId).zip(&self.types)
     }
 
-    /// Takes in what a CustomResourceDefinition defines; the version served is its storage version.
+    /// Takes in what a CustomResourceDefinition defines; the version that is modelled is its storage version.
     pub(crate) fn add_custom(&mut self, definition: &Value) -> Option<ResourceId> {
         let custom = custom_type(definition)?;
         if let Some(known) =
@@ -167,7 +163,9 @@ impl Kinds {
     }
 
     pub(crate) fn stop_serving(&mut self, id: ResourceId) {
-        self.types[usize::from(id.0)].served = false;
+        let stopped = &mut self.types[usize::from(id.0)];
+        stopped.served = false;
+        stopped.also_served = Vec::new();
     }
 
     fn position(&self, wanted: impl Fn(&ResourceType) -> bool) -> Option<ResourceId> {
@@ -175,13 +173,16 @@ impl Kinds {
     }
 }
 
-/// The type a CustomResourceDefinition defines; `None` if it has no served storage version.
+/// The type a CustomResourceDefinition defines; `None` if it has no storage version.
 fn custom_type(definition: &Value) -> Option<ResourceType> {
     let group = text(definition, &["spec", "group"]);
     let names = at(definition, &["spec", "names"])?;
     let version = items(definition, &["spec", "versions"])
         .iter()
-        .find(|v| v["storage"] == true && v["served"] == true)?;
+        .find(|v| v["storage"] == true)?;
+    let others = items(definition, &["spec", "versions"]).iter();
+    let others = others.filter(|v| WHOLE && v["storage"] != true && v["served"] == true);
+    let also_served = others.map(|v| text(v, &["name"]).to_owned()).collect();
     let plural = text(names, &["plural"]);
     let strings = |key: &str| -> Vec<String> {
         items(names, &[key])
@@ -226,6 +227,7 @@ fn custom_type(definition: &Value) -> Option<ResourceType> {
     Some(ResourceType {
         group: group.to_owned(),
         version: text(version, &["name"]).to_owned(),
+        also_served,
         plural: plural.to_owned(),
         singular,
         kind,
@@ -238,7 +240,7 @@ fn custom_type(definition: &Value) -> Option<ResourceType> {
         delete_returns_object: false,
         fields,
         printer: Printer::Columns(columns),
-        served: true,
+        served: version["served"] == true,
         prefix: format!("/registry/{group}/{plural}/"),
     })
 }
@@ -273,6 +275,7 @@ impl BuiltIn {
         ResourceType {
             group: self.group.to_owned(),
             version: self.version.to_owned(),
+            also_served: Vec::new(),
             plural: self.plural.to_owned(),
             singular: lowercase(self.kind),
             kind: self.kind.to_owned(),
@@ -502,6 +505,7 @@ mod tests {
             ("order", "v1")
         );
         assert!(custom.has_status);
+        assert_eq!(custom.also_served, ["v1alpha1"]);
         let Printer::Columns(columns) = custom.printer else {
             panic!("a custom type prints by its columns");
         };

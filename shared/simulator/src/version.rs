@@ -5,6 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::WHOLE;
+
 /// A version of Kubernetes: 1.9.0 to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -14,7 +16,9 @@ pub struct Version {
 
 /// Why a text is no version of a simulated apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownServerVersion;
+pub struct UnknownServerVersion {
+    nearest_minor: Option<u8>,
+}
 
 impl fmt::Display for UnknownServerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +26,11 @@ impl fmt::Display for UnknownServerVersion {
         write!(
             f,
             "a version is 1.{oldest} to 1.{newest}, with or without a patch, as 1.27.3"
-        )
+        )?;
+        match self.nearest_minor {
+            Some(minor) => write!(f, "; nearest: 1.{minor}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -52,10 +60,13 @@ impl Version {
 
     /// `1.minor.patch`, if it is simulated.
     pub fn new(minor: u8, patch: u8) -> Result<Version, UnknownServerVersion> {
-        if (Version::OLDEST.minor..=Version::NEWEST_MINOR).contains(&minor) {
+        let clamped = minor.clamp(Version::OLDEST.minor, Version::NEWEST_MINOR);
+        if minor == clamped {
             Ok(Version { minor, patch })
         } else {
-            Err(UnknownServerVersion)
+            Err(UnknownServerVersion {
+                nearest_minor: Some(clamped),
+            })
         }
     }
 
@@ -213,7 +224,11 @@ impl FromStr for Version {
 
     /// Reads `1.27`, `1.27.3` and `v1.27.3`; without a patch it is the first release of its minor version.
     fn from_str(text: &str) -> Result<Version, UnknownServerVersion> {
-        let (minor, patch) = minor_and_patch(text, "1.").ok_or(UnknownServerVersion)?;
+        let Some((minor, patch)) = minor_and_patch(text, "1.") else {
+            let nearest_minor =
+                nearest_minor(text, 1, Version::OLDEST.minor, Version::NEWEST_MINOR);
+            return Err(UnknownServerVersion { nearest_minor });
+        };
         Version::new(minor, patch)
     }
 }
@@ -224,6 +239,28 @@ pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
     let rest = numbers.strip_prefix(major)?;
     let (minor, patch) = rest.split_once('.').unwrap_or((rest, "0"));
     Some((minor.parse().ok()?, patch.parse().ok()?))
+}
+
+/// The minor version, of those there are, that may be meant by what is no version; none if there is no number in it.
+pub(crate) fn nearest_minor(text: &str, major: u64, oldest: u8, newest: u8) -> Option<u8> {
+    if !WHOLE {
+        return None;
+    }
+    let number = |part: &str| {
+        let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+        digits.parse::<u64>().ok()
+    };
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
+    let given = number(parts.next()?)?;
+    let minor = match parts.next() {
+        Some(_) if given < major => 0,
+        Some(part) if given == major => number(part)?,
+        Some(_) => u64::MAX,
+        // `27` of 1.27.
+        None if given != major => given,
+        None => return None,
+    };
+    u8::try_from(minor.clamp(oldest.into(), newest.into())).ok()
 }
 
 #[cfg(test)]
@@ -248,11 +285,32 @@ mod tests {
             "1.27.3-rc.1",
             "1.300",
         ] {
-            assert_eq!(
-                unknown.parse::<Version>(),
-                Err(UnknownServerVersion),
-                "{unknown}"
-            );
+            assert!(unknown.parse::<Version>().is_err(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_version_is_told_with_the_nearest() {
+        let told = |text: &str| text.parse::<Version>().unwrap_err().to_string();
+        insta::assert_snapshot!(told("1.8"), @"a version is 1.9 to 1.37, with or without a patch, as 1.27.3; nearest: 1.9");
+        let nearest = |text: &str| {
+            told(text)
+                .split_once("nearest: ")
+                .map(|(_, v)| v.to_owned())
+        };
+        for (text, expected) in [
+            ("1.38", "1.37"),
+            ("2.0", "1.37"),
+            ("1.27.x", "1.27"),
+            ("1.27.3-rc.1", "1.27"),
+            ("1.300", "1.37"),
+            ("0.9", "1.9"),
+            ("27", "1.27"),
+        ] {
+            assert_eq!(nearest(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "1", "new", "1.x"] {
+            assert_eq!(nearest(text), None, "{text}");
         }
     }
 

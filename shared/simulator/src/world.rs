@@ -289,7 +289,7 @@ impl World {
     }
 
     /// Takes the requests that were answered 501 since it was asked last, because the simulator does not model them: by
-    /// method and path, at most 64 of each server.
+    /// method and path with why, at most 64 of each server.
     pub fn take_unmodelled(&mut self) -> Vec<String> {
         let servers = self.servers.iter_mut();
         servers.flat_map(Apiserver::take_unmodelled).collect()

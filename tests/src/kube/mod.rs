@@ -279,6 +279,11 @@ impl KubeCluster {
         Ok(())
     }
 
+    /// Asks the apiserver to end in good order (SIGTERM), and does not wait.
+    pub fn tell_apiserver_to_stop(&mut self) -> Result<()> {
+        self.apiserver.signal(Signal::TERM)
+    }
+
     /// Starts the apiserver again, on the same port and store, and waits until it is ready.
     pub async fn start_apiserver(&mut self) -> Result<()> {
         ensure!(

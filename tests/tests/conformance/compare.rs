@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::normal::{Document, Plain};
+use super::normal::{Document, Moment, Plain};
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,32 @@ pub(super) fn differences(simulated: &[Plain], real: &[Plain]) -> Vec<Difference
     found
 }
 
+/// Pairs of times that one server has in one order and the other in the other. Where they are in one second of either
+/// there is no order; each time is told at most once.
+pub(super) fn contradictions(simulated: &[Moment], real: &[Moment]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    // Of unlike transcripts the documents tell more.
+    if simulated.len() != real.len() {
+        return found;
+    }
+    for (at, (ours, theirs)) in simulated.iter().zip(real).enumerate() {
+        let earlier = simulated.iter().zip(real).take(at);
+        let contradicts = |(before, there): &(&Moment, &Moment)| {
+            let (here, there) = (before.secs.cmp(&ours.secs), there.secs.cmp(&theirs.secs));
+            here.is_ne() && here == there.reverse()
+        };
+        if let Some((before, there)) = earlier.into_iter().find(contradicts) {
+            found.push(Difference {
+                request: theirs.request.clone(),
+                place: "order of times".to_owned(),
+                simulated: format!("{}, before it {}", ours.text, before.text),
+                real: format!("{}, before it {}", theirs.text, there.text),
+            });
+        }
+    }
+    found
+}
+
 const ABSENT: &str = "(absent)";
 
 struct Comparison<'a> {
@@ -116,11 +142,13 @@ impl Comparison<'_> {
                     value: a,
                     as_go_writes: a_go,
                     line_end: a_end,
+                    managers_in_order: a_order,
                 },
                 Document::Json {
                     value: b,
                     as_go_writes: b_go,
                     line_end: b_end,
+                    managers_in_order: b_order,
                 },
             ) => {
                 self.values(root, a, b);
@@ -128,6 +156,15 @@ impl Comparison<'_> {
                 self.texts(&format!("{root} text"), written(*a_go), written(*b_go));
                 let ended = |end: bool| if end { "with a line end" } else { "without" };
                 self.texts(&format!("{root} line end"), ended(*a_end), ended(*b_end));
+                let ordered = |order: bool| {
+                    if order {
+                        "as a server has them"
+                    } else {
+                        "otherwise"
+                    }
+                };
+                let place = format!("{root} managers");
+                self.texts(&place, ordered(*a_order), ordered(*b_order));
             }
             (Document::Text(a), Document::Text(b)) => self.texts(root, a, b),
             (a, b) => self.note(root, format!("{a:?}"), format!("{b:?}")),
@@ -202,6 +239,7 @@ mod tests {
                 value,
                 as_go_writes: true,
                 line_end: true,
+                managers_in_order: true,
             }],
             end: "whole",
         }
@@ -233,6 +271,30 @@ mod tests {
         assert_eq!(
             differences(std::slice::from_ref(&ours), std::slice::from_ref(&ours)),
             []
+        );
+    }
+
+    #[test]
+    fn times_contradict_each_other_only_where_both_servers_have_them_apart() {
+        let at = |secs: &[i64]| -> Vec<Moment> {
+            let moment = |secs: &i64| Moment {
+                request: "GET /x".to_owned(),
+                text: secs.to_string(),
+                secs: *secs,
+            };
+            secs.iter().map(moment).collect()
+        };
+        let told = |ours: &[i64], theirs: &[i64]| -> Vec<String> {
+            let found = contradictions(&at(ours), &at(theirs)).into_iter();
+            found
+                .map(|d| format!("{} / {}", d.simulated, d.real))
+                .collect()
+        };
+        assert!(told(&[1, 1, 2], &[5, 6, 9]).is_empty());
+        assert!(told(&[1, 2, 2], &[5, 5, 5]).is_empty());
+        assert_eq!(
+            told(&[2, 1, 1], &[5, 6, 5]),
+            ["1, before it 2 / 6, before it 5"]
         );
     }
 }

@@ -99,6 +99,20 @@ impl<'a> Dialogue<'a> {
         self.record(ask, stream).await
     }
 
+    /// Asks beside the exchange, without recording; gives the status.
+    pub(super) fn busy(&self, target: String) -> tokio::task::JoinHandle<Result<u16>> {
+        let address = self.address.clone();
+        tokio::spawn(async move {
+            let stream = address.send(&Ask::new("GET", target)).await?;
+            Ok(stream.head.status)
+        })
+    }
+
+    /// Whether nobody takes connections.
+    pub(super) async fn is_gone(&self) -> Result<bool> {
+        self.address.is_gone().await
+    }
+
     async fn record(&mut self, ask: Ask, stream: Stream) -> Result<Answer> {
         let head = stream.head.clone();
         let text = String::from_utf8_lossy(&stream.whole().await?).into_owned();

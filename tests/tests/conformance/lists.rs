@@ -37,6 +37,8 @@ exchanges![
     an_object_from_the_future_is_too_large,
     impossible_combinations_of_list_options_are_refused,
     malformed_list_options_are_refused,
+    a_list_says_how_long_it_waits_for_its_answer,
+    an_answer_that_takes_too_long_is_given_up,
 ];
 
 /// Three configmaps, the last write's version returned.
@@ -473,6 +475,44 @@ async fn malformed_list_options_are_refused(d: &mut Dialogue<'_>) -> Result<()> 
         "fieldSelector=metadata.name%3E5",
     ] {
         d.get(d.core(&format!("configmaps?{options}"))).await?;
+    }
+    Ok(())
+}
+
+async fn a_list_says_how_long_it_waits_for_its_answer(d: &mut Dialogue<'_>) -> Result<()> {
+    d.config_map("a").await?;
+    for asked in [
+        "timeoutSeconds=5",
+        "timeoutSeconds=-1",
+        "timeoutSeconds=",
+        "timeoutSeconds=1.5",
+        "timeoutSeconds=99999999999999999999",
+        "limit=",
+        "timeout=5s",
+        "timeout=",
+        "timeout=0",
+        "timeout=-5s",
+        "timeout=90s",
+        "timeout=soon",
+        "timeout=5",
+        "timeout=5x",
+    ] {
+        d.get(d.core(&format!("configmaps?{asked}"))).await?;
+    }
+    d.get(d.core("configmaps/a?timeout=soon")).await?;
+    d.get("/version?timeout=soon").await?;
+    Ok(())
+}
+
+async fn an_answer_that_takes_too_long_is_given_up(d: &mut Dialogue<'_>) -> Result<()> {
+    d.config_map("a").await?;
+    for target in [
+        "configmaps?timeout=1ns",
+        "configmaps?resourceVersion=999999999&timeout=200ms",
+        "configmaps/a?resourceVersion=999999999&timeout=200ms",
+        "configmaps?resourceVersion=999999999&timeout=30s",
+    ] {
+        d.get(d.core(target)).await?;
     }
     Ok(())
 }

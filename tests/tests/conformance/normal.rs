@@ -1,5 +1,10 @@
 //! The normaliser: uids, times and resourceVersions become tokens that keep their order, and the headers listed here
-//! are dropped. What is listed by the second it was written in is listed by name. Nothing else is touched.
+//! are dropped. Nothing else is touched.
+//!
+//! Times have whole seconds, and whether two moments of one exchange fall into one is chance, so near ones have one
+//! token. Beside the tokens all times are kept as they are, and [`super::compare::contradictions`] holds the order of
+//! any two against the other server's. Managed fields, which are listed by such a second, are checked to be in the order
+//! that a server keeps, and then listed by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,8 +32,19 @@ const DROPPED: &[&str] = &[
 /// How a resourceVersion stands in an object that is quoted in a text.
 const VERSION_IN_TEXT: &str = "\\\"resourceVersion\\\":\\\"";
 
-/// Moments closer together than this are one: what is done in one exchange lands in one second or in two as it happens.
-const SAME_MOMENT_SECS: i64 = 10;
+/// Moments closer together than this have one token: so long a loaded machine may take between two steps.
+const SAME_MOMENT_SECS: i64 = 5;
+
+/// A time of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// `GET /api/v1/…`
+    pub(super) request: String,
+    /// As it is written.
+    pub(super) text: String,
+    /// Seconds since 1970.
+    pub(super) secs: i64,
+}
 
 /// A step whose tokens are in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +66,8 @@ pub(super) enum Document {
         as_go_writes: bool,
         /// A line end after it.
         line_end: bool,
+        /// Managed fields are in the order a server keeps them in.
+        managers_in_order: bool,
     },
     Text(String),
 }
@@ -63,14 +81,26 @@ impl fmt::Display for Document {
     }
 }
 
-/// A whole transcript with its tokens in place.
-pub(super) fn normal(steps: &[Step]) -> Vec<Plain> {
+/// A whole transcript with its tokens in place, and its times as they came.
+pub(super) fn normal(steps: &[Step]) -> (Vec<Plain>, Vec<Moment>) {
     let mut gathering = Tokens::default();
     for step in steps {
         plain(step, &mut gathering);
     }
     let mut tokens = gathering.numbered();
-    steps.iter().map(|step| plain(step, &mut tokens)).collect()
+    let mut moments = Vec::new();
+    let mut normal = Vec::new();
+    for step in steps {
+        let plain = plain(step, &mut tokens);
+        let seen = tokens.seen.drain(..).map(|(text, secs)| Moment {
+            request: plain.request.clone(),
+            text,
+            secs,
+        });
+        moments.extend(seen);
+        normal.push(plain);
+    }
+    (normal, moments)
 }
 
 fn plain(step: &Step, tokens: &mut Tokens) -> Plain {
@@ -116,23 +146,35 @@ fn target(target: &str, tokens: &mut Tokens) -> String {
     format!("{path}?{}", parts.join("&"))
 }
 
-/// Managed fields are listed by the second of their last write, then by manager: whether two writes of one exchange
-/// fall into one second is chance, so here they are listed by manager alone.
-fn order_managers(value: &mut Value) {
+/// Whether managed fields are in a server's order, which is by operation, second of the last write, manager, version
+/// and subresource (apimachinery's `sortEncodedManagedFields`).
+///
+/// Whether two writes of one exchange fall into one second is chance, so then they are listed without their second.
+fn order_managers(value: &mut Value) -> bool {
+    let mut in_order = true;
     match value {
         Value::Object(map) => {
             if let Some(Value::Array(entries)) = map.get_mut("managedFields") {
-                let text =
-                    |entry: &Value, name: &str| entry[name].as_str().unwrap_or("").to_owned();
-                entries.sort_by_key(|entry| {
-                    ["manager", "operation", "subresource"].map(|name| text(entry, name))
-                });
+                let key = |entry: &Value, names: [&str; 5]| {
+                    names.map(|name| entry[name].as_str().unwrap_or("").to_owned())
+                };
+                let whole = ["operation", "time", "manager", "apiVersion", "subresource"];
+                let timeless = ["operation", "", "manager", "apiVersion", "subresource"];
+                in_order = entries.is_sorted_by_key(|entry| key(entry, whole));
+                entries.sort_by_key(|entry| key(entry, timeless));
             }
-            map.values_mut().for_each(order_managers);
+            for value in map.values_mut() {
+                in_order &= order_managers(value);
+            }
         }
-        Value::Array(values) => values.iter_mut().for_each(order_managers),
+        Value::Array(values) => {
+            for value in values {
+                in_order &= order_managers(value);
+            }
+        }
         _ => {}
     }
+    in_order
 }
 
 fn document(text: &str, tokens: &mut Tokens) -> Document {
@@ -141,12 +183,13 @@ fn document(text: &str, tokens: &mut Tokens) -> Document {
     };
     let line_end = text.ends_with('\n');
     let as_go_writes = go_json(&value) == text.trim_end_matches('\n');
-    order_managers(&mut value);
+    let managers_in_order = order_managers(&mut value);
     walk(&mut value, "", tokens);
     Document::Json {
         value,
         as_go_writes,
         line_end,
+        managers_in_order,
     }
 }
 
@@ -188,6 +231,8 @@ struct Tokens {
     uids: Vec<String>,
     /// Seconds since 1970.
     moments: BTreeSet<i64>,
+    /// The times of a step, in the order they came, as they are written and in seconds.
+    seen: Vec<(String, i64)>,
 }
 
 impl Tokens {
@@ -314,6 +359,7 @@ impl Tokens {
             self.moments.insert(secs);
             return text.to_owned();
         }
+        self.seen.push((text.to_owned(), secs));
         let mut rank = 0;
         let mut before = None;
         for moment in self.moments.range(..=secs) {
@@ -415,6 +461,38 @@ mod tests {
         "#);
         assert_eq!(time_at("1970-01-01T00:00:00Z"), Some((0, 20)));
         assert_eq!(time_at("2000-03-01T00:00:00Z"), Some((951_868_800, 20)));
+    }
+
+    #[test]
+    fn managed_fields_are_held_to_a_servers_order_and_listed_without_their_second() {
+        let entry = |manager: &str, time: &str| {
+            format!(
+                r#"{{"manager":"{manager}","operation":"Update","time":"2026-11-22T09:00:0{time}Z"}}"#
+            )
+        };
+        let document_of = |entries: [String; 2]| {
+            let text = format!(r#"{{"managedFields":[{}]}}"#, entries.join(","));
+            document(&text, &mut Tokens::default())
+        };
+        let in_order = |document: &Document| {
+            matches!(
+                document,
+                Document::Json {
+                    managers_in_order: true,
+                    ..
+                }
+            )
+        };
+        let by_time = document_of([entry("b", "1"), entry("a", "2")]);
+        assert!(in_order(&by_time), "{by_time:?}");
+        assert!(
+            by_time
+                .to_string()
+                .starts_with(r#"{"managedFields":[{"manager":"a""#)
+        );
+        assert!(in_order(&document_of([entry("a", "1"), entry("b", "1")])));
+        assert!(!in_order(&document_of([entry("b", "1"), entry("a", "1")])));
+        assert!(!in_order(&document_of([entry("a", "2"), entry("b", "1")])));
     }
 
     #[test]

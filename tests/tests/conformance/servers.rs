@@ -1,7 +1,10 @@
 //! What a server says about itself, how namespaces end, and what it has forgotten.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
+use watchscope_tests::eventually;
 
 use super::dialogue::{Dialogue, config_map};
 use super::exchanges;
@@ -23,6 +26,8 @@ exchanges![
     who_is_not_known_is_unauthorized,
     who_has_no_rights_is_forbidden_to_read,
     who_has_no_rights_is_forbidden_to_write,
+    // The last: the real server writes down by and by what it makes of it.
+    requests_without_a_share_are_refused,
 ];
 
 async fn the_server_says_which_versions_it_serves(d: &mut Dialogue<'_>) -> Result<()> {
@@ -278,5 +283,27 @@ async fn who_has_no_rights_is_forbidden_to_write(d: &mut Dialogue<'_>) -> Result
     for ask in asks {
         d.ask_as(Who::WithoutRights, ask).await?;
     }
+    Ok(())
+}
+
+async fn requests_without_a_share_are_refused(d: &mut Dialogue<'_>) -> Result<()> {
+    d.side.starve().await?;
+    let list = Ask::new("GET", d.core("configmaps"));
+    let busy = d.core("configmaps");
+    let mut held = None;
+    eventually("there is no share", Duration::from_secs(30), async || {
+        held = Some(d.side.hold(&busy).await?);
+        let answer = d.ask_as(Who::Ordinary, list.clone()).await?;
+        d.steps.pop();
+        ensure!(answer.status == 429, "{}", answer.status);
+        Ok(())
+    })
+    .await?;
+    d.ask_as(Who::Ordinary, list).await?;
+    let watch = Ask::new("GET", d.core("configmaps?watch=1&resourceVersion=0"));
+    d.ask_as(Who::Ordinary, watch).await?;
+    let create = Ask::new("POST", d.core("configmaps")).json(&config_map("a"));
+    d.ask_as(Who::Ordinary, create).await?;
+    drop(held);
     Ok(())
 }

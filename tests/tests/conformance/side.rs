@@ -1,21 +1,22 @@
 //! The two servers that are asked the same: the simulator and a real kube-apiserver, each on its sockets, and what
 //! only somebody inside either can do.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 use watchscope::demo::Demo;
 use watchscope_scenarios::{Story, View};
-use watchscope_simulator::{Config, Fault, Rights, Target, WorkloadConfig};
-use watchscope_tests::kube::TOKEN_USER;
+use watchscope_simulator::{Config, Fault, Rights, ServerId, Target, Throttle, WorkloadConfig};
+use watchscope_tests::kube::{Rule, TOKEN_USER};
 use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools, eventually};
 
-use super::wire::{Address, Ask};
+use super::wire::{Address, Ask, Half};
 
 /// How long an apiserver may take to settle, and how long it has to have written nothing then.
 const LONG: Duration = Duration::from_secs(60);
@@ -34,6 +35,55 @@ pub(super) enum Who {
     Stranger,
     /// Who is known and has no rights.
     WithoutRights,
+    /// Who may everything, and has no privilege.
+    Ordinary,
+}
+
+/// A request that is being answered.
+pub(super) struct Held {
+    _half: Option<Half>,
+}
+
+/// Of a real server that is told to stop, in seconds.
+const SHUTDOWN_DELAY_SECS: u64 = 2;
+const SHUTDOWN_GRACE_SECS: u64 = 2;
+
+/// What a server is told that gives an ordinary user's requests no share: a priority level without seats or a queue.
+fn starvation() -> Value {
+    let group = "flowcontrol.apiserver.k8s.io/v1";
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {
+            "apiVersion": group, "kind": "PriorityLevelConfiguration",
+            "metadata": {"name": "starved"},
+            "spec": {"type": "Limited", "limited": {
+                "nominalConcurrencyShares": 0, "lendablePercent": 0, "borrowingLimitPercent": 0,
+                "limitResponse": {"type": "Reject"},
+            }},
+        },
+        {
+            "apiVersion": group, "kind": "FlowSchema",
+            "metadata": {"name": "starved"},
+            "spec": {
+                "priorityLevelConfiguration": {"name": "starved"}, "matchingPrecedence": 2,
+                "rules": [{
+                    "subjects": [{"kind": "User", "user": {"name": ORDINARY}}],
+                    "resourceRules": [{
+                        "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"],
+                        "clusterScope": true, "namespaces": ["*"],
+                    }],
+                }],
+            },
+        },
+    ]})
+}
+
+/// The one fault of a server that is filled up.
+fn filled_up() -> Fault {
+    Fault::TooManyRequests {
+        resource: Some("configmaps".to_owned()),
+        throttle: Throttle::MaxInFlight,
+        retry_after_secs: 1,
+    }
 }
 
 impl Side {
@@ -59,12 +109,29 @@ impl Side {
 
     /// A real one that writes nothing by itself once it is ready, so that its revisions are those of the exchanges.
     pub(super) async fn real(tools: &KubeTools) -> Result<Self> {
+        Self::real_with(tools, Vec::new()).await
+    }
+
+    /// One that takes a write at a time, and stops in several steps.
+    pub(super) async fn real_that_fills_up(tools: &KubeTools) -> Result<Self> {
+        let flags = vec![
+            "--enable-priority-and-fairness=false".to_owned(),
+            "--max-mutating-requests-inflight=1".to_owned(),
+            format!("--shutdown-delay-duration={SHUTDOWN_DELAY_SECS}s"),
+            format!("--shutdown-watch-termination-grace-period={SHUTDOWN_GRACE_SECS}s"),
+            "--shutdown-send-retry-after=true".to_owned(),
+        ];
+        Self::real_with(tools, flags).await
+    }
+
+    async fn real_with(tools: &KubeTools, mut flags: Vec<String>) -> Result<Self> {
+        flags.extend([
+            "--endpoint-reconciler-type=none".to_owned(),
+            "--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false"
+                .to_owned(),
+        ]);
         let options = ClusterOptions {
-            apiserver_flags: vec![
-                "--endpoint-reconciler-type=none".to_owned(),
-                "--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false"
-                    .to_owned(),
-            ],
+            apiserver_flags: flags,
             ..ClusterOptions::default()
         };
         let cluster = KubeCluster::start(tools, options).await?;
@@ -93,39 +160,30 @@ impl Side {
     pub(super) fn address(&self) -> Result<Address> {
         match self {
             Self::Simulated(demo) => Ok(Address::plain(demo.address)),
-            Self::Real(cluster) => {
-                let text = std::fs::read(cluster.kubeconfig())?;
-                let kubeconfig: Value = serde_json::from_slice(&text)?;
-                let pem = |pointer: &str| -> Result<Vec<u8>> {
-                    let text = kubeconfig.pointer(pointer).and_then(Value::as_str);
-                    Ok(STANDARD.decode(text.with_context(|| format!("no {pointer}"))?)?)
-                };
-                let server = cluster.server();
-                let socket = server.trim_start_matches("https://").parse()?;
-                Address::tls(
-                    socket,
-                    &pem("/clusters/0/cluster/certificate-authority-data")?,
-                    &pem("/users/0/user/client-certificate-data")?,
-                    &pem("/users/0/user/client-key-data")?,
-                )
-            }
+            Self::Real(cluster) => address_of(cluster, cluster.kubeconfig()),
         }
     }
 
     /// A question of somebody else, and where it is to go.
     pub(super) async fn asked_by(&self, who: Who, ask: Ask) -> Result<(Address, Ask)> {
         match self {
+            Self::Simulated(demo) if who == Who::Ordinary => {
+                Ok((Address::plain(demo.address), ask))
+            }
+            Self::Real(cluster) if who == Who::Ordinary => Ok((ordinary(cluster)?, ask)),
             // There everybody is whom the User-Agent says, and may everything until a fault takes that away.
             Self::Simulated(demo) => {
                 let name = match who {
                     Who::Stranger => "stranger",
                     // A service account of the default namespace.
-                    Who::WithoutRights => TOKEN_USER.rsplit(':').next().unwrap_or(TOKEN_USER),
+                    Who::WithoutRights | Who::Ordinary => {
+                        TOKEN_USER.rsplit(':').next().unwrap_or(TOKEN_USER)
+                    }
                 };
                 let target = Target::UserAgent(name.to_owned());
                 let fault = match who {
                     Who::Stranger => Fault::ExpireTokens { target },
-                    Who::WithoutRights => Fault::RevokeAccess {
+                    Who::WithoutRights | Who::Ordinary => Fault::RevokeAccess {
                         target,
                         resource: "configmaps".to_owned(),
                         rights: Rights::All,
@@ -146,7 +204,7 @@ impl Side {
                 let authority = found("/clusters/0/cluster/certificate-authority-data")?;
                 let token = match who {
                     Who::Stranger => "nobody-knows",
-                    Who::WithoutRights => found("/users/0/user/token")?,
+                    Who::WithoutRights | Who::Ordinary => found("/users/0/user/token")?,
                 };
                 let socket = cluster.server().trim_start_matches("https://").parse()?;
                 let address = Address::tls_of_anybody(socket, &STANDARD.decode(authority)?)?;
@@ -155,6 +213,77 @@ impl Side {
                     ask.header("authorization", &format!("Bearer {token}")),
                 ))
             }
+        }
+    }
+
+    /// Fills the server up with a write that is not whole yet.
+    pub(super) async fn fill_up(&self, target: &str) -> Result<Held> {
+        match self {
+            Self::Simulated(demo) => {
+                let act = demo.act(|world| world.inject(filled_up())).await;
+                act.context("the world lives")?;
+            }
+            Self::Real(cluster) => allow_ordinary(cluster).await?,
+        }
+        self.hold(target).await
+    }
+
+    /// Takes away what fills it up.
+    pub(super) async fn empty(&self, held: Held) -> Result<()> {
+        drop(held);
+        match self {
+            Self::Simulated(demo) => {
+                let act = demo.act(|world| world.lift(&filled_up())).await;
+                act.context("the world lives")
+            }
+            Self::Real(_) => Ok(()),
+        }
+    }
+
+    /// Has a request of an ordinary user's answered until what comes back is dropped.
+    pub(super) async fn hold(&self, target: &str) -> Result<Held> {
+        let half = match self {
+            Self::Simulated(_) => None,
+            Self::Real(cluster) => Some(ordinary(cluster)?.half(target).await?),
+        };
+        Ok(Held { _half: half })
+    }
+
+    /// Gives an ordinary user's requests no share of the server (priority and fairness); one is served all the same if
+    /// none other is.
+    pub(super) async fn starve(&self) -> Result<()> {
+        match self {
+            Self::Simulated(demo) => {
+                let starved = Fault::TooManyRequests {
+                    resource: Some("configmaps".to_owned()),
+                    throttle: Throttle::PriorityAndFairness,
+                    retry_after_secs: 1,
+                };
+                let act = demo.act(|world| world.inject(starved)).await;
+                act.context("the world lives")
+            }
+            Self::Real(cluster) => {
+                allow_ordinary(cluster).await?;
+                cluster.kubectl().apply(&starvation()).await?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells the server to stop, with its delay and grace; it does so from then on.
+    pub(super) async fn stop(&mut self) -> Result<()> {
+        match self {
+            Self::Simulated(demo) => {
+                let stop = Fault::Shutdown {
+                    server: ServerId(0),
+                    delay: Duration::from_secs(SHUTDOWN_DELAY_SECS),
+                    grace: Duration::from_secs(SHUTDOWN_GRACE_SECS),
+                    sends_retry_after: true,
+                };
+                let act = demo.act(move |world| world.inject(stop)).await;
+                act.context("the world lives")
+            }
+            Self::Real(cluster) => cluster.tell_apiserver_to_stop(),
         }
     }
 
@@ -197,4 +326,38 @@ impl Side {
             }
         }
     }
+}
+
+/// Where a real server is, for the holder of a kubeconfig with a client certificate.
+fn address_of(cluster: &KubeCluster, kubeconfig: &Path) -> Result<Address> {
+    let kubeconfig: Value = serde_json::from_slice(&std::fs::read(kubeconfig)?)?;
+    let pem = |pointer: &str| -> Result<Vec<u8>> {
+        let text = kubeconfig.pointer(pointer).and_then(Value::as_str);
+        Ok(STANDARD.decode(text.with_context(|| format!("no {pointer}"))?)?)
+    };
+    let server = cluster.server();
+    let socket = server.trim_start_matches("https://").parse()?;
+    Address::tls(
+        socket,
+        &pem("/clusters/0/cluster/certificate-authority-data")?,
+        &pem("/users/0/user/client-certificate-data")?,
+        &pem("/users/0/user/client-key-data")?,
+    )
+}
+
+/// A user with all rights to configmaps who is in no privileged group.
+const ORDINARY: &str = "ordinary";
+
+async fn allow_ordinary(cluster: &KubeCluster) -> Result<()> {
+    let rules = [Rule {
+        groups: &[""],
+        resources: &["configmaps"],
+        verbs: &["*"],
+    }];
+    cluster.allow(ORDINARY, &rules).await
+}
+
+/// A real server for that user.
+fn ordinary(cluster: &KubeCluster) -> Result<Address> {
+    address_of(cluster, &cluster.user(ORDINARY, &[])?)
 }

@@ -40,6 +40,7 @@ exchanges![
     a_watch_ignores_limit_and_continue,
     the_old_watch_path_watches_too,
     a_write_that_changes_nothing_is_no_event,
+    a_watch_below_no_time_is_over_at_once,
 ];
 
 /// Deletes, writes and makes so that each kind of event is there once.
@@ -445,4 +446,18 @@ async fn a_write_that_changes_nothing_is_no_event(d: &mut Dialogue<'_>) -> Resul
         .await?;
     d.frames(&mut watch, 1).await?;
     Ok(())
+}
+
+async fn a_watch_below_no_time_is_over_at_once(d: &mut Dialogue<'_>) -> Result<()> {
+    let version = d.config_map("a").await?.version()?;
+    let target = d.core(&format!(
+        "configmaps?watch=1&timeoutSeconds=-1&resourceVersion={version}"
+    ));
+    let mut watch = d.watch(target).await?;
+    d.read_to_end(&mut watch).await?;
+    let target = d.core(&format!(
+        "configmaps?watch=1&timeoutSeconds=1&timeout=soon&resourceVersion={version}"
+    ));
+    let mut watch = d.watch(target).await?;
+    d.read_to_end(&mut watch).await
 }

@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use watchscope_tests::patient;
@@ -109,6 +110,35 @@ impl Address {
         })
     }
 
+    /// Whether a connection is refused.
+    pub(crate) async fn is_gone(&self) -> Result<bool> {
+        match TcpStream::connect(self.socket).await {
+            Ok(_) => Ok(false),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends the head of a POST and less of its body than it says, so that it is being answered until this is dropped.
+    pub(crate) async fn half(&self, target: &str) -> Result<Half> {
+        let host = self.socket;
+        let head = format!(
+            "POST {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+        );
+        let tcp = TcpStream::connect(self.socket).await?;
+        let mut io: Half = match &self.tls {
+            None => Box::new(tcp),
+            Some(config) => {
+                let connector = TlsConnector::from(Arc::clone(config));
+                let name = ServerName::IpAddress(self.socket.ip().into());
+                Box::new(connector.connect(name, tcp).await?)
+            }
+        };
+        io.write_all(head.as_bytes()).await?;
+        io.flush().await?;
+        Ok(io)
+    }
+
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Stream> {
         let what = format!("{} {}", ask.method, ask.target);
@@ -164,6 +194,9 @@ async fn converse(
     tokio::spawn(connection);
     Ok(sender.send_request(request).await?)
 }
+
+/// A request that is not whole yet; dropping it closes its connection.
+pub(crate) type Half = Box<dyn tokio::io::AsyncWrite + Unpin + Send>;
 
 /// An answer whose body is still to come; dropping it closes its connection.
 #[derive(Debug)]

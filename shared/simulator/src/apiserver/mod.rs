@@ -20,6 +20,7 @@ pub(crate) mod names;
 mod negotiate;
 mod options;
 mod patch;
+mod patience;
 mod read;
 pub(crate) mod registry;
 mod reply;
@@ -124,6 +125,8 @@ pub(crate) enum Alarm {
     Cacher(ResourceId, u32, Step),
     /// A request that needs etcd's leader has waited long enough for it.
     NoLeader(RequestId),
+    /// A read has waited as long as its client does.
+    OutOfTime(RequestId),
 }
 
 /// Where an apiserver is between its start and its end.
@@ -186,11 +189,11 @@ struct Unmodelled {
 }
 
 impl Unmodelled {
-    fn note(&mut self, request: &Request) {
+    fn note(&mut self, request: &Request, why: &str) {
         self.count += 1;
         if self.named.len() < UNMODELLED_NAMED_MOST {
-            self.named
-                .push(format!("{} {}", request.method, request.path));
+            let Request { method, path, .. } = request;
+            self.named.push(format!("{method} {path}: {why}"));
         }
     }
 }
@@ -198,6 +201,8 @@ impl Unmodelled {
 /// A whole answer.
 struct Answer {
     status: u16,
+    /// Given before the filter that forbids to keep answers.
+    is_early: bool,
     headers: Vec<(String, String)>,
     body: Vec<Bytes>,
 }
@@ -210,6 +215,7 @@ impl Answer {
     fn chunks(status: u16, body: Vec<Bytes>) -> Answer {
         Answer {
             status,
+            is_early: false,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body,
         }
@@ -225,6 +231,7 @@ impl Answer {
         };
         Answer {
             status,
+            is_early: false,
             headers: vec![("content-type".to_owned(), content_type.to_owned())],
             body: vec![body],
         }
@@ -274,7 +281,7 @@ impl Apiserver {
         }
     }
 
-    /// The requests answered 501 since this was asked last, by method and path.
+    /// The requests answered 501 since this was asked last, by method and path, each with why.
     pub(crate) fn take_unmodelled(&mut self) -> Vec<String> {
         std::mem::take(&mut self.unmodelled.named)
     }
@@ -421,6 +428,11 @@ impl Apiserver {
                 Some(_) => self.finish(id, Err(status::timed_out()), ctx),
                 None => self.give_up_leader(id, ctx),
             },
+            Alarm::OutOfTime(id) => {
+                if self.waiting.remove(&id).is_some() {
+                    self.finish(id, Ok(Outcome::Now(allotted_time_is_over())), ctx);
+                }
+            }
         }
     }
 
@@ -492,7 +504,24 @@ impl Apiserver {
         }
     }
 
+    /// Answers, and notes what it does not model.
     fn answer_to(
+        &mut self,
+        id: RequestId,
+        request: &Request,
+        direct: bool,
+        ctx: &mut Context<'_>,
+    ) -> Result<Outcome, ApiError> {
+        let outcome = self.modelled_answer_to(id, request, direct, ctx);
+        if let Err(error) = &outcome
+            && error.code == status::NOT_MODELLED
+        {
+            self.unmodelled.note(request, &error.message);
+        }
+        outcome
+    }
+
+    fn modelled_answer_to(
         &mut self,
         id: RequestId,
         request: &Request,
@@ -507,24 +536,42 @@ impl Apiserver {
             if let Some(answer) = throttle::throttled(&route, &query, ctx) {
                 return Ok(Outcome::Now(answer));
             }
+            // Long-running requests have another clock.
+            if WHOLE && !query.flag("watch").unwrap_or(false) {
+                match patience::patience(&query)? {
+                    Some(patience) if patience < LEAST_TIME => {
+                        return Ok(Outcome::Now(allotted_time_is_over()));
+                    }
+                    Some(patience) => {
+                        ctx.alarms.push((ctx.now + patience, Alarm::OutOfTime(id)));
+                    }
+                    None => {}
+                }
+            }
         }
         match route {
             Route::Resource(target) => self.resource(id, request, &query, target, direct, ctx),
-            Route::NotModelled(what) => {
-                self.unmodelled.note(request);
-                Err(status::not_modelled(&what))
-            }
+            Route::NotModelled(what) => Err(status::not_modelled(&what)),
             Route::UnknownResource => Err(status::unknown_resource()),
-            _ if !WHOLE => Err(self.left_out(request)),
+            _ if !WHOLE => Err(left_out()),
+            Route::Health if query.get("verbose").is_some() => {
+                Err(status::not_modelled("checks of its health one by one"))
+            }
             // A group is known even where one of its versions is not.
             Route::GroupVersion(group, version)
                 if discovery::resources(ctx.kinds, &group, &version).is_none()
-                    && ctx.kinds.has_built_in(&group) =>
+                    && route::is_group(&group) =>
             {
                 Err(status::unknown_resource())
             }
             other => {
                 let reads = matches!(request.method.as_str(), "GET" | "HEAD");
+                if matches!(
+                    other,
+                    Route::Core | Route::Groups | Route::Group(_) | Route::GroupVersion(..)
+                ) {
+                    negotiate::json_answer(request)?;
+                }
                 match other {
                     Route::GroupVersion(..) | Route::Version if !reads => {
                         Err(status::method_not_allowed())
@@ -552,13 +599,16 @@ impl Apiserver {
         let kind = ctx.kinds.get(target.resource);
         let form = representation(request, query, kind, collection, watch)?;
         if !WHOLE && is_left_out(request, query, &target, form, ctx) {
-            return Err(self.left_out(request));
+            return Err(left_out());
+        }
+        if WHOLE && watch && collection && request.header_value("upgrade").is_some() {
+            return Err(status::not_modelled("watches over WebSocket"));
         }
         let in_scope = !target.namespace.is_empty() || !ctx.kinds.get(target.resource).namespaced;
         match request.method.as_str() {
             "POST" if target.subresource == "binding" => write::bind(request, query, &target, ctx),
             _ if target.subresource == "binding" => Err(status::method_not_allowed()),
-            "GET" if collection && query.flag("watch").unwrap_or(false) => {
+            "GET" if collection && watch => {
                 if direct {
                     return Ok(Outcome::Open);
                 }
@@ -581,16 +631,13 @@ impl Apiserver {
         }
     }
 
-    /// What only the whole simulator answers.
-    fn left_out(&mut self, request: &Request) -> ApiError {
-        self.unmodelled.note(request);
-        status::not_modelled("this request in a lesson")
-    }
-
     /// Puts a whole answer into a reply.
     fn answer(&mut self, id: RequestId, answer: Answer, ctx: &mut Context<'_>) {
         let length: usize = answer.body.iter().map(Bytes::len).sum();
         let mut headers = common_headers(ctx);
+        if answer.is_early {
+            headers.retain(|(name, _)| name != "cache-control");
+        }
         headers.extend(answer.headers);
         headers.push(("content-length".to_owned(), length.to_string()));
         if let Some(reply) = self.replies.get_mut(&id) {
@@ -612,6 +659,9 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 /// How long a read may take (1.7; `--request-timeout`).
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// In less no request is answered.
+const LEAST_TIME: Duration = Duration::from_micros(100);
+
 /// Requests that are not modelled and named until they are taken.
 const UNMODELLED_NAMED_MOST: usize = 64;
 
@@ -626,6 +676,11 @@ fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
         route => route,
     };
     (route, query)
+}
+
+/// What only the whole simulator answers.
+fn left_out() -> ApiError {
+    status::not_modelled("this request in a lesson")
 }
 
 /// Whether only the whole simulator answers a request for objects. Lessons
@@ -654,11 +709,18 @@ fn is_left_out(
 ///
 /// What waits and what goes on is as seen at 1.36.3 over three members of etcd of which two were killed.
 fn leader_patience(request: &Request) -> Option<Duration> {
-    if request.method != "GET" {
-        return Some(WRITE_TIMEOUT);
-    }
-    let is_watch = Query::parse(&request.query).flag("watch").unwrap_or(false);
-    (!is_watch).then_some(READ_TIMEOUT)
+    let query = Query::parse(&request.query);
+    let most = match request.method.as_str() {
+        "GET" if query.flag("watch").unwrap_or(false) => return None,
+        "GET" => READ_TIMEOUT,
+        _ => WRITE_TIMEOUT,
+    };
+    let clients = if WHOLE {
+        patience::patience(&query).ok().flatten()
+    } else {
+        None
+    };
+    Some(clients.map_or(most, |patience| most.min(patience)))
 }
 
 /// Whether a request waits for etcd's leader: writes, and reads that etcd itself has to answer. Watches of etcd do not:

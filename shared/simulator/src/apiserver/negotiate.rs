@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::options::Query;
-use super::status::{ApiError, bad_request, not_acceptable, unsupported_media_type};
+use super::status::{ApiError, bad_request, not_acceptable, not_modelled, unsupported_media_type};
+use crate::WHOLE;
 use crate::kinds::ResourceType;
 use crate::message::Request;
 
@@ -42,6 +43,11 @@ impl MediaType<'_> {
 
     fn is_json(&self) -> bool {
         matches!(self.name, "application/json" | "*/*")
+    }
+
+    /// A form that a real server writes and reads, and the simulator does not.
+    fn is_not_modelled(&self) -> bool {
+        is_not_modelled(self.name) && self.parameter("as").is_empty()
     }
 }
 
@@ -86,6 +92,9 @@ pub(crate) fn representation(
             _ => {}
         }
     }
+    if WHOLE {
+        not_in_other_forms(accept)?;
+    }
     let mut known =
         "application/json, application/yaml, application/vnd.kubernetes.protobuf".to_owned();
     if any_json {
@@ -103,6 +112,34 @@ pub(crate) fn representation(
             "406: Not Acceptable\n\nAvailable representations: {known}"
         ))
     })
+}
+
+fn is_not_modelled(media_type: &str) -> bool {
+    matches!(
+        media_type,
+        "application/vnd.kubernetes.protobuf" | "application/yaml"
+    )
+}
+
+/// Refuses who accepts a form that a real server has and the simulator has not; asked when nothing else can be had.
+fn not_in_other_forms(accept: &str) -> Result<(), ApiError> {
+    let mut asked = media_types(accept).into_iter();
+    match asked.find(MediaType::is_not_modelled) {
+        Some(form) => Err(not_modelled(&format!(
+            "answers in {}: ask for application/json",
+            form.name
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The same for answers about the server itself, which are JSON whatever else is asked for.
+pub(crate) fn json_answer(request: &Request) -> Result<(), ApiError> {
+    let accept = request.header_value("accept").unwrap_or("");
+    if media_types(accept).iter().any(MediaType::is_json) {
+        return Ok(());
+    }
+    not_in_other_forms(accept)
 }
 
 /// `core.ConfigMap`: a kind as Go's types are called in messages.
@@ -127,18 +164,15 @@ pub(crate) fn aggregated_discovery(request: &Request) -> Option<&'static str> {
     }
 }
 
-/// Refuses bodies that are not JSON: protobuf, YAML and CBOR are not understood.
+/// Refuses bodies that are not JSON. A real server reads protobuf and YAML too.
 pub(crate) fn json_body(request: &Request) -> Result<(), ApiError> {
     let content_type = request
         .header_value("content-type")
         .unwrap_or("application/json");
     match content_type.split(';').next().unwrap_or("").trim() {
         "" | "application/json" => Ok(()),
-        other @ ("application/vnd.kubernetes.protobuf"
-        | "application/yaml"
-        | "application/cbor") => Err(unsupported_media_type(format!(
-            "the body of the request was in an unknown format - accepted media types include: application/json; \
-                 got {other}: this is a simulated apiserver, which reads JSON only"
+        other if is_not_modelled(other) => Err(not_modelled(&format!(
+            "bodies in {other}: send application/json"
         ))),
         _ => Err(unsupported_media_type(
             "the body of the request was in an unknown format - accepted media types include: application/json, \
@@ -199,7 +233,9 @@ mod tests {
             Ok(Representation::Whole)
         );
         assert_eq!(accept("*/*"), Ok(Representation::Whole));
-        assert_eq!(accept("application/vnd.kubernetes.protobuf"), Err(406));
+        assert_eq!(accept("application/vnd.kubernetes.protobuf"), Err(501));
+        assert_eq!(accept("text/html,application/yaml"), Err(501));
+        assert_eq!(accept("application/cbor"), Err(406));
         assert_eq!(
             accept("application/json;as=Table;v=v9;g=meta.k8s.io"),
             Err(406)
@@ -220,11 +256,17 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_bodies_are_refused_in_words() {
-        let request =
-            Request::new("POST", "/").header("content-type", "application/vnd.kubernetes.protobuf");
-        let error = json_body(&request).unwrap_err();
-        assert_eq!(error.code, 415);
-        assert!(error.message.contains("reads JSON only"));
+    fn bodies_that_a_real_server_reads_are_told_from_those_that_nobody_does() {
+        let refused = |content_type: &str| {
+            let request = Request::new("POST", "/").header("content-type", content_type);
+            json_body(&request).unwrap_err()
+        };
+        for content_type in ["application/vnd.kubernetes.protobuf", "application/yaml"] {
+            let error = refused(content_type);
+            assert_eq!(error.code, 501);
+            assert!(error.message.ends_with("send application/json"));
+        }
+        assert_eq!(refused("application/cbor").code, 415);
+        assert_eq!(refused("text/plain").code, 415);
     }
 }

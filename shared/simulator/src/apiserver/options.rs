@@ -1,7 +1,10 @@
 //! The query parameters of lists and watches, and the rules they must keep (apimachinery `ValidateListOptions`).
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use super::route::Target;
 use super::status::{ApiError, FieldError, bad_request, invalid, server_error};
+use crate::WHOLE;
 use crate::version::Version;
 
 /// Query parameters of a list or watch.
@@ -12,7 +15,8 @@ pub(crate) struct ListOptions {
     pub(crate) resource_version_match: String,
     pub(crate) limit: u64,
     pub(crate) continue_token: String,
-    pub(crate) timeout_seconds: Option<u64>,
+    /// Of a watch; a list only has to write it well.
+    pub(crate) timeout_seconds: Option<i64>,
     pub(crate) allow_watch_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
     pub(crate) label_selector: String,
@@ -58,19 +62,19 @@ impl Query {
         target
     }
 
-    /// A number; a negative one says as little as none.
-    fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
-        match self.get(name) {
-            None | Some("") => Ok(None),
-            Some(text) => text
-                .parse::<i64>()
-                .map(|n| u64::try_from(n).ok())
-                .map_err(|_| {
-                    bad_request(format!(
-                        "strconv.ParseInt: parsing {text:?}: invalid syntax"
-                    ))
-                }),
-        }
+    fn number(&self, name: &str) -> Result<Option<i64>, ApiError> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|error: ParseIntError| {
+            let why = match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow if WHOLE => {
+                    "value out of range"
+                }
+                _ => "invalid syntax",
+            };
+            bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+        })
     }
 }
 
@@ -82,7 +86,8 @@ impl ListOptions {
             watch: query.flag("watch").unwrap_or(false),
             resource_version: text("resourceVersion"),
             resource_version_match: text("resourceVersionMatch"),
-            limit: query.number("limit")?.unwrap_or(0),
+            // A negative one says as little as none.
+            limit: u64::try_from(query.number("limit")?.unwrap_or(0)).unwrap_or(0),
             continue_token: text("continue"),
             timeout_seconds: query.number("timeoutSeconds")?,
             allow_watch_bookmarks: query.flag("allowWatchBookmarks").unwrap_or(false),
@@ -245,5 +250,7 @@ mod tests {
         insta::assert_snapshot!(refused("watch=1&sendInitialEvents=true"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"#);
         insta::assert_snapshot!(refused("watch=1&resourceVersion=5&resourceVersionMatch=NotOlderThan"), @r#"422 ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"#);
         insta::assert_snapshot!(refused("limit=many"), @r#"400 strconv.ParseInt: parsing "many": invalid syntax"#);
+        insta::assert_snapshot!(refused("limit="), @r#"400 strconv.ParseInt: parsing "": invalid syntax"#);
+        insta::assert_snapshot!(refused("timeoutSeconds=99999999999999999999"), @r#"400 strconv.ParseInt: parsing "99999999999999999999": value out of range"#);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::go;
 use super::schema::Struct;
 use super::status::{
-    ApiError, bad_request, patch_does_not_fit, server_error, unsupported_media_type,
+    ApiError, bad_request, not_modelled, patch_does_not_fit, server_error, unsupported_media_type,
 };
 use super::strategic;
 use crate::WHOLE;
@@ -71,13 +71,7 @@ impl Patch {
                 "the body of the request was in an unknown format - accepted media types include: \
                  application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => {
-                Err(unsupported_media_type(
-                    "the body of the request was in an unknown format - accepted media types include: \
-                     application/json-patch+json, application/merge-patch+json, \
-                     application/strategic-merge-patch+json: this is a simulated apiserver, without server-side apply",
-                ))
-            }
+            "application/apply-patch+yaml" => Err(not_modelled("server-side apply")),
             _ => Err(ApiError {
                 details: Some(Box::new(json!({}))),
                 ..unsupported_media_type("415: Unsupported Media Type")
@@ -139,7 +133,8 @@ mod tests {
     #[test]
     fn what_cannot_be_applied_is_refused_with_its_code() {
         let code = |kind: &str, body: &[u8]| applied(kind, body, &json!({})).map_err(|e| e.code);
-        assert_eq!(code("application/apply-patch+yaml", b"a: b"), Err(415));
+        assert_eq!(code("application/apply-patch+yaml", b"a: b"), Err(501));
+        assert_eq!(code("application/apply-patch+cbor", b"a: b"), Err(415));
         assert_eq!(code("application/merge-patch+json", b"{"), Err(400));
         assert_eq!(
             code(

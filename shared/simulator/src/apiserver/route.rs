@@ -2,6 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
+use crate::WHOLE;
 use crate::kinds::{Kinds, ResourceId};
 
 /// What a path names.
@@ -55,32 +56,47 @@ impl Route {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         match parts.as_slice() {
             ["version"] => Route::Version,
-            ["healthz" | "livez" | "readyz", ..] => Route::Health,
+            ["healthz" | "livez" | "readyz"] => Route::Health,
+            ["healthz" | "livez" | "readyz", "etcd" | "log" | "ping"] => Route::Health,
+            ["healthz" | "livez" | "readyz", ..] if WHOLE => {
+                Route::NotModelled("that check of its health".to_owned())
+            }
             ["api"] => Route::Core,
             ["apis"] => Route::Groups,
-            ["apis", group] => Route::Group((*group).to_owned()),
+            ["apis", group] => group_not_modelled(group, None, kinds)
+                .unwrap_or_else(|| Route::Group((*group).to_owned())),
             ["api", version] => Route::GroupVersion(String::new(), (*version).to_owned()),
-            ["apis", group, version] => {
-                Route::GroupVersion((*group).to_owned(), (*version).to_owned())
-            }
+            ["apis", group, version] => group_not_modelled(group, Some(version), kinds)
+                .unwrap_or_else(|| Route::GroupVersion((*group).to_owned(), (*version).to_owned())),
             ["openapi", "v3"] => Route::OpenApi,
             ["openapi", "v3", "api", version] => {
                 Route::OpenApiOf(String::new(), (*version).to_owned())
             }
             ["openapi", "v3", "apis", group, version] => {
-                Route::OpenApiOf((*group).to_owned(), (*version).to_owned())
+                group_not_modelled(group, Some(version), kinds)
+                    .unwrap_or_else(|| Route::OpenApiOf((*group).to_owned(), (*version).to_owned()))
             }
-            ["metrics"] => Route::NotModelled("metrics".to_owned()),
+            [] | [""] if WHOLE => Route::NotModelled("the list of all paths".to_owned()),
+            ["metrics" | "flagz" | "statusz"]
+            | ["metrics", "slis"]
+            | ["openapi", "v2"]
+            | ["openid", "v1", "jwks"]
+            | [".well-known", "openid-configuration"]
+            | ["debug", "pprof", ..]
+                if WHOLE =>
+            {
+                Route::NotModelled(parts.join("/"))
+            }
             ["api", version, "watch", rest @ ..] => watch("", version, rest, kinds),
             ["apis", group, version, "watch", rest @ ..] => watch(group, version, rest, kinds),
             ["api", version, rest @ ..] => target("", version, rest, kinds)
-                .or_else(|| not_modelled("", version, rest))
+                .or_else(|| not_modelled("", version, rest, kinds))
                 .unwrap_or(Route::UnknownResource),
             ["apis", group, version, rest @ ..] => match target(group, version, rest, kinds)
-                .or_else(|| not_modelled(group, version, rest))
+                .or_else(|| not_modelled(group, version, rest, kinds))
             {
                 Some(found) => found,
-                None if kinds.served().any(|(_, kind)| kind.group == *group) => {
+                None if is_group(group) || kinds.served().any(|(_, k)| k.group == *group) => {
                     Route::UnknownResource
                 }
                 None => Route::Unknown,
@@ -93,12 +109,31 @@ impl Route {
 fn watch(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Route {
     match target(group, version, rest, kinds) {
         Some(Route::Resource(target)) if target.subresource.is_empty() => Route::Watch(target),
-        _ => Route::UnknownResource,
+        Some(_) => Route::UnknownResource,
+        None => not_modelled(group, version, rest, kinds).unwrap_or(Route::UnknownResource),
     }
 }
 
-/// The objects that the path below a group and version names, if they are served.
-fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
+/// What the path below a group and version says, whether or not it is served.
+struct Place<'a> {
+    namespace: &'a str,
+    plural: &'a str,
+    name: &'a str,
+    subresource: &'a str,
+}
+
+impl Place<'_> {
+    /// Whether objects of this scope can be there.
+    fn fits(&self, namespaced: bool) -> bool {
+        if namespaced {
+            !self.namespace.is_empty() || self.name.is_empty()
+        } else {
+            self.namespace.is_empty()
+        }
+    }
+}
+
+fn place<'a>(group: &str, rest: &[&'a str]) -> Option<Place<'a>> {
     let (namespace, plural, name, subresource) = match *rest {
         ["namespaces", name, subresource @ ("status" | "finalize")] if group.is_empty() => {
             ("", "namespaces", name, subresource)
@@ -113,14 +148,20 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
         [plural, name, subresource] => ("", plural, name, subresource),
         _ => return None,
     };
-    let resource = kinds.find(group, version, plural)?;
+    Some(Place {
+        namespace,
+        plural,
+        name,
+        subresource,
+    })
+}
+
+/// The objects that the path below a group and version names, if they are served.
+fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
+    let place = place(group, rest)?;
+    let resource = kinds.find(group, version, place.plural)?;
     let kind = kinds.get(resource);
-    let scope_fits = if kind.namespaced {
-        !namespace.is_empty() || name.is_empty()
-    } else {
-        namespace.is_empty()
-    };
-    let subresource_fits = match subresource {
+    let subresource_fits = match place.subresource {
         "" => true,
         "status" => kind.has_status,
         "scale" => kind.has_scale(),
@@ -128,98 +169,102 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
         "finalize" => kind.kind == "Namespace",
         _ => false,
     };
-    if !scope_fits || !subresource_fits {
+    if !place.fits(kind.namespaced) || !subresource_fits {
         return None;
     }
     Some(Route::Resource(Target {
         resource,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        subresource: subresource.to_owned(),
+        namespace: place.namespace.to_owned(),
+        name: place.name.to_owned(),
+        subresource: place.subresource.to_owned(),
     }))
 }
 
-/// Resources and subresources of Kubernetes 1.36 that are not modelled, by group and version.
-const NOT_MODELLED: &[(&str, &str, &[&str])] = &[
-    (
-        "",
-        "v1",
-        &[
-            "limitranges",
-            "nodes/proxy",
-            "persistentvolumes",
-            "pods/attach",
-            "pods/ephemeralcontainers",
-            "pods/eviction",
-            "pods/exec",
-            "pods/log",
-            "pods/portforward",
-            "pods/proxy",
-            "pods/resize",
-            "podtemplates",
-            "replicationcontrollers",
-            "resourcequotas",
-            "services/proxy",
-            "serviceaccounts/token",
-        ],
-    ),
-    (
-        "apps",
-        "v1",
-        &["controllerrevisions", "daemonsets", "statefulsets"],
-    ),
-    (
-        "authentication.k8s.io",
-        "v1",
-        &["selfsubjectreviews", "tokenreviews"],
-    ),
-    (
-        "authorization.k8s.io",
-        "v1",
-        &[
-            "localsubjectaccessreviews",
-            "selfsubjectaccessreviews",
-            "selfsubjectrulesreviews",
-            "subjectaccessreviews",
-        ],
-    ),
-    ("autoscaling", "v2", &["horizontalpodautoscalers"]),
-    ("batch", "v1", &["cronjobs"]),
-    ("networking.k8s.io", "v1", &["ingresses", "networkpolicies"]),
-    ("policy", "v1", &["poddisruptionbudgets"]),
-    (
-        "rbac.authorization.k8s.io",
-        "v1",
-        &[
-            "clusterrolebindings",
-            "clusterroles",
-            "rolebindings",
-            "roles",
-        ],
-    ),
-    ("storage.k8s.io", "v1", &["storageclasses"]),
-];
+/// What Kubernetes 1.36 serves, a line for each resource: group and version, scope, plural name, subresources.
+const SERVED: &str = if WHOLE {
+    include_str!("served.txt")
+} else {
+    ""
+};
+
+/// A resource of Kubernetes 1.36.
+struct Served {
+    group: &'static str,
+    version: &'static str,
+    namespaced: bool,
+    plural: &'static str,
+    subresources: std::str::SplitAsciiWhitespace<'static>,
+}
+
+fn served() -> impl Iterator<Item = Served> {
+    SERVED.lines().filter_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let group_version = words.next()?;
+        let (group, version) = group_version.split_once('/').unwrap_or(("", group_version));
+        Some(Served {
+            group,
+            version,
+            namespaced: words.next()? == "namespaced",
+            plural: words.next()?,
+            subresources: words,
+        })
+    })
+}
+
+/// Whether a real server has a group, modelled or not.
+pub(crate) fn is_group(group: &str) -> bool {
+    served().any(|s| s.group == group)
+}
+
+/// A group, or one version of it, that a real server has and this one has nothing of.
+fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Option<Route> {
+    if !WHOLE {
+        return None;
+    }
+    let is_it = |g: &str, v: &str| g == group && version.is_none_or(|wanted| v == wanted);
+    if kinds.served().any(|(_, k)| is_it(&k.group, &k.version)) {
+        return None;
+    }
+    let is_real = served().any(|s| is_it(s.group, s.version));
+    let is_custom = || {
+        let mut types = kinds.all();
+        types.any(|(_, k)| k.also_served.iter().any(|v| is_it(&k.group, v)))
+    };
+    (is_real || is_custom()).then(|| {
+        let version = version.map(|version| format!("/{version}"));
+        Route::NotModelled(format!("the group {group}{}", version.unwrap_or_default()))
+    })
+}
 
 /// What the path below a group and version names, if a real server has it and this one has not.
-fn not_modelled(group: &str, version: &str, rest: &[&str]) -> Option<Route> {
-    let (plural, subresource) = match *rest {
-        ["namespaces", _, plural] | ["namespaces", _, plural, _] | [plural] | [plural, _] => {
-            (plural, "")
-        }
-        // What follows `proxy` is the proxied server's path.
-        ["namespaces", _, plural, _, subresource, ..] | [plural, _, subresource, ..] => {
-            (plural, subresource)
-        }
-        [] => return None,
+fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
+    if !WHOLE {
+        return None;
+    }
+    // What follows `proxy` is the proxied server's path.
+    let proxied = rest.iter().position(|part| *part == "proxy");
+    let place = place(group, proxied.map_or(rest, |at| &rest[..=at]))?;
+    let what = if place.subresource.is_empty() {
+        place.plural.to_owned()
+    } else {
+        format!("{}/{}", place.plural, place.subresource)
     };
-    let whole = format!("{plural}/{subresource}");
-    let listed = NOT_MODELLED
-        .iter()
-        .filter(|(g, v, _)| (*g, *v) == (group, version))
-        .flat_map(|(_, _, names)| *names)
-        .any(|name| *name == plural || *name == whole);
-    let what = whole.trim_end_matches('/').to_owned();
-    listed.then_some(Route::NotModelled(what))
+    let is_it = |s: &Served| (s.group, s.version, s.plural) == (group, version, place.plural);
+    if let Some(mut real) = served().find(is_it) {
+        let has =
+            place.subresource.is_empty() || real.subresources.any(|name| name == place.subresource);
+        return (place.fits(real.namespaced) && has).then_some(Route::NotModelled(what));
+    }
+    let mut custom = kinds.all().map(|(_, kind)| kind);
+    let custom = custom.find(|kind| {
+        let names = kind.group == group && kind.plural == place.plural;
+        names && kind.also_served.iter().any(|other| other == version)
+    })?;
+    place.fits(custom.namespaced).then(|| {
+        Route::NotModelled(format!(
+            "{what} of {group}/{version}, which is not the stored version"
+        ))
+    })
 }
 
 /// The parts between slashes, percent-decoded; `None` if they are not text. A slash at the end is ignored.
@@ -233,6 +278,8 @@ fn decoded_parts(path: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn told(path: &str) -> String {
@@ -278,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_not_served_is_unknown() {
-        for path in ["", "/", "/nowhere", "/apis/nope/v1/widgets", "/api/v1/%ff"] {
+        for path in ["", "/nowhere", "/apis/nope/v1/widgets", "/api/v1/%ff"] {
             assert_eq!(told(path), "Unknown", "{path}");
         }
         for path in [
@@ -297,26 +344,78 @@ mod tests {
     #[test]
     fn what_a_real_server_has_beyond_the_model_is_told_apart() {
         let shown: Vec<String> = [
+            "/",
             "/metrics",
+            "/openapi/v2",
+            "/readyz/poststarthook/crd-informer-synced",
             "/api/v1/persistentvolumes",
+            "/api/v1/namespaces/shop/persistentvolumes",
+            "/api/v1/watch/namespaces/shop/limitranges",
             "/apis/batch/v1/namespaces/shop/cronjobs/a",
             "/api/v1/namespaces/shop/pods/web/log",
             "/api/v1/namespaces/shop/services/web/proxy/index.html",
             "/api/v1/namespaces/shop/pods/web/nothing",
             "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
             "/apis/apps/v1/namespaces/shop/statefulsets/db/scale",
+            "/apis/apps/v1/namespaces/shop/statefulsets/db/nothing",
+            "/apis/discovery.k8s.io",
+            "/apis/discovery.k8s.io/v1",
+            "/apis/discovery.k8s.io/v1/endpointslices",
+            "/apis/discovery.k8s.io/v1/nothing",
+            "/openapi/v3/apis/policy/v1",
+            "/apis/autoscaling/v1/namespaces/shop/horizontalpodautoscalers",
         ]
         .map(told)
         .into();
         insta::assert_snapshot!(shown.join("\n"), @r#"
+        NotModelled("the list of all paths")
         NotModelled("metrics")
+        NotModelled("openapi/v2")
+        NotModelled("that check of its health")
         NotModelled("persistentvolumes")
+        UnknownResource
+        NotModelled("limitranges")
         NotModelled("cronjobs")
         NotModelled("pods/log")
         NotModelled("services/proxy")
         UnknownResource
         NotModelled("selfsubjectaccessreviews")
         NotModelled("statefulsets/scale")
+        UnknownResource
+        NotModelled("the group discovery.k8s.io")
+        NotModelled("the group discovery.k8s.io/v1")
+        NotModelled("endpointslices")
+        UnknownResource
+        NotModelled("the group policy/v1")
+        NotModelled("horizontalpodautoscalers")
         "#);
+    }
+
+    #[test]
+    fn versions_of_a_definition_that_are_not_stored_are_not_modelled_until_it_is_gone() {
+        let version =
+            |name: &str, stored: bool| json!({"name": name, "served": true, "storage": stored});
+        let mut kinds = Kinds::built_in();
+        let definition = json!({"spec": {
+            "group": "shop.example.com", "scope": "Namespaced",
+            "names": {"plural": "orders", "kind": "Order"},
+            "versions": [version("v1alpha1", false), version("v1", true)],
+        }});
+        let orders = kinds.add_custom(&definition).unwrap();
+        let told = |kinds: &Kinds, rest: &str| {
+            Route::parse(&format!("/apis/shop.example.com/{rest}"), kinds)
+        };
+        let other = "v1alpha1/namespaces/shop/orders/a";
+        assert_eq!(
+            told(&kinds, other),
+            Route::NotModelled(
+                "orders of shop.example.com/v1alpha1, which is not the stored version".to_owned()
+            )
+        );
+        assert!(matches!(told(&kinds, "v1alpha1"), Route::NotModelled(_)));
+        assert!(matches!(told(&kinds, "v1/orders"), Route::Resource(_)));
+        assert_eq!(told(&kinds, "v2/orders"), Route::UnknownResource);
+        kinds.stop_serving(orders);
+        assert_eq!(told(&kinds, other), Route::Unknown);
     }
 }

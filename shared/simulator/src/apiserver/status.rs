@@ -208,10 +208,13 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
     }
 }
 
+/// The code of what a real server has and the simulator does not model.
+pub(crate) const NOT_MODELLED: u16 = 501;
+
 /// 501 of what a real server has and the simulator does not model.
 pub(crate) fn not_modelled(what: &str) -> ApiError {
     error(
-        501,
+        NOT_MODELLED,
         "NotImplemented",
         format!("watchscope's simulated apiserver does not model {what}"),
     )

@@ -64,6 +64,7 @@ pub(super) fn shutting_down() -> Answer {
         429,
         b"The apiserver is shutting down, please try again later.\n",
     );
+    answer.is_early = true;
     answer.headers.extend([
         ("retry-after".to_owned(), "5".to_owned()),
         ("connection".to_owned(), "close".to_owned()),

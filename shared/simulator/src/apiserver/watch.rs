@@ -76,7 +76,8 @@ impl Apiserver {
         let selector = Selector::parse(&options.label_selector, &options.field_selector, kind)?;
         let revision = options.revision()?;
         let lifetime = match options.timeout_seconds {
-            Some(secs) if secs > 0 => Duration::from_secs(secs),
+            // One below zero is over before it has begun.
+            Some(secs) if secs != 0 => Duration::from_secs(u64::try_from(secs).unwrap_or(0)),
             _ => {
                 let (least, most) = ctx.config.apiserver.watch_lifetime;
                 ctx.random.span(least, most)

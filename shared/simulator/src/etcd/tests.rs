@@ -546,3 +546,34 @@ fn a_restore_goes_back_and_with_a_bump_forgets_what_was() {
         }
     }
 }
+
+#[test]
+fn a_round_catches_up_512_watchers_and_the_next_one_the_rest() {
+    const WATCHERS: u16 = 600;
+    let mut rig = rig();
+    rig.write("a");
+    rig.take();
+    for server in 0..WATCHERS {
+        // A stream for each, so that none is full.
+        let stream = StreamKey {
+            server: ServerId(server),
+            ..key(PODS)
+        };
+        let request = WatchRequest {
+            stream,
+            prefix: "/registry/pods/".to_owned(),
+            start: 1,
+            progress_notify: false,
+            requires_leader: true,
+        };
+        rig.etcd.watch(request, rig.now);
+        rig.collect();
+    }
+    // The loop runs each tenth of a second, and at once again while it makes headway.
+    rig.run(Duration::from_micros(98_900));
+    assert_eq!(rig.take().len(), 0);
+    rig.run(Duration::from_micros(600));
+    assert_eq!(rig.take().len(), 512);
+    rig.run(Duration::from_millis(2));
+    assert_eq!(rig.take().len(), usize::from(WATCHERS) - 512);
+}

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::defect::Defect;
 use crate::fault::Fault;
-use crate::version::minor_and_patch;
+use crate::version::{Version, minor_and_patch, nearest_minor};
 
 /// A release of etcd: 3.4.0 to 3.6, the minor versions that the known defects are recorded of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,11 +16,17 @@ pub struct EtcdVersion {
 
 /// Why a text is no release of a simulated etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownEtcdVersion;
+pub struct UnknownEtcdVersion {
+    nearest_minor: Option<u8>,
+}
 
 impl fmt::Display for UnknownEtcdVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12")
+        f.write_str("a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12")?;
+        match self.nearest_minor {
+            Some(minor) => write!(f, "; nearest: 3.{minor}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -72,11 +78,42 @@ impl EtcdVersion {
 
     /// `3.minor.patch`, if it is simulated.
     pub fn new(minor: u8, patch: u8) -> Result<EtcdVersion, UnknownEtcdVersion> {
-        if (EtcdVersion::OLDEST_MINOR..=EtcdVersion::NEWEST_MINOR).contains(&minor) {
+        let clamped = minor.clamp(EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);
+        if minor == clamped {
             Ok(EtcdVersion { minor, patch })
         } else {
-            Err(UnknownEtcdVersion)
+            Err(UnknownEtcdVersion {
+                nearest_minor: Some(clamped),
+            })
         }
+    }
+
+    /// The release that kubeadm installs with the first release of a minor version of Kubernetes (`DefaultEtcdVersion`
+    /// in its `constants.go` at each 1.x.0; of 1.37, which was not out yet, that of 1.36). `None` below 1.17, whose etcd
+    /// is older than what is simulated.
+    pub fn shipped_with(kubernetes: Version) -> Option<EtcdVersion> {
+        let (minor, patch) = match kubernetes.minor() {
+            ..=16 => return None,
+            17 | 18 => (4, 3),
+            19 => (4, 9),
+            20 | 21 => (4, 13),
+            22 => (5, 0),
+            23 => (5, 1),
+            24 => (5, 3),
+            25 => (5, 4),
+            26 => (5, 6),
+            27 => (5, 7),
+            28 => (5, 9),
+            29 => (5, 10),
+            30 => (5, 12),
+            31 => (5, 15),
+            32 => (5, 16),
+            33 => (5, 21),
+            34 => (6, 4),
+            35 => (6, 6),
+            36.. => (6, 8),
+        };
+        Some(EtcdVersion { minor, patch })
     }
 
     /// Whether it can have a fault: all but the known defects can happen to every release.
@@ -154,7 +191,11 @@ impl FromStr for EtcdVersion {
 
     /// Reads `3.5`, `3.5.12` and `v3.5.12`; without a patch it is the first release of its minor version.
     fn from_str(text: &str) -> Result<EtcdVersion, UnknownEtcdVersion> {
-        let (minor, patch) = minor_and_patch(text, "3.").ok_or(UnknownEtcdVersion)?;
+        let Some((minor, patch)) = minor_and_patch(text, "3.") else {
+            let (oldest, newest) = (EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);
+            let nearest_minor = nearest_minor(text, 3, oldest, newest);
+            return Err(UnknownEtcdVersion { nearest_minor });
+        };
         EtcdVersion::new(minor, patch)
     }
 }
@@ -172,12 +213,32 @@ mod tests {
         assert_eq!(version("v3.5.12").to_string(), "3.5.12");
         assert_eq!(version("3.4"), version("3.4.0"));
         for unknown in ["", "3", "3.3", "3.7", "2.3", "3.5.x", "3.5.300", "3.5.1.2"] {
-            assert_eq!(
-                unknown.parse::<EtcdVersion>(),
-                Err(UnknownEtcdVersion),
-                "{unknown}"
-            );
+            assert!(unknown.parse::<EtcdVersion>().is_err(), "{unknown}");
         }
+        let told = |text: &str| text.parse::<EtcdVersion>().unwrap_err().to_string();
+        insta::assert_snapshot!(told("3.3"), @"a version of etcd is 3.4 to 3.6, with or without a patch, as 3.5.12; nearest: 3.4");
+        assert!(told("3.5.x").ends_with("nearest: 3.5"));
+        assert!(told("4.0").ends_with("nearest: 3.6"));
+    }
+
+    #[test]
+    fn kubernetes_comes_with_newer_and_newer_releases_and_trusts_them_when_it_reads_by_their_progress()
+     {
+        let mut before = None;
+        for minor in 9..=Version::NEWEST_MINOR {
+            let kubernetes = Version::new(minor, 0).unwrap();
+            let shipped = EtcdVersion::shipped_with(kubernetes);
+            assert!(shipped >= before, "1.{minor}: {shipped:?} after {before:?}");
+            if kubernetes.lists_consistently_from_cache() {
+                assert!(shipped.is_some_and(EtcdVersion::is_trusted), "1.{minor}");
+            }
+            before = shipped;
+        }
+        assert_eq!(before.map(|v| v.to_string()).as_deref(), Some("3.6.8"));
+        // Case study 3: 1.27 came with an etcd that has the gap.
+        let shipped = EtcdVersion::shipped_with("1.27".parse().unwrap()).unwrap();
+        let gap = Fault::EtcdDefect(Defect::GapUnderStarvation);
+        assert_eq!(shipped.check(&gap), Ok(()));
     }
 
     #[test]

@@ -163,11 +163,14 @@ impl World {
         match definition {
             workload::Definition::Established(value) => {
                 if let Some(resource) = self.kinds.add_custom(value) {
+                    let is_served = self.kinds.get(resource).served;
                     // A changed definition gets a new storage: its watches end and its history begins anew (F17).
                     for id in self.server_ids() {
                         self.with_server(id, |server, ctx| {
-                            server.stop_serving(resource, true, ctx);
-                            server.serve(resource, false, ctx);
+                            server.stop_serving(resource, is_served, ctx);
+                            if is_served {
+                                server.serve(resource, false, ctx);
+                            }
                         });
                     }
                 }

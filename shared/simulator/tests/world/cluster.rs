@@ -409,7 +409,7 @@ fn discovery_is_served_in_both_forms() {
     let paths = rig.get("/openapi/v3").1["paths"].clone();
     assert!(paths["apis/shop.example.com/v1"]["serverRelativeURL"].is_string());
     assert_eq!(rig.get("/openapi/v3/apis/shop.example.com/v1").0, 200);
-    assert_eq!(rig.get("/openapi/v2").0, 404);
+    assert_eq!(rig.get("/openapi/v2").0, 501);
 }
 
 /// Asks without a leader of etcd, lets so many seconds pass, and says what has come.

@@ -380,3 +380,27 @@ fn events_are_listed_from_etcd() {
     let single = rig.get("/api/v1/namespaces/nowhere/events").1;
     assert_eq!(single["items"], json!([]));
 }
+
+/// The apiserver compacts every five minutes what it noted five minutes before (1.7).
+#[test]
+fn a_revision_lives_five_to_ten_minutes() {
+    let lives = [10, 150, 290, 310, 599].map(|written_after| {
+        let mut rig = Rig::quiet();
+        rig.run_secs(written_after);
+        let revision = version(&rig.config_map("a"));
+        rig.write("a", 1);
+        let written = rig.world.now();
+        let exact = format!(
+            "/api/v1/namespaces/default/events?resourceVersion={revision}&resourceVersionMatch=Exact"
+        );
+        while rig.get(&exact).0 != 410 {
+            rig.run_secs(1);
+        }
+        rig.world.now().since(written).as_secs()
+    });
+    for lived in lives {
+        assert!((299..=602).contains(&lived), "{lives:?}");
+    }
+    assert!(lives.iter().any(|lived| *lived < 320), "{lives:?}");
+    assert!(lives.iter().any(|lived| *lived > 580), "{lives:?}");
+}

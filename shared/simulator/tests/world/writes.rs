@@ -163,7 +163,7 @@ fn writes_are_refused_in_the_servers_words() {
 }
 
 #[test]
-fn bodies_that_are_not_json_are_415_and_say_what_would_be() {
+fn bodies_that_are_not_json_are_501_and_say_what_would_be() {
     let mut rig = rig();
     let body = || json!({"metadata": {"name": "b"}}).to_string();
     let send = |rig: &mut Rig, method: &str, target: &str, content_type: &str| {
@@ -183,13 +183,14 @@ fn bodies_that_are_not_json_are_415_and_say_what_would_be() {
         MAPS,
         "application/vnd.kubernetes.protobuf",
     );
-    assert_eq!(status, 415);
-    assert!(message.contains("reads JSON only"), "{message}");
+    assert_eq!(status, 501);
+    assert!(message.contains("send application/json"), "{message}");
     rig.config_map("a");
     let apply = "application/apply-patch+yaml";
     let (status, message) = send(&mut rig, "PATCH", &format!("{MAPS}/a"), apply);
-    assert_eq!(status, 415);
-    assert!(message.contains("without server-side apply"), "{message}");
+    assert_eq!(status, 501);
+    assert!(message.contains("server-side apply"), "{message}");
+    assert_eq!(rig.world.unmodelled(), 2);
 }
 
 #[test]

@@ -1,0 +1,116 @@
+//! How long a request may take that says so itself (`timeout`, as `WithRequestDeadline` of apiserver reads it).
+
+use std::time::Duration;
+
+use super::options::Query;
+use super::status::{ApiError, bad_request};
+
+/// How long a client waits for an answer that is no watch's; `None` if it leaves that to the server, as it does with
+/// none, and with one that is not above zero or above what the server allows (`--request-timeout`, 1.7: 60 s).
+pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
+    let text = query.get("timeout").unwrap_or("");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let nanos = go_duration(text).map_err(|why| {
+        bad_request(format!(
+            "invalid timeout specified in the request URL - time: {why} {text:?}"
+        ))
+    })?;
+    let nanos = u64::try_from(nanos).unwrap_or(0);
+    let patience = Duration::from_nanos(nanos);
+    Ok((nanos > 0 && patience < MOST).then_some(patience))
+}
+
+const MOST: Duration = Duration::from_secs(60);
+
+/// Nanoseconds of a duration as Go's `time.ParseDuration` reads it; or what is wrong with it, in its words.
+fn go_duration(text: &str) -> Result<i64, String> {
+    let invalid = || "invalid duration".to_owned();
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if unsigned == "0" {
+        return Ok(0);
+    }
+    let mut total: i64 = 0;
+    let mut rest = unsigned;
+    loop {
+        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (number, behind) = rest.split_at(number_end.unwrap_or(rest.len()));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+            return Err(invalid());
+        }
+        let unit_end = behind.find(|c: char| c.is_ascii_digit() || c == '.');
+        let (unit, next) = behind.split_at(unit_end.unwrap_or(behind.len()));
+        let scale: i64 = match unit {
+            "" => return Err("missing unit in duration".to_owned()),
+            "ns" => 1,
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            other => return Err(format!("unknown unit {other:?} in duration")),
+        };
+        let whole: i64 = match whole {
+            "" => 0,
+            digits => digits.parse().map_err(|_| invalid())?,
+        };
+        let mut sum = whole.checked_mul(scale).ok_or_else(invalid)?;
+        let mut place = scale;
+        for digit in fraction.bytes() {
+            place /= 10;
+            sum += i64::from(digit - b'0') * place;
+        }
+        total = total.checked_add(sum).ok_or_else(invalid)?;
+        if next.is_empty() {
+            break;
+        }
+        rest = next;
+    }
+    Ok(if text.starts_with('-') { -total } else { total })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        match patience(&Query::parse(&format!("timeout={text}"))) {
+            Ok(patience) => format!("{patience:?}"),
+            Err(error) => format!("{} {}", error.code, error.message),
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_read_as_go_reads_durations() {
+        for (text, expected) in [
+            ("", "None"),
+            ("5s", "Some(5s)"),
+            ("1.5s", "Some(1.5s)"),
+            ("1m", "None"),
+            ("59s999ms", "Some(59.999s)"),
+            ("%2B300ms", "Some(300ms)"),
+            ("1ns", "Some(1ns)"),
+            ("0", "None"),
+            ("-5s", "None"),
+            ("1h", "None"),
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused_in_gos_words() {
+        let told = ["abc", "5", "5x", "1h1", ".s", "-.", "1e3s"].map(told);
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        400 invalid timeout specified in the request URL - time: invalid duration "abc"
+        400 invalid timeout specified in the request URL - time: missing unit in duration "5"
+        400 invalid timeout specified in the request URL - time: unknown unit "x" in duration "5x"
+        400 invalid timeout specified in the request URL - time: missing unit in duration "1h1"
+        400 invalid timeout specified in the request URL - time: invalid duration ".s"
+        400 invalid timeout specified in the request URL - time: invalid duration "-."
+        400 invalid timeout specified in the request URL - time: unknown unit "e" in duration "1e3s"
+        "#);
+    }
+}
