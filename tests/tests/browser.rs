@@ -104,7 +104,7 @@ impl Tab<'_> {
     }
 
     /// Waits until the page has painted a record as new as this.
-    async fn paints(&self, seq: u64) -> Result<()> {
+    pub(crate) async fn paints(&self, seq: u64) -> Result<()> {
         eventually("the page has painted it", LONG, async || {
             let summary = self.summary().await?;
             ensure!(summary["painted"].as_u64() >= Some(seq), "{summary}");

@@ -15,7 +15,7 @@ const TABLE: &str = "return [...document.querySelectorAll('.health tbody tr')]
 
 impl Tab<'_> {
     /// Waits until so many elements of a kind are there.
-    async fn has(&self, selector: &str, wanted: usize) -> Result<()> {
+    pub(crate) async fn has(&self, selector: &str, wanted: usize) -> Result<()> {
         let script = format!("return document.querySelectorAll({selector:?}).length");
         eventually("the page has what it should", LONG, async || {
             let count = self.script(&script).await?;

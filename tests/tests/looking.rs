@@ -145,6 +145,73 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
 }
 
 #[tokio::test]
+async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    for lane in [
+        "etcd",
+        "apiserver 0 configmaps",
+        "stream apiserver 0 configmaps informer",
+        "client naive",
+    ] {
+        tab.has(&format!(".row[data-lane='{lane}']"), 1).await?;
+    }
+    let select = async |lane: &str| -> Result<()> {
+        let row = By::Css(format!(".row[data-lane='{lane}'] .name"));
+        Ok(driver.find(row).await?.click().await?)
+    };
+    select("client naive").await?;
+    let named =
+        "return document.querySelector('.detail [role=tab][aria-selected=true]')?.textContent";
+    eventually("each side says what it believes", LONG, async || {
+        ensure!(tab.script(named).await? == "What each side believes");
+        let said = tab.text(".detail .sides").await?;
+        for words in [
+            "configmaps in shop, at ",
+            "etcd is at revision ",
+            "The watch cache of apiserver 0 is at revision ",
+            "watchscope's watch shop/configmaps",
+            "informer (",
+            "naive (",
+        ] {
+            ensure!(said.contains(words), "{words:?} in {said:?}");
+        }
+        Ok(())
+    })
+    .await?;
+
+    // Writes of etcd, back to one that programs follow: its way is told, and stands out with its delays.
+    let mut stream = visit.served.records().await?;
+    let changed = stream
+        .up_to(|record| record["name"] == "feature-flags" && record["origin"] == "live")
+        .await?;
+    let seq = changed.last().and_then(|record| record["seq"].as_u64());
+    tab.paints(seq.context("a seq")?).await?;
+    tab.press(" ").await?;
+    tab.keep_painted_texts().await?;
+    select("etcd").await?;
+    let event = "[...document.querySelectorAll('.detail [role=tab]')].find(tab => tab.textContent === 'Event')?.click()";
+    eventually("the way of a write is told", LONG, async || {
+        tab.script(event).await?;
+        let told = tab.text("section.detail").await?;
+        if !told.contains("informer: cache of apiserver 0 ") {
+            tab.press(",").await?;
+            anyhow::bail!("{told:?}");
+        }
+        Ok(())
+    })
+    .await?;
+    eventually("its delays are painted", LONG, async || {
+        let texts = tab.painted_texts().await?;
+        let is_delay = |text: &String| text == "at once" || text.starts_with('+');
+        ensure!(texts.iter().any(is_delay), "{texts:?}");
+        Ok(())
+    })
+    .await?;
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
 async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_a_client_does()
 -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);

@@ -1,8 +1,17 @@
 //! The stories there are, and how one is asked for.
 
-use crate::catalogue::{self, Row};
+use std::time::Duration;
+
+use serde_json::json;
+use watchscope_simulator::Request;
+
+use crate::catalogue::{self, Row, finds::FINDS};
 use crate::demo;
-use crate::story::Story;
+use crate::story::{Act, Deed, Line, Story, touch};
+
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+/// A service that is beside the story changes so often.
+const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
 /// As many are named to one who asked for none that there is.
 const NEAREST_MOST: usize = 3;
@@ -10,8 +19,52 @@ const NEAREST_MOST: usize = 3;
 /// All stories: the demo's, then one for each row of the catalogue, F01 first.
 #[must_use]
 pub fn stories() -> Vec<Story> {
-    let rows = catalogue::rows().into_iter().map(Row::told);
+    let rows = catalogue::rows().into_iter().map(told);
     std::iter::once(demo::story()).chain(rows).collect()
+}
+
+/// The story of a row for one who asks for it: it has the company that its failure needs to be seen, and says when it is
+/// over.
+fn told(row: Row) -> Story {
+    let lasts = row.lasts;
+    let mut story = row.told();
+    let needs_others = FINDS.iter().find(|finds| finds.code == story.name);
+    if needs_others.is_some_and(|finds| finds.needs_others) {
+        accompany(&mut story, lasts);
+    }
+    story.acts.sort_by_key(|act| act.at);
+    let last = story.acts.last().map_or(Duration::ZERO, |act| act.at);
+    let text = format!(
+        "The story {} is over. Nothing more is done to this cluster; it goes on as it is.",
+        story.name
+    );
+    story.acts.push(Act {
+        at: lasts.max(last),
+        deeds: Vec::new(),
+        says: Some(Line { text, watch: None }),
+    });
+    story
+}
+
+/// Watches services too, one of which changes again and again.
+fn accompany(story: &mut Story, lasts: Duration) {
+    story.view.resources.push("services".to_owned());
+    let body = json!({
+        "metadata": {"name": "beside"},
+        "spec": {"ports": [{"port": 80}], "selector": {"app": "web"}},
+    });
+    let mut deed = Deed::Call(Request::new("POST", SERVICES).json(&body));
+    let (mut at, mut turn) = (Duration::from_secs(1), 0);
+    while at < lasts {
+        story.acts.push(Act {
+            at,
+            deeds: vec![deed],
+            says: None,
+        });
+        turn += 1;
+        deed = Deed::Call(touch(&format!("{SERVICES}/beside"), turn));
+        at += CHANGES_EVERY;
+    }
 }
 
 /// The story asked for by its name, which of a row is its code, or by the catalogue's name of the row: `F08`, `f08`,
@@ -60,8 +113,10 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use watchscope_diagnosis::texts::explanation;
+    use watchscope_model::Event;
 
     use super::*;
+    use crate::Run;
 
     fn found(asked: &str) -> Option<&'static str> {
         story(asked).map(|story| story.name)
@@ -98,6 +153,49 @@ mod tests {
         for asked in ["", "no-such-story", "F99999999999999999999", "\u{1f980}"] {
             assert!((1..=NEAREST_MOST).contains(&near(asked).len()), "{asked}");
         }
+    }
+
+    #[test]
+    fn a_story_of_the_catalogue_says_at_its_end_that_it_is_over() {
+        let mut run = Run::watched(story("F11").unwrap(), 1);
+        run.run_for(Duration::from_secs(300));
+        let mut notes = run
+            .records()
+            .iter()
+            .filter_map(|record| match &record.event {
+                Event::Note(note) => Some(note.text.as_str()),
+                _ => None,
+            });
+        assert_eq!(
+            notes.next_back(),
+            Some(
+                "The story F11 is over. Nothing more is done to this cluster; it goes on as it is."
+            )
+        );
+        for story in stories().split_off(1) {
+            let last = story.acts.last().and_then(|act| act.says.as_ref());
+            let says = last.is_some_and(|line| line.text.contains("is over"));
+            assert!(
+                says && story.acts.is_sorted_by_key(|act| act.at),
+                "{}",
+                story.name
+            );
+        }
+    }
+
+    /// Bookmarks that do not come are missed only where others have come further.
+    #[test]
+    fn the_story_of_missing_bookmarks_has_the_company_it_needs_to_be_found() {
+        let mut run = Run::watched(story("F34").unwrap(), 1);
+        run.run_for(Duration::from_secs(280));
+        let mut found = run
+            .records()
+            .iter()
+            .filter_map(|record| match &record.event {
+                Event::Finding(finding) => Some(&*finding.code),
+                _ => None,
+            });
+        assert!(found.any(|code| code == "F34"));
     }
 
     #[test]

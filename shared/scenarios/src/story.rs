@@ -361,7 +361,8 @@ impl Telling {
     }
 }
 
-fn touch(path: &str, turn: u64) -> Request {
+/// Changes an object, and nothing of what it is for.
+pub(crate) fn touch(path: &str, turn: u64) -> Request {
     let patch = json!({"metadata": {"annotations": {"turn": turn.to_string()}}});
     merge_patch(path, &patch)
 }

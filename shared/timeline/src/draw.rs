@@ -14,6 +14,7 @@ mod object;
 mod phases;
 mod ruler;
 mod strip;
+mod travel;
 mod version;
 mod watch;
 
@@ -55,6 +56,8 @@ pub struct Picture<'a> {
     pub height: Px,
     /// The selected lane, framed.
     pub selected: Option<LaneId>,
+    /// The selected record: of a write its whole way stands out.
+    pub record: Option<RecordId>,
     /// How records are drawn; without it only what lasts is. A snapshot tells of nothing else, so [`RECORDS`] is
     /// needed only where records are taken in.
     pub records: Option<&'a Records>,
@@ -136,6 +139,10 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
     for row in rows {
         drawer.row_ground(row);
     }
+    // Before the rows: their words keep clear of what is said of ways.
+    if let Some(records) = picture.records {
+        (records.travels)(&mut drawer, rows);
+    }
     let mut last_watch = None;
     for row in rows {
         if let Some(watch) = row.id.watch().filter(|_| !row.pinned)
@@ -158,16 +165,15 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
                     (records.asides)(&mut drawer, row);
                 }
             }
-            RowKind::Layer | RowKind::LayerTrace | RowKind::LayerConnection => {
+            RowKind::Layer
+            | RowKind::LayerTrace
+            | RowKind::LayerConnection
+            | RowKind::LayerStream => {
                 if let Some(records) = picture.records {
                     (records.layer)(&mut drawer, row);
                 }
             }
         }
-        drawer.place_labels();
-    }
-    if let Some(records) = picture.records {
-        (records.travels)(&mut drawer, rows);
         drawer.place_labels();
     }
     drawer.pen();

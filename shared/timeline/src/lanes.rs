@@ -14,7 +14,7 @@ use watchscope_model::vocabulary::{Divergence, Severity};
 use watchscope_model::{Text, Time, WatchName};
 
 use self::filter::Filter;
-pub(crate) use self::layers::level_at;
+pub(crate) use self::layers::{crowd_words, level_at};
 use crate::draw::Records;
 use crate::findings::{Muted, rank, worse};
 use crate::glyph::Glyph;
@@ -63,6 +63,8 @@ pub enum RowKind {
     LayerTrace,
     /// The connections of a client in a simulated cluster's network.
     LayerConnection,
+    /// What a watch cache of a simulated cluster feeds one client.
+    LayerStream,
 }
 
 /// A row of the picture and of the tree beside it.
@@ -269,7 +271,7 @@ impl Lanes {
                 continue;
             }
             let row = builder.watch(store, watch, &traces, expanded, (left, right));
-            row.finding = self.worst_finding(store, name);
+            row.finding = self.worst_finding(store, |finding| finding.watch.as_ref() == Some(name));
             if expanded {
                 builder.under_watch(store, watch, &traces, &found.objects);
             }
@@ -278,12 +280,16 @@ impl Lanes {
         builder.rows
     }
 
-    /// The worst finding of a watch that stands and is not muted.
-    fn worst_finding(&self, store: &Store, watch: &WatchName) -> Option<(Text, Severity)> {
+    /// The worst of some findings that stands and is not muted.
+    fn worst_finding(
+        &self,
+        store: &Store,
+        is_meant: impl Fn(&Finding) -> bool,
+    ) -> Option<(Text, Severity)> {
         let mut worst: Option<&Finding> = None;
         for (key, open) in &store.state()?.findings {
             let finding = &open.finding;
-            if finding.watch.as_ref() == Some(watch)
+            if is_meant(finding)
                 && worst.is_none_or(|worst| rank(worst.severity) < rank(finding.severity))
                 && !self.muted.has(key)
             {
@@ -401,6 +407,7 @@ impl RowBuilder {
                 (if compact { 20 } else { 24 }, 12)
             }
             (RowKind::Version | RowKind::LayerTrace, _) => (if compact { 40 } else { 56 }, 12),
+            (RowKind::LayerStream, _) => (if compact { 16 } else { 20 }, 10),
             (RowKind::Object, false) => {
                 (if compact { 18 } else { 24 }, if compact { 10 } else { 12 })
             }

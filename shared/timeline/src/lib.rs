@@ -23,6 +23,7 @@ pub mod store;
 pub mod svg;
 pub mod tokens;
 pub mod view;
+pub(crate) mod ways;
 pub mod words;
 
 pub use draw::Picture;

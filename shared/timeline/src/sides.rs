@@ -13,12 +13,15 @@ use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
 use crate::belief::{self, Belief};
 use crate::format::{clock_ms, count, number};
-use crate::id::{LaneId, RecordId};
-use crate::store::{Layer, Store};
+use crate::id::{LaneId, LayerId, RecordId};
+use crate::lanes::crowd_words;
+use crate::store::{Layer, Store, number_of};
 use crate::words::object_words;
 
 /// Rows that are shown; those beyond are counted, differences first.
 const ROWS_MOST: usize = 40;
+/// Clients of a crowd that hold the same are one side; of such sides so many are shown.
+const ALIKE_MOST: usize = 3;
 /// Names in a sentence.
 const NAMES_MOST: usize = 3;
 
@@ -139,13 +142,24 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
         });
     }
     sides.extend(ours(&state, &resource, &namespace));
+    let mut crowds: BTreeMap<LayerId, Vec<(Text, Side)>> = BTreeMap::new();
     for (name, client) in &layers.clients {
         let beliefs = client.belief.as_deref().map(belief::read);
         for belief in beliefs.unwrap_or_default() {
             if belief.resource == resource {
-                sides.push(client_side(name, client, &belief, &is_meant));
+                let side = client_side(name, client, &belief, &is_meant);
+                match store.layer_names().crowd(name) {
+                    Some(crowd) => crowds.entry(crowd).or_default().push((name.clone(), side)),
+                    None => sides.push(side),
+                }
             }
         }
+    }
+    let mut others = Vec::new();
+    for members in crowds.into_values() {
+        let (as_one, more) = crowd_sides(members);
+        sides.extend(as_one);
+        others.extend(more);
     }
     let in_namespace = if namespace.is_empty() {
         String::new()
@@ -171,8 +185,48 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
         told.columns.push(side.name.clone());
         told.sentences.push(side.sentence(&truth));
     }
+    told.sentences.extend(others);
     told.fill_rows(&truth, &sides);
     Some(told)
+}
+
+/// The clients of a crowd: those that hold the same as one side, of which the largest are shown, and a sentence for those
+/// of the others.
+fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) {
+    members.sort_by_key(|(name, _)| number_of(name));
+    let all = crowd_words(members.iter().map(|(name, _)| name)).unwrap_or_default();
+    let of = members.len();
+    let mut alike: Vec<(Side, usize)> = Vec::new();
+    for (_, side) in members {
+        match alike.iter_mut().find(|(first, _)| first.held == side.held) {
+            Some((_, count)) => *count += 1,
+            None => alike.push((side, 1)),
+        }
+    }
+    alike.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let others: usize = alike.iter().skip(ALIKE_MOST).map(|(_, count)| count).sum();
+    alike.truncate(ALIKE_MOST);
+    let sides = alike.into_iter().map(|(side, alike)| match alike {
+        1 => side,
+        alike => Side {
+            name: if alike == of {
+                all.clone()
+            } else {
+                format!("{alike} of {all}")
+            },
+            says: format!("{} of {all}", count(alike as u64, "client")),
+            ..side
+        },
+    });
+    let more = (others > 0).then(|| Sentence {
+        side: all.clone(),
+        words: format!(
+            "{} of {all} hold something else.",
+            count(others as u64, "client")
+        ),
+        differs: true,
+    });
+    (sides.collect(), more)
 }
 
 /// Which resource and namespace a selection is about; by default what a client program looks at.

@@ -27,7 +27,9 @@ use watchscope_model::{
 
 pub use self::coverage::{Coverage, Stretch};
 pub use self::gaps::GapTotals;
-pub(crate) use self::layers::{Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark};
+pub(crate) use self::layers::{
+    Layer, LayerNames, LayerTrace, Level, LevelPoint, SPINNING, Tone, WriteMark, number_of,
+};
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{

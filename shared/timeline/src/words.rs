@@ -90,7 +90,7 @@ pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);
     if let Some(Entry::Inside(told)) = &entry {
-        let mut fields = entry.as_ref().map_or_else(Vec::new, inside::fields);
+        let mut fields = inside::fields(store, id, told);
         fields.push(("seq", number(id.seq.0)));
         return Description {
             lane: lane_words(store, lane),

@@ -12,8 +12,12 @@ use watchscope_model::inside::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::draw::{self, RECORDS};
+use watchscope_timeline::lanes::RowKind;
+use watchscope_timeline::scene::Step;
 use watchscope_timeline::sides::{Difference, sides};
-use watchscope_timeline::{LaneId, Lanes, Picture, Px, RecordId, Rows, Scene, Store, View};
+use watchscope_timeline::{
+    Glyph, LaneId, Lanes, Picture, Primitive, Px, RecordId, Rows, Scene, Store, Token, View, words,
+};
 
 /// A log with an inside, by hand.
 #[derive(Default)]
@@ -100,6 +104,62 @@ impl Told {
             streams,
         };
         self.inside(s, told);
+    }
+
+    /// A write to etcd alone.
+    fn written(&mut self, s: f64, change: ChangeType, name: &str, revision: u64) -> Seq {
+        let write = InsideWrite {
+            resource: "configmaps".into(),
+            change,
+            object: object(name, 1),
+            revision,
+        };
+        self.inside(s, write)
+    }
+
+    /// A watch cache comes to a revision.
+    fn cached(&mut self, s: f64, server: u64, revision: u64) {
+        let cache = InsideCache {
+            server,
+            resource: "configmaps".into(),
+            phase: CachePhase::Ready,
+            revision,
+            oldest: 100,
+            events: 3,
+            capacity: 100,
+        };
+        self.inside(s, cache);
+    }
+
+    /// A watch cache takes an object in, or lets it go.
+    fn held(&mut self, s: f64, server: u64, name: &str, revision: Option<u64>) {
+        let held = InsideHeld {
+            server,
+            resource: "configmaps".into(),
+            object: object(name, 1),
+            revision,
+        };
+        self.inside(s, held);
+    }
+
+    /// A client's watch, over a connection of the same number.
+    fn watcher(&mut self, s: f64, number: u64, server: u64, client: &str, waiting: u64) {
+        self.connection(s, number, Some(client), (server, 1), Way::Open);
+        let told = InsideWatcher {
+            server,
+            watcher: number,
+            connection: number,
+            client: client.into(),
+            resource: "configmaps".into(),
+            waiting,
+            slots: 100,
+            is_blocking: false,
+        };
+        self.inside(s, told);
+    }
+
+    fn watcher_ended(&mut self, s: f64, watcher: u64) {
+        self.inside(s, InsideWatcherEnded { watcher });
     }
 
     fn started(&mut self, s: f64, client: &str, program: &str) {
@@ -197,6 +257,69 @@ fn told() -> (Told, Seq) {
     (told, deleted)
 }
 
+/// Two servers that hold a and b, and a client that watches the first from 1 s on.
+fn two_servers() -> Told {
+    let mut told = Told::default();
+    let etcd = InsideEtcd {
+        revision: 100,
+        compacted: 40,
+        has_leader: true,
+    };
+    told.inside(0.0, etcd);
+    for (revision, name) in [(101, "a"), (102, "b")] {
+        told.written(0.1, ChangeType::Added, name, revision);
+    }
+    for server in [0, 1] {
+        told.cached(0.2, server, 102);
+        for (revision, name) in [(101, "a"), (102, "b")] {
+            told.held(0.2, server, name, Some(revision));
+        }
+    }
+    told.started(1.0, "informer", "informer");
+    told.watcher(1.0, 1, 0, "informer/1.36", 0);
+    told.report(1.1, "informer", "watching", 102, &[("a", 101), ("b", 102)]);
+    told
+}
+
+/// What is written beside crosses, from top to bottom, each with the name of its row.
+fn crosses(rows: &Rows, scene: &Scene) -> Vec<(String, String)> {
+    let texts = scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Text(text) if text.ink == Token::Error && text.weight == 600 => {
+                let row = rows.at(text.y - Px::whole(4))?;
+                Some((format!("{}{}", row.prefix, row.name), text.text.clone()))
+            }
+            _ => None,
+        });
+    texts.collect()
+}
+
+/// The corners of the lines that are drawn in a colour and so wide, in 1/64 px.
+fn lines(scene: &Scene, ink: Token, width: Px) -> Vec<Vec<(Px, Px)>> {
+    let strokes = scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Path {
+                steps,
+                stroke: Some(stroke),
+                ..
+            } if (stroke.ink, stroke.width) == (ink, width) => {
+                let corners = scene.steps[steps.start as usize..steps.end as usize]
+                    .iter()
+                    .filter_map(|step| match *step {
+                        Step::Move(x, y) | Step::Line(x, y) => Some((x, y)),
+                        _ => None,
+                    });
+                Some(corners.collect())
+            }
+            _ => None,
+        });
+    strokes.collect()
+}
+
 /// The same; both programs have a connection, that of the naive loop is cut, and its next is never answered. That of the
 /// informer is idle at the end. A client that is no program has two.
 fn connected() -> Told {
@@ -227,6 +350,10 @@ fn lanes() -> Lanes {
 }
 
 fn drawn(store: &Store, view: &View) -> (Rows, Scene) {
+    drawn_with(store, view, None)
+}
+
+fn drawn_with(store: &Store, view: &View, record: Option<RecordId>) -> (Rows, Scene) {
     let mut lanes = lanes();
     let now = at(40.0);
     let rows = lanes.rows(store, view, now);
@@ -239,6 +366,7 @@ fn drawn(store: &Store, view: &View) -> (Rows, Scene) {
         top: Px::ZERO,
         height: Px::whole(600),
         selected: None,
+        record,
         records: Some(RECORDS),
     };
     let scene = draw::lanes(&picture);
@@ -402,6 +530,345 @@ fn a_client_that_keeps_no_revision_came_as_far_as_what_it_holds() {
         .collect();
     // The second is the naive loop's.
     assert_eq!(stopped, ["107 never came here", "105 never came here"]);
+}
+
+#[test]
+fn a_way_goes_through_the_server_that_the_clients_stream_comes_from() {
+    let mut told = two_servers();
+    // The load balancer moves it to the second server, whose cache stands still from then on.
+    told.watcher_ended(5.0, 1);
+    told.watcher(5.2, 2, 1, "informer/1.36", 0);
+    told.written(8.0, ChangeType::Deleted, "a", 103);
+    told.cached(8.001, 0, 103);
+    told.held(8.001, 0, "a", None);
+    let (rows, scene) = drawn(&told.store(), &view());
+    let server = rows
+        .rows
+        .iter()
+        .position(|row| &*row.name == "apiserver 1")
+        .unwrap();
+    let cross = crosses(&rows, &scene);
+    let of_second = format!(
+        "{}{}",
+        rows.rows[server + 1].prefix,
+        rows.rows[server + 1].name
+    );
+    assert_eq!(
+        cross,
+        [(of_second, "103 never came to this cache".to_owned())]
+    );
+    let y = scene
+        .primitives
+        .iter()
+        .find_map(|primitive| match primitive {
+            Primitive::Text(text) if text.text.starts_with("103 never") => Some(text.y),
+            _ => None,
+        });
+    assert_eq!(
+        rows.at(y.unwrap()).map(|row| row.id),
+        Some(rows.rows[server + 1].id)
+    );
+}
+
+#[test]
+fn a_write_that_a_cache_passed_over_stops_there_although_later_ones_came() {
+    let mut told = two_servers();
+    told.written(5.0, ChangeType::Deleted, "a", 103);
+    told.written(6.0, ChangeType::Modified, "b", 104);
+    told.cached(6.001, 0, 104);
+    told.held(6.001, 0, "b", Some(104));
+    told.report(6.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
+    let store = told.store();
+    let (rows, scene) = drawn(&store, &view());
+    let stopped = ("cache\u{a0}configmaps", "103 never came to this cache");
+    assert_eq!(
+        crosses(&rows, &scene),
+        [(stopped.0.to_owned(), stopped.1.to_owned())]
+    );
+}
+
+#[test]
+fn a_write_lost_on_the_stream_stops_there_and_says_how() {
+    let deleted = |told: &mut Told| {
+        told.written(5.0, ChangeType::Deleted, "a", 103);
+        told.cached(5.001, 0, 103);
+        told.held(5.001, 0, "a", None);
+    };
+    type Change = fn(&mut Told);
+    let (nothing, stalls, fills, ends): (Change, Change, Change, Change) = (
+        |_| {},
+        |told| told.connection(4.0, 1, Some("informer/1.36"), (0, 1), Way::Stalled),
+        |told| told.watcher(5.001, 1, 0, "informer/1.36", 7),
+        |told| told.watcher_ended(5.2, 1),
+    );
+    let away: Change = |told| told.watcher_ended(4.0, 1);
+    let stream = "stream to\u{a0}informer";
+    for (before, after, place, words) in [
+        (
+            nothing,
+            nothing,
+            "client\u{a0}informer",
+            "103 never came here",
+        ),
+        (stalls, nothing, stream, "103 is held on the way"),
+        (nothing, fills, stream, "103 waits in the buffer"),
+        (nothing, ends, stream, "103 was lost with the stream"),
+        (away, nothing, stream, "103 came while no stream was open"),
+    ] {
+        let mut told = two_servers();
+        before(&mut told);
+        deleted(&mut told);
+        after(&mut told);
+        let (rows, scene) = drawn(&told.store(), &view());
+        let cross = crosses(&rows, &scene);
+        assert_eq!(cross, [(place.to_owned(), words.to_owned())]);
+    }
+}
+
+#[test]
+fn the_whole_way_of_the_selected_write_stands_out_and_is_told() {
+    let mut told = two_servers();
+    let write = told.written(5.0, ChangeType::Modified, "b", 103);
+    told.cached(6.0, 0, 103);
+    told.held(6.0, 0, "b", Some(103));
+    told.report(9.0, "informer", "watching", 103, &[("a", 101), ("b", 103)]);
+    let store = told.store();
+    let id = RecordId {
+        epoch: 0,
+        seq: write,
+    };
+    let (_, plain) = drawn(&store, &view());
+    let (rows, scene) = drawn_with(&store, &view(), Some(id));
+    let wide = Px(144);
+    assert_eq!(lines(&plain, Token::Modified, wide), Vec::<Vec<_>>::new());
+    let [way] = &lines(&scene, Token::Modified, wide)[..] else {
+        panic!("one way")
+    };
+    let through: Vec<String> = way
+        .iter()
+        .map(|&(_, y)| rows.at(y).map_or(String::new(), |row| row.name.to_string()))
+        .collect();
+    // The cache, then its stream to the client, then the client.
+    assert_eq!(through, ["etcd", "configmaps", "informer", "informer"]);
+    let dump = scene.dump();
+    for delay in ["\"+1 s\"", "\"+4 s\""] {
+        assert!(dump.contains(delay), "{delay}: {dump}");
+    }
+    let described = words::describe_record(&store, rows.rows[1].id, id);
+    let ways: Vec<&str> = described
+        .fields
+        .iter()
+        .filter(|(name, _)| *name == "way to")
+        .map(|(_, way)| &**way)
+        .collect();
+    assert_eq!(
+        ways,
+        ["informer: cache of apiserver 0 after 1 s, stream after 1 s, client after 4 s"]
+    );
+}
+
+#[test]
+fn of_many_ways_only_so_many_are_drawn_as_there_is_room_for() {
+    let mut told = two_servers();
+    let names: Vec<String> = (0..10).map(|n| format!("client{n}")).collect();
+    for name in &names {
+        told.started(1.2, name, "informer");
+        told.report(1.2, name, "watching", 102, &[("b", 102)]);
+    }
+    for n in 0..200_u32 {
+        let (s, revision) = (2.0 + 0.05 * f64::from(n), 103 + u64::from(n));
+        told.written(s, ChangeType::Modified, "b", revision);
+    }
+    for name in &names {
+        told.report(20.0, name, "watching", 302, &[("b", 302)]);
+    }
+    let (_, scene) = drawn(&told.store(), &view());
+    let ways = lines(&scene, Token::Modified, Px(80));
+    // 10 s are 200 px here, which has room for 34 ways 6 px apart, to each client; of all 240 are drawn.
+    assert_eq!(ways.len(), 240);
+    let to_one = ways
+        .iter()
+        .filter(|way| way.last().unwrap().1 == ways[0].last().unwrap().1);
+    assert_eq!(to_one.count(), 34);
+}
+
+#[test]
+fn a_cache_that_is_open_has_a_row_for_each_stream_the_slowest_first() {
+    let mut told = two_servers();
+    for number in 2..14 {
+        told.watcher(2.0, number, 0, &format!("other{number:02}/1"), number);
+    }
+    let store = told.store();
+    let (rows, scene) = drawn(&store, &view());
+    let streams = rows
+        .rows
+        .iter()
+        .filter(|row| row.kind == RowKind::LayerStream);
+    let names: Vec<&str> = streams.map(|row| &*row.name).collect();
+    assert_eq!(
+        names,
+        [
+            "other13", "other12", "other11", "other10", "other09", "other08", "other07", "other06"
+        ]
+    );
+    assert!(scene.dump().contains("\"13 of 100 wait\""));
+    let place = rows
+        .rows
+        .iter()
+        .position(|row| row.kind == RowKind::LayerStream)
+        .unwrap();
+    let cache = &rows.rows[place - 1];
+    assert_eq!(cache.expanded, Some(true));
+    assert_eq!(
+        words::accessible(&store, cache.id, at(40.0)),
+        "At revision 102, 2 objects held, window from 100. It feeds 13 watches: other13 13 of 100, \
+         other12 12 of 100, other11 11 of 100, other10 10 of 100, other09 9 of 100, other08 8 of 100, \
+         other07 7 of 100, other06 6 of 100, 5 more."
+    );
+    // Of a record of the cache, what waited then.
+    told.cached(3.0, 0, 103);
+    let id = RecordId {
+        epoch: 0,
+        seq: Seq(told.0.len() as u64),
+    };
+    let described = words::describe_record(&told.store(), cache.id, id);
+    let mut waits = described
+        .fields
+        .iter()
+        .filter(|(name, _)| *name == "waits for");
+    assert_eq!(
+        waits.next().map(|(_, words)| &**words),
+        Some("other13 13 of 100")
+    );
+    let LaneId::Layer(id) = cache.id else {
+        panic!("a layer")
+    };
+    let mut lanes = lanes();
+    lanes.set_layer_open(&store, id, false);
+    let closed = lanes.rows(&store, &view(), at(40.0));
+    assert_eq!(closed.rows.len() + names.len(), rows.rows.len());
+}
+
+#[test]
+fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() {
+    let (mut told, _) = told();
+    for number in 0..12 {
+        let name = format!("crowd-{number}");
+        told.started(2.0, &name, "watch-deployment final");
+        let (phase, held) = match number {
+            11 => ("sleeping", &[("b", 102)][..]),
+            _ => ("watching", &[][..]),
+        };
+        told.report(12.0, &name, phase, 105, held);
+    }
+    let finding = Finding {
+        code: "F03".into(),
+        candidates: Vec::new(),
+        name: "return on a closed channel".into(),
+        severity: Severity::Error,
+        state: Standing::Raised,
+        certainty: Certainty::Definite,
+        watch: None,
+        server: None,
+        evidence: vec![Seq(1)],
+        summary: "It returned.".into(),
+        client: Some("crowd-3".into()),
+        count: None,
+        since: None,
+    };
+    told.event(31.0, finding);
+    let store = told.store();
+    let (rows, scene) = drawn(&store, &view());
+    let names = |rows: &Rows| -> Vec<String> {
+        let rows = rows.rows.iter();
+        rows.map(|row| format!("{}{}", row.prefix, row.name))
+            .collect()
+    };
+    let crowd = "clients\u{a0}crowd-0 … 11".to_owned();
+    let place = names(&rows).iter().position(|name| *name == crowd).unwrap();
+    let row = &rows.rows[place];
+    assert_eq!((row.count, row.expanded), (Some(12), Some(false)));
+    assert_eq!(row.mark.map(|mark| mark.0), Some(Glyph::Ghost));
+    let badge = Some(("F03".into(), Severity::Error));
+    assert_eq!(row.finding, badge);
+    assert!(
+        scene.dump().contains("11 of 12 watching"),
+        "{}",
+        scene.dump()
+    );
+    let told = sides(&store, LaneId::Findings, None).unwrap();
+    let columns = [
+        "etcd",
+        "apiserver 0",
+        "informer",
+        "naive",
+        "11 of crowd-0 … 11",
+        "crowd-11",
+    ];
+    assert_eq!(told.columns, columns);
+    let words = told.sentences[4..].iter().map(|sentence| &*sentence.words);
+    assert_eq!(
+        words.collect::<Vec<_>>(),
+        [
+            "11 clients of crowd-0 … 11, with 0 objects: it lacks 2 (a, c).",
+            "crowd-11 (watch-deployment final) is sleeping, with 1 object: 1 of them is no longer in etcd (b); \
+             it lacks 2 (a, c).",
+        ]
+    );
+    let LaneId::Layer(id) = row.id else {
+        panic!("a layer")
+    };
+    let mut lanes = lanes();
+    lanes.toggle_layer(id);
+    let open = lanes.rows(&store, &view(), at(40.0));
+    let badged = open.rows.iter().filter(|row| row.finding == badge);
+    let badged: Vec<&str> = badged.map(|row| &*row.name).collect();
+    assert_eq!(badged, ["crowd-0 … 11", "crowd-3"]);
+    let open = names(&open);
+    let members: Vec<String> = (0..12).map(|n| format!("client\u{a0}crowd-{n}")).collect();
+    assert_eq!(open[place + 1..=place + 12], members);
+}
+
+#[test]
+fn a_loop_that_never_waits_says_how_often_it_read_nothing_and_one_that_returned_since_when() {
+    let (mut told, _) = told();
+    let mut report = |s: f64, client: &str, phase: &str, iterations: u64| {
+        let report = ClientReport {
+            client: client.into(),
+            phase: phase.into(),
+            iterations,
+            handled: 3,
+            belief: None,
+        };
+        told.event(s, report)
+    };
+    let mut last = Seq(0);
+    for second in 0..=10 {
+        last = report(
+            25.0 + f64::from(second),
+            "naive",
+            "spinning",
+            3 + 100_000 * u64::from(second as u32),
+        );
+    }
+    report(36.0, "informer", "returned", 5);
+    let store = told.store();
+    let (rows, scene) = drawn(&store, &View::between(at(20.0), at(40.0), 1_200.0));
+    let said = crosses(&rows, &scene);
+    for words in [
+        "reads a dead stream: 1,000,000 turns for 0 bytes, 100,000 a second",
+        "returned: silent since 09:31:36, for 4 s",
+    ] {
+        assert!(said.iter().any(|said| said.1 == words), "{words}: {said:?}");
+    }
+    let id = RecordId {
+        epoch: 0,
+        seq: last,
+    };
+    assert_eq!(
+        words::describe_record(&store, LaneId::Findings, id).what,
+        "Client naive is spinning: its loop reads a stream that is no more, 1,000,003 turns so far; it handled 3 events."
+    );
 }
 
 #[test]

@@ -887,6 +887,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             top: Px::ZERO,
             height: rows.height,
             selected: None,
+            record: None,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
         let caption = Caption {

@@ -212,6 +212,7 @@ fn the_story_of_the_look_is_drawn() {
             top: Px::ZERO,
             height: rows.height,
             selected: None,
+            record: None,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
         std::fs::write(

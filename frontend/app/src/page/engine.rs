@@ -17,7 +17,7 @@ use wasm_bindgen::closure::Closure;
 use watchscope_model::Time;
 use watchscope_model::wire::{Heartbeat, Welcome};
 use watchscope_timeline::lanes::{Lanes, Rows};
-use watchscope_timeline::{LaneId, Scene, Store, Theme, Token, View, draw, format};
+use watchscope_timeline::{LaneId, RecordId, Scene, Store, Theme, Token, View, draw, format};
 
 use super::panels::Desk;
 use super::picture::RULER_PX;
@@ -97,6 +97,8 @@ pub(super) struct Engine {
     pub(super) focused: Option<LaneId>,
     /// The lane that is told in the detail.
     pub(super) selected: Option<LaneId>,
+    /// The record that is told there.
+    pub(super) selected_record: Option<RecordId>,
     /// Whether the person moves by keys, and wants to see what has the focus.
     pub(super) by_keyboard: bool,
     /// What the live region says.
@@ -159,6 +161,7 @@ impl Engine {
             scroll_px: 0.0,
             focused: None,
             selected: None,
+            selected_record: None,
             by_keyboard: false,
             said: String::new(),
             trouble: None,

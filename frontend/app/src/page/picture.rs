@@ -2,7 +2,7 @@
 
 use watchscope_model::Time;
 use watchscope_timeline::draw::{self, Picture};
-use watchscope_timeline::lanes::{Density, Row};
+use watchscope_timeline::lanes::{Density, Row, RowKind};
 use watchscope_timeline::scene::Px;
 use watchscope_timeline::words::severity_token;
 use watchscope_timeline::{LaneId, format};
@@ -78,6 +78,7 @@ impl Engine {
             top: Px::from_f64(self.scroll_px),
             height: Px::from_f64(self.window_px()),
             selected: self.lanes.selected,
+            record: self.selected_record,
             records: self.second.map(|second| second.records),
         }
     }
@@ -113,7 +114,7 @@ impl Engine {
         TreeRow {
             lane: row.id,
             key: self.lane_key(row.id),
-            is_watch: row.expanded.is_some(),
+            is_watch: row.expanded.is_some() && row.kind != RowKind::LayerTrace,
             indent_px: row.indent_px,
             prefix: row.prefix.to_string(),
             name: row.name.to_string(),

@@ -91,6 +91,7 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
         top: Px::ZERO,
         height: rows.height,
         selected: None,
+        record: None,
         records: Some(RECORDS),
     };
     let text = svg(&small(&picture), Theme::Light);

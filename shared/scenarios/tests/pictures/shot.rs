@@ -80,8 +80,11 @@ const ODD: &[Odd] = &[
     odd("F04").inside(Inside::Caches),
     odd("F22").inside(Inside::Caches),
     // The deletion is lost long before a read shows it.
-    odd("F24").between(2, 81),
-    odd("F25").between(2, 81),
+    odd("F24").between(2, 81).client("informer"),
+    odd("F25").between(2, 81).client("informer"),
+    odd("F26").client("informer"),
+    odd("F27").client("informer"),
+    odd("F32").client("waiting"),
     // There is no cache of events.
     odd("F34").inside(Inside::Etcd),
     odd("F36").between(4, 45).inside(Inside::Caches),
@@ -197,6 +200,12 @@ impl Shot {
             "etcd" => self.inside.is_some(),
             "apiserver" if is_server(name) => has_caches && servers > 1,
             "apiserver" => has_caches && rest.ends_with(&format!(" {}", self.resource)),
+            "stream" => {
+                has_caches
+                    && self.client.as_ref().is_some_and(|client| {
+                        rest.ends_with(&format!(" {} {client}", self.resource))
+                    })
+            }
             // A client, or its connections.
             _ => Some(rest) == self.client.as_deref(),
         }

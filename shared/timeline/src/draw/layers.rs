@@ -1,31 +1,36 @@
 //! The layers of a simulated cluster: how far each is, what it does, and how a write travels through them.
 //!
 //! etcd's head and each cache's progress share one scale, so that what lies lower is behind. Under a cache's progress
-//! lies the window from which a watch may resume. A write's way is a line from etcd over the cache to the client,
-//! tilted by its delay; where it stopped stands a cross.
+//! lies the window from which a watch may resume, and under the cache a thin row for each stream it feeds, filled by what
+//! waits in its buffer.
 
-use watchscope_model::Time;
+use watchscope_model::fold::Moment;
+use watchscope_model::time::SECOND_US;
 use watchscope_model::vocabulary::ChangeType;
+use watchscope_model::{Text, Time};
 
 use super::labels::{Label, Rank};
 use super::version::{Line, Scale};
-use super::{Drawer, EpochView, GlyphMark, HAIR, LEAST, Layer as Paint, SPILL, TextLook, record};
-use crate::format::{clock, count, number, text_width};
+use super::{
+    Drawer, EpochView, GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer as Paint, SPILL,
+    TextLook, record,
+};
+use crate::format::{clock, count, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
-use crate::lanes::Row;
+use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke, Target};
-use crate::store::{Layer, LayerTrace, Level, LevelPoint, Tone, WriteMark};
+use crate::store::{Layer, LayerTrace, Level, LevelPoint, SPINNING, Tone, WriteMark};
 use crate::tokens::Token;
 
 /// A trace keeps so far from the row's edges.
 const INSET: Px = Px::whole(6);
 /// Writes nearer than this are drawn as ticks.
 const GLYPHS_APART: Px = Px::whole(12);
-/// A way is drawn if it is tilted by so much.
-const TILT: Px = Px::whole(3);
 /// A difference from the truth that lasts no longer is on its way, in microseconds.
 const UNDER_WAY_US: i64 = 1_000_000;
+/// The word for a client that returned, though its process lives.
+const RETURNED: &str = "returned";
 /// What a learner needs to know of the rows below.
 const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its clients; none of this is seen from outside";
 
@@ -47,6 +52,8 @@ impl Drawer<'_> {
             Layer::Etcd => self.etcd_row(row, id),
             Layer::Cache(..) => self.cache_row(row, id),
             Layer::Server(_) | Layer::Client(_) => self.doing_row(row, id),
+            Layer::Stream(..) => self.stream_row(row, id),
+            Layer::Crowd(name) => self.crowd_row(row, &name),
             Layer::Connections(_) => self.connections_of_layer(row, id),
         }
     }
@@ -75,7 +82,7 @@ impl Drawer<'_> {
     }
 
     /// What etcd's head, and everything beside it, is scaled to.
-    fn layer_scale(&self, row: &Row) -> Option<Scale> {
+    pub(super) fn layer_scale(&self, row: &Row) -> Option<Scale> {
         let etcd = self.picture.store.layer_names().find(&Layer::Etcd)?;
         let ranges = self.epochs.iter();
         let ranges = ranges.filter_map(|&epoch| Some(self.line_of_layer(epoch, etcd)?.range()));
@@ -198,7 +205,7 @@ impl Drawer<'_> {
             }
             for (xs, level) in self.stretches(points, epoch.end, |a, b| a.tone == b.tone) {
                 if level.tone != Tone::Open {
-                    self.low_line(row, xs, level);
+                    self.low_line(row, xs, level, &[]);
                 }
             }
             for (xs, level) in self.stretches(points, epoch.end, |a, b| a.waiting == b.waiting) {
@@ -217,10 +224,14 @@ impl Drawer<'_> {
             }
             let window = points.last().map(|point| &point.level);
             if let Some(level) = window.filter(|level| level.tone == Tone::Open) {
-                let words = if level.from >= level.revision {
+                let window = if level.from >= level.revision {
                     "no window: nothing older can be resumed".to_owned()
                 } else {
                     format!("window from {}", number(level.from))
+                };
+                let words = match level.feeds {
+                    0 => window,
+                    feeds => format!("{window} · feeds {}", count(feeds, "watch")),
                 };
                 let look = TextLook::plain(Token::Text3)
                     .over(self.ground(row))
@@ -229,7 +240,7 @@ impl Drawer<'_> {
                 let y = if is_low {
                     self.y(row) + Px::whole(10)
                 } else {
-                    bottom - Px::whole(3)
+                    bottom - Px::whole(2)
                 };
                 self.say_at_end(Paint::Change, y, words, look);
             }
@@ -237,21 +248,224 @@ impl Drawer<'_> {
         }
     }
 
+    /// What a watch cache feeds one client: a line while there is a watch, over it what waits in the buffer.
+    fn stream_row(&mut self, row: &Row, id: LayerId) {
+        let (top, bottom) = (self.y(row) + Px::whole(2), self.y(row) + row.height - HAIR);
+        for epoch in self.epochs.clone() {
+            let points = self.shown(epoch.layers, id);
+            for (xs, level) in self.stretches(points, epoch.end, |a, b| {
+                (a.tone, &a.phase, a.waiting) == (b.tone, &b.phase, b.waiting)
+            }) {
+                if level.tone == Tone::Resting {
+                    continue;
+                }
+                let is_held = level.tone == Tone::Failed;
+                let ink = if is_held { Token::Error } else { Token::Stream };
+                self.fill(Paint::Stream, xs, (bottom - Px::whole(2), bottom), ink);
+                let (waiting, slots) = level.waiting;
+                if waiting > 0 {
+                    let share = waiting.min(slots) as f64 / slots.max(1) as f64;
+                    let room = (bottom - top).to_f64() - 4.0;
+                    let height = Px::whole(4) + Px::from_f64(share * room);
+                    let ink = if waiting >= slots {
+                        Token::Error
+                    } else {
+                        Token::Warning
+                    };
+                    let xs = (xs.0, xs.1.max(xs.0 + Px::whole(2)));
+                    self.fill(Paint::Change, xs, (bottom - height, bottom), ink);
+                }
+                let mut words = level.phase.to_string();
+                if waiting > 0 {
+                    let many = format!("{} of {} wait", number(waiting), number(slots));
+                    words = if words.is_empty() {
+                        many
+                    } else {
+                        format!("{many}: {words}")
+                    };
+                }
+                let ink = if is_held { Token::Error } else { Token::Text2 };
+                let look = TextLook::plain(ink).over(self.ground(row));
+                let y = bottom - Px::whole(3);
+                self.say_inside(Rank::Wait, Paint::Change, xs, y, &words, look);
+            }
+        }
+    }
+
+    /// A crowd of clients: how many of them follow, of all that are there, and what ghosts they hold together.
+    fn crowd_row(&mut self, row: &Row, crowd: &Text) {
+        let members = self.picture.store.layer_names().members(crowd);
+        let members: Vec<LayerId> = members.into_iter().map(|(_, id)| id).collect();
+        for epoch in self.epochs.clone() {
+            // What each of them changes in how many follow and in how many ghosts there are.
+            let (mut all, mut changes) = (0_u64, Vec::new());
+            for &id in &members {
+                let points = self.shown(epoch.layers, id);
+                all += u64::from(!points.is_empty());
+                let mut before = (0, 0);
+                for LevelPoint { moment, level } in points {
+                    let now = (
+                        i64::from(level.tone == Tone::Open),
+                        level.ghosts.cast_signed(),
+                    );
+                    if now != before {
+                        changes.push((*moment, (now.0 - before.0, now.1 - before.1)));
+                    }
+                    before = now;
+                }
+            }
+            changes.sort_by_key(|change| change.0.seq);
+            let (mut following, mut ghosts) = (0, 0);
+            // Since when there are ghosts, and how many at most.
+            let mut haunted: Option<(Moment, i64)> = None;
+            for (place, &(moment, (follow, haunt))) in changes.iter().enumerate() {
+                following += follow;
+                ghosts += haunt;
+                let until = changes.get(place + 1).map_or(epoch.end, |next| next.0.at);
+                let xs = (self.x(moment.at), self.x(until));
+                self.crowd_stretch(row, xs, (following.unsigned_abs(), all));
+                haunted = (ghosts > 0).then(|| match haunted {
+                    Some((since, most)) => (since, most.max(ghosts)),
+                    None => (moment, ghosts),
+                });
+                let ends = place + 1 == changes.len() || ghosts + changes[place + 1].1.1 <= 0;
+                if let Some((since, most)) = haunted
+                    && ends
+                    && until.micros_since(since.at) > UNDER_WAY_US
+                {
+                    let target = Target::Record(record(epoch, since.seq));
+                    self.ghost_band(row, (since.at, until), most.unsigned_abs(), target);
+                }
+            }
+        }
+    }
+
+    /// So many of a crowd follow.
+    fn crowd_stretch(&mut self, row: &Row, xs: (Px, Px), (following, all): (u64, u64)) {
+        if following == 0 || xs.1 - xs.0 < HAIR || xs.1 < -SPILL {
+            return;
+        }
+        let (top, bottom) = (
+            self.y(row) + Px::whole(5),
+            self.y(row) + row.height - Px::whole(5),
+        );
+        let share = following as f64 / all.max(1) as f64;
+        let y = bottom - Px::from_f64(share * (bottom - top).to_f64());
+        self.fill(Paint::Stream, xs, (y, bottom), Token::StreamFill);
+        self.fill(Paint::Stream, xs, (y, y + Px::whole(2)), Token::Stream);
+        let words = format!("{} of {} watching", number(following), number(all));
+        let (look, paint) = (TextLook::plain(Token::Text2), Paint::Stream);
+        let text_y = self.y(row) + row.height.half() + Px::whole(5);
+        let label = Label::new(Rank::Name, paint, [words], look, text_y, xs);
+        self.label_inside(label.reaching(xs.1 - xs.0));
+    }
+
     /// What an apiserver or a client does.
     fn doing_row(&mut self, row: &Row, id: LayerId) {
         for epoch in self.epochs.clone() {
             let points = self.shown(epoch.layers, id);
-            self.ghost_bands(row, epoch, points);
+            let bands = self.ghost_bands(row, epoch, points);
             for (xs, level) in self.stretches(points, epoch.end, |a, b| {
                 (a.tone, &a.phase) == (b.tone, &b.phase)
             }) {
-                if level.tone == Tone::Open {
-                    self.plateau(row, xs, level);
-                } else {
-                    self.low_line(row, xs, level);
+                match (level.tone, &*level.phase) {
+                    (Tone::Open, _) => self.plateau(row, xs, level, &bands),
+                    (_, SPINNING) => self.spin(row, xs, epoch, id),
+                    (_, RETURNED) => self.silence(row, xs, epoch, id, level),
+                    _ => self.low_line(row, xs, level, &bands),
                 }
             }
         }
+    }
+
+    /// All points of a layer that are like the last before `x`, from the first of them on.
+    fn run_at<'b>(&self, epoch: EpochView<'b>, id: LayerId, x: Px) -> &'b [LevelPoint] {
+        let points = epoch.layers.levels(id);
+        let at = |point: &LevelPoint| self.x(point.moment.at);
+        let to = points.partition_point(|point| at(point) < x);
+        let Some(last) = points[..to].last() else {
+            return &[];
+        };
+        let other = points[..to]
+            .iter()
+            .rposition(|point| point.level.phase != last.level.phase);
+        &points[other.map_or(0, |other| other + 1)..to]
+    }
+
+    /// A client in a loop that never waits: how often it has read a stream that is no more, and how fast.
+    fn spin(&mut self, row: &Row, xs: (Px, Px), epoch: EpochView<'_>, id: LayerId) {
+        let run = self.run_at(epoch, id, xs.1.min(self.end_x));
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return;
+        };
+        let turns = last.level.turns.saturating_sub(first.level.turns);
+        let rate = per_second(turns, last.moment.at.micros_since(first.moment.at));
+        let bottom = self.y(row) + row.height - Px::whole(5);
+        // A meter: each factor of ten is as high.
+        let most = row.height - Px::whole(10);
+        let height =
+            Px::whole(2) + Px::whole(3 * rate.checked_ilog10().map_or(0, |tens| tens as i32 + 1));
+        let ys = (bottom - height.min(most), bottom);
+        self.fill_faint(Paint::Stream, xs, ys, Token::Error, 24);
+        self.fill(
+            Paint::Stream,
+            xs,
+            (bottom - Px::whole(2), bottom),
+            Token::Error,
+        );
+        let (turns, rate) = (number(turns), number(rate));
+        let forms = vec![
+            format!("reads a dead stream: {turns} turns for 0 bytes, {rate} a second"),
+            format!("{turns} turns for 0 bytes, {rate} a second"),
+            format!("{turns} turns for 0 bytes"),
+            format!("{turns} turns"),
+        ];
+        self.beside_ghosts(row, xs, forms);
+    }
+
+    /// A client that has returned: since when nothing comes from it any more.
+    fn silence(
+        &mut self,
+        row: &Row,
+        xs: (Px, Px),
+        epoch: EpochView<'_>,
+        id: LayerId,
+        level: &Level,
+    ) {
+        self.low_line(
+            row,
+            xs,
+            &Level {
+                phase: "".into(),
+                ..level.clone()
+            },
+            &[],
+        );
+        let Some(since) = self.run_at(epoch, id, xs.1.min(self.end_x)).first() else {
+            return;
+        };
+        let since = since.moment.at;
+        // To the second: it is written anew with each frame.
+        let until = self.picture.view.right().min(epoch.end);
+        let lasted_us = until.micros_since(since).max(0) / SECOND_US * SECOND_US;
+        let (since, lasted) = (clock(since), duration(lasted_us));
+        let forms = vec![
+            format!("returned: silent since {since}, for {lasted}"),
+            format!("silent since {since}"),
+            format!("silent for {lasted}"),
+        ];
+        self.beside_ghosts(row, xs, forms);
+    }
+
+    /// What is wrong with a client in its row, behind what is said of the ghosts that it often leaves.
+    fn beside_ghosts(&mut self, row: &Row, xs: (Px, Px), forms: Vec<String>) {
+        let look = TextLook::strong(Token::Error);
+        let y = self.y(row) + row.height.half() + Px::whole(4);
+        let label = Label::new(Rank::Error, Paint::Finding, forms, look, y, xs);
+        self.label_inside(Label {
+            joins: true,
+            ..label.reaching(xs.1 - xs.0)
+        });
     }
 
     /// A client's connections in the network: a bar while there are streams on them, torn where one is cut.
@@ -274,7 +488,7 @@ impl Drawer<'_> {
                         self.say_inside(rank, Paint::Stream, xs, text_y, &level.phase, look);
                     }
                     _ if level.phase.is_empty() => {}
-                    _ => self.low_line(row, xs, level),
+                    _ => self.low_line(row, xs, level, &[]),
                 }
             }
             for pair in points.windows(2) {
@@ -291,7 +505,8 @@ impl Drawer<'_> {
         }
     }
 
-    fn plateau(&mut self, row: &Row, xs: (Px, Px), level: &Level) {
+    /// A client or server that follows; what it does is said clear of the bands of ghosts.
+    fn plateau(&mut self, row: &Row, xs: (Px, Px), level: &Level, bands: &[(Px, Px)]) {
         let (top, bottom) = (
             self.y(row) + Px::whole(5),
             self.y(row) + row.height - Px::whole(5),
@@ -307,10 +522,29 @@ impl Drawer<'_> {
         }
         let y = self.y(row) + row.height.half() + Px::whole(5);
         let look = TextLook::plain(Token::Text2);
+        let xs = self.clear_of(bands, xs, &words, look);
         self.say_inside(Rank::Name, Paint::Stream, xs, y, &words, look);
     }
 
-    fn low_line(&mut self, row: &Row, (x0, x1): (Px, Px), level: &Level) {
+    /// Where words at the beginning of a stretch meet no band of ghosts.
+    fn clear_of(
+        &self,
+        bands: &[(Px, Px)],
+        (x0, x1): (Px, Px),
+        words: &str,
+        look: TextLook,
+    ) -> (Px, Px) {
+        let long = text_width(words, look.size, look.weight) + LABEL_INSET + LABEL_SPARE;
+        let mut from = self.shows_from(x0);
+        for band in bands {
+            if band.0 < from + long && from < band.1 {
+                from = band.1;
+            }
+        }
+        (from, x1)
+    }
+
+    fn low_line(&mut self, row: &Row, (x0, x1): (Px, Px), level: &Level, bands: &[(Px, Px)]) {
         let y = self.y(row) + row.height - Px::whole(6);
         let line = [
             Step::Move(x0.max(-SPILL), y),
@@ -325,18 +559,18 @@ impl Drawer<'_> {
         self.stroke(Paint::Stream, &line, stroke);
         let look = TextLook::plain(ink);
         let text_y = y - Px::whole(4);
-        self.say_inside(
-            Rank::Wait,
-            Paint::Stream,
-            (x0, x1),
-            text_y,
-            &level.phase,
-            look,
-        );
+        let xs = self.clear_of(bands, (x0, x1), &level.phase, look);
+        self.say_inside(Rank::Wait, Paint::Stream, xs, text_y, &level.phase, look);
     }
 
-    /// Stretches in which a layer holds what is not in etcd, if they last longer than what is under way.
-    fn ghost_bands(&mut self, row: &Row, epoch: EpochView<'_>, points: &[LevelPoint]) {
+    /// Stretches in which a layer holds what is not in etcd, if they last longer than what is under way; where they are.
+    fn ghost_bands(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        points: &[LevelPoint],
+    ) -> Vec<(Px, Px)> {
+        let mut bands = Vec::new();
         let mut place = 0;
         while let Some(first) = points.get(place) {
             let begins = place;
@@ -357,14 +591,22 @@ impl Drawer<'_> {
             let most = most.max().unwrap_or(0);
             let target = Target::Record(record(epoch, first.moment.seq));
             self.ghost_band(row, (first.moment.at, end), most, target);
+            bands.push((self.x(first.moment.at), self.x(end)));
         }
+        bands
     }
 
     fn ghost_band(&mut self, row: &Row, (from, to): (Time, Time), ghosts: u64, target: Target) {
         let (x0, x1) = (self.x(from).max(-SPILL), self.x(to).min(self.width + SPILL));
         let x1 = x1.max(x0 + LEAST);
         let middle = self.y(row) + row.height.half();
-        let (y, bottom) = (middle - Px::whole(8), middle + Px::whole(8));
+        // Lower where words stand over and under it.
+        let half = Px::whole(if row.kind == RowKind::LayerTrace {
+            7
+        } else {
+            8
+        });
+        let (y, bottom) = (middle - half, middle + half);
         self.fill(Paint::Divergence, (x0, x1), (y, bottom), Token::GhostFill);
         let stroke = Some(Stroke::dashed(Token::Divergence, Px(96), 5, 3));
         self.push(
@@ -381,18 +623,13 @@ impl Drawer<'_> {
         let words = format!("{} since {}", count(ghosts, "ghost"), clock(from));
         let look = TextLook::plain(Token::Divergence);
         let text_y = middle + Px::whole(4);
-        self.say_inside(
-            Rank::Lost,
-            Paint::Divergence,
-            (x0, x1),
-            text_y,
-            &words,
-            look,
-        );
+        let (rank, paint) = (Rank::Lost, Paint::Divergence);
+        let label = Label::new(rank, paint, [words], look, text_y, (x0, x1));
+        self.label_inside(label.reaching(x1 - x0));
         self.hit((x0, x1), (y, bottom), row.id, target);
     }
 
-    /// Words inside a stretch, if there is room; else what stands before a colon or an arrow, if there is for that.
+    /// Words, if there are any, inside a stretch, if there is room; else what stands before a colon or an arrow, if there is for that.
     fn say_inside(
         &mut self,
         rank: Rank,
@@ -402,6 +639,9 @@ impl Drawer<'_> {
         words: &str,
         look: TextLook,
     ) {
+        if words.is_empty() {
+            return;
+        }
         let ends = [": ", " →"].map(|mark| words.find(mark).unwrap_or(words.len()));
         let short = &words[..ends[0].min(ends[1])];
         let forms = [words.to_owned(), short.to_owned()];
@@ -439,139 +679,17 @@ impl Drawer<'_> {
         }
         found
     }
+}
 
-    /// The ways of writes from etcd over a cache to the clients that look at them.
-    pub(super) fn travels(&mut self, rows: &[Row]) {
-        let names = self.picture.store.layer_names();
-        let layer = |row: &Row| match row.id {
-            LaneId::Layer(id) => Some((names.layer(id)?.clone(), id)),
-            _ => None,
-        };
-        let middle = |drawer: &Self, row: &Row| drawer.y(row) + row.height.half();
-        let found: Vec<(Layer, LayerId, Px)> = rows
-            .iter()
-            .filter_map(|row| {
-                let (layer, id) = layer(row)?;
-                Some((layer, id, middle(self, row)))
-            })
-            .collect();
-        let Some(&(_, _, etcd_y)) = found.iter().find(|(layer, ..)| *layer == Layer::Etcd) else {
-            return;
-        };
-        let clients: Vec<(LayerId, Px)> = found
-            .iter()
-            .filter(|(layer, ..)| matches!(layer, Layer::Client(_)))
-            .map(|&(_, id, y)| (id, y))
-            .collect();
-        for epoch in self.epochs.clone() {
-            for &(client, client_y) in &clients {
-                let Some((_, now)) = epoch.layers.level_at(client, epoch.end) else {
-                    continue;
-                };
-                let (resource, namespace) = now.looks_at.clone();
-                let cache = found
-                    .iter()
-                    .find(|(layer, ..)| matches!(layer, Layer::Cache(_, of) if *of == resource));
-                let cache = cache.map(|&(_, id, y)| (id, y));
-                let is_meant = |write: &&WriteMark| {
-                    write.resource == resource
-                        && (namespace.is_empty()
-                            || write.object.namespace.as_deref() == Some(&*namespace))
-                };
-                // What was written before the client was there came to it by other ways.
-                let first = epoch.layers.levels(client).first();
-                let begun = first.map_or(Time(i64::MAX), |first| first.moment.at);
-                let since = |write: &&WriteMark| is_meant(write) && write.moment.at >= begun;
-                // One that keeps no revision came as far as the newest it ever held, and does not say which deletions
-                // came to it: only that it still believes in what is gone.
-                let levels = epoch.layers.levels(client).iter();
-                let come_to = match now.keeps_none {
-                    true => levels.map(|point| point.level.revision).max(),
-                    false => Some(now.revision),
-                };
-                let come_to = come_to.unwrap_or(0);
-                let is_told = |write: &&WriteMark| {
-                    !now.keeps_none || write.change != ChangeType::Deleted || now.ghosts > 0
-                };
-                let stopped = epoch.layers.writes.iter().filter(since).filter(is_told);
-                let stopped = stopped
-                    .filter(|write| epoch.end.micros_since(write.moment.at) > 2 * UNDER_WAY_US)
-                    .find(|write| write.revision > come_to)
-                    .map(|write| write.moment.seq);
-                let ys = (etcd_y, cache.map(|(_, y)| y), client_y);
-                let layers = (cache.map(|(id, _)| id), client);
-                for write in self.shown_writes(epoch.layers).iter().filter(since) {
-                    let is_last = stopped == Some(write.moment.seq);
-                    self.travel(epoch, write, layers, ys, is_last);
-                }
-            }
-        }
-    }
-
-    fn travel(
-        &mut self,
-        epoch: EpochView<'_>,
-        write: &WriteMark,
-        (cache, client): (Option<LayerId>, LayerId),
-        (etcd_y, cache_y, client_y): (Px, Option<Px>, Px),
-        is_last: bool,
-    ) {
-        let begun = self.x(write.moment.at);
-        let (_, ink) = drawn_as(write.change);
-        let start = (begun, etcd_y + Px::whole(6));
-        let at_cache = cache.and_then(|cache| self.arrival(epoch, cache, write));
-        let over = at_cache.zip(cache_y);
-        let from = over.unwrap_or(start);
-        match self.arrival(epoch, client, write) {
-            Some(x) if x - begun >= TILT => {
-                let mut way = vec![Step::Move(start.0, start.1)];
-                way.extend(over.map(|(x, y)| Step::Line(x, y)));
-                way.push(Step::Line(x, client_y));
-                self.stroke(Paint::Rule, &way, Stroke::solid(ink, Px(80)));
-            }
-            None if is_last => {
-                let mut way = vec![Step::Move(start.0, start.1)];
-                way.extend(over.map(|(x, y)| Step::Line(x, y)));
-                way.push(Step::Line(from.0, client_y));
-                self.stroke(Paint::Rule, &way, Stroke::dashed(ink, Px(80), 4, 3));
-                let (x, arm) = (from.0, Px::whole(4));
-                let cross = [
-                    Step::Move(x - arm, client_y - arm),
-                    Step::Line(x + arm, client_y + arm),
-                    Step::Move(x - arm, client_y + arm),
-                    Step::Line(x + arm, client_y - arm),
-                ];
-                // Over the ghost that it often leaves.
-                self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
-                let look = TextLook::strong(Token::Error)
-                    .over(Token::Ground0)
-                    .aligned(Align::End);
-                let at = (x - Px::whole(8), client_y + Px::whole(4));
-                let revision = number(write.revision);
-                // Less is said where there is little room.
-                let forms =
-                    ["never came here", "never came"].map(|form| format!("{revision} {form}"));
-                let fits = |words: &String| text_width(words, look.size, look.weight) <= at.0;
-                if let Some(words) = forms.into_iter().find(fits) {
-                    self.write(Paint::Finding, at.0, at.1, words, look);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Where a layer came to a write's revision.
-    fn arrival(&self, epoch: EpochView<'_>, layer: LayerId, write: &WriteMark) -> Option<Px> {
-        let points = epoch.layers.levels(layer);
-        let after = points.partition_point(|point| point.moment.at < write.moment.at);
-        let mut later = points[after.saturating_sub(1)..].iter();
-        let point = later.find(|point| point.level.revision >= write.revision)?;
-        Some(self.x(point.moment.at.max(write.moment.at)))
-    }
+/// How many in a second, of so many in a time.
+pub(crate) fn per_second(count: u64, lasted_us: i64) -> u64 {
+    let lasted_us = u128::from(lasted_us.max(1).unsigned_abs());
+    let rate = u128::from(count) * 1_000_000 / lasted_us;
+    u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
 /// The glyph of a write, and its colour.
-fn drawn_as(change: ChangeType) -> (Glyph, Token) {
+pub(super) fn drawn_as(change: ChangeType) -> (Glyph, Token) {
     match change {
         ChangeType::Added => (Glyph::Added, Token::Added),
         ChangeType::Deleted => (Glyph::Deleted, Token::Deleted),

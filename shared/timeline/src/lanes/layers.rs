@@ -5,13 +5,16 @@ use watchscope_model::{Text, Time};
 use super::{Density, Lanes, RowBuilder, RowKind};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
-use crate::store::{Layer, Level, Store};
+use crate::store::{Layer, Level, Store, Tone};
 use crate::tokens::Token;
 
 /// What stands over the layers.
 const HEADING: &str = "Inside the cluster";
-/// Where there are more client programs than this, their connections show only where they are opened.
+/// Where there are more client programs than this, crowds aside, their connections and streams show only where they are
+/// opened.
 const CLIENTS_OPEN_MOST: usize = 8;
+/// Of the streams that a watch cache feeds so many are shown.
+const STREAMS_MOST: usize = 8;
 
 impl Lanes {
     /// Opens or closes the rows under a layer.
@@ -28,7 +31,10 @@ impl Lanes {
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
         let names = store.layer_names();
         let has_rows = match names.layer(layer) {
-            Some(Layer::All | Layer::Server(_)) => true,
+            Some(Layer::All | Layer::Server(_) | Layer::Crowd(_)) => true,
+            Some(Layer::Cache(server, resource)) => {
+                !names.streams_from(*server, resource).is_empty()
+            }
             Some(Layer::Client(client)) => names.connections_of(client).is_some(),
             _ => false,
         };
@@ -39,14 +45,15 @@ impl Lanes {
 
     fn is_layer_open(&self, store: &Store, layer: LayerId) -> bool {
         // On a narrow page the watches come first.
-        let usually = match store.layer_names().layer(layer) {
-            Some(Layer::All) => self.density != Density::Labelled,
-            Some(Layer::Client(_)) => {
-                let clients = store.layer_names().clients();
-                self.density != Density::Labelled && clients <= CLIENTS_OPEN_MOST
-            }
-            _ => false,
-        };
+        let names = store.layer_names();
+        let is_quiet = || names.clients() <= CLIENTS_OPEN_MOST;
+        let usually = self.density != Density::Labelled
+            && match names.layer(layer) {
+                Some(Layer::All) => true,
+                Some(Layer::Cache(..)) => is_quiet(),
+                Some(Layer::Client(client)) => names.crowd(client).is_none() && is_quiet(),
+                _ => false,
+            };
         usually != self.toggled_layers.contains(&layer)
     }
 
@@ -99,21 +106,35 @@ impl Lanes {
                         if of == server && (looked_at.contains(&resource) || (is_open && is_fed)) {
                             let prefix = "cache\u{a0}";
                             builder.layer(RowKind::LayerTrace, id, prefix, resource, 44, level(id));
+                            self.stream_rows(store, builder, (id, *server, resource), at);
                         }
                     }
                 }
-                Layer::Client(client) => {
-                    builder.layer(RowKind::Layer, id, "client\u{a0}", client, 28, level(id));
-                    let Some(connections) = names.connections_of(client) else {
+                Layer::Client(client) if names.crowd(client).is_none() => {
+                    self.client_rows(store, builder, (client, id), 28, at);
+                }
+                Layer::Crowd(crowd) => {
+                    let is_open = self.is_layer_open(store, id);
+                    let members = names.members(crowd);
+                    let members = members.into_iter();
+                    let members: Vec<_> = members.filter(|&(_, id)| level(id).is_some()).collect();
+                    let Some(name) = crowd_words(members.iter().map(|&(name, _)| name)) else {
                         continue;
                     };
-                    let is_open = self.is_layer_open(store, id);
+                    builder.layer(RowKind::Layer, id, "clients\u{a0}", &name, 28, None);
                     if let Some(row) = builder.rows.rows.last_mut() {
                         row.expanded = Some(is_open);
+                        row.count = Some(members.len() as u64);
+                        let levels = members.iter().filter_map(|&(_, id)| level(id));
+                        // What one of them has to say must not be folded away.
+                        row.mark = levels.into_iter().find_map(mark_of);
+                        row.finding = self.worst_finding(store, |finding| {
+                            let client = finding.client.as_ref();
+                            client.is_some_and(|client| names.crowd(client) == Some(id))
+                        });
                     }
-                    if is_open {
-                        let kind = RowKind::LayerConnection;
-                        builder.layer(kind, connections, "", "connection", 44, level(connections));
+                    for &member in members.iter().filter(|_| is_open) {
+                        self.client_rows(store, builder, member, 44, at);
                     }
                 }
                 Layer::Connections(client) => {
@@ -123,8 +144,84 @@ impl Lanes {
                         builder.layer(kind, id, prefix, client, 28, level(id));
                     }
                 }
-                Layer::All | Layer::Cache(..) => {}
+                Layer::All | Layer::Cache(..) | Layer::Stream(..) | Layer::Client(_) => {}
             }
+        }
+    }
+
+    /// A client program, and its connections where it is open.
+    fn client_rows(
+        &self,
+        store: &Store,
+        builder: &mut RowBuilder,
+        (client, id): (&Text, LayerId),
+        indent_px: u8,
+        at: Time,
+    ) {
+        let level = |id| level_at(store, id, at);
+        let (kind, prefix) = (RowKind::Layer, "client\u{a0}");
+        builder.layer(kind, id, prefix, client, indent_px, level(id));
+        if let Some(row) = builder.rows.rows.last_mut() {
+            row.finding =
+                self.worst_finding(store, |finding| finding.client.as_ref() == Some(client));
+        }
+        let Some(connections) = store.layer_names().connections_of(client) else {
+            return;
+        };
+        let is_open = self.is_layer_open(store, id);
+        if let Some(row) = builder.rows.rows.last_mut() {
+            row.expanded = Some(is_open);
+        }
+        if is_open {
+            let (kind, indent_px) = (RowKind::LayerConnection, indent_px + 16);
+            builder.layer(
+                kind,
+                connections,
+                "",
+                "connection",
+                indent_px,
+                level(connections),
+            );
+        }
+    }
+
+    /// The streams of a watch cache where it is open, those for which the most waits first. Of crowds only those for
+    /// which something waits, and at most [`STREAMS_MOST`] of all.
+    fn stream_rows(
+        &self,
+        store: &Store,
+        builder: &mut RowBuilder,
+        (cache, server, resource): (LayerId, u64, &Text),
+        at: Time,
+    ) {
+        let names = store.layer_names();
+        let streams = names.streams_from(server, resource);
+        if streams.is_empty() {
+            return;
+        }
+        let is_open = self.is_layer_open(store, cache);
+        if let Some(row) = builder.rows.rows.last_mut() {
+            row.expanded = Some(is_open);
+        }
+        if !is_open {
+            return;
+        }
+        let mut shown: Vec<(u64, &Text, LayerId)> = Vec::new();
+        for (client, id) in streams {
+            let Some(level) = level_at(store, id, at) else {
+                continue;
+            };
+            let waiting = level.waiting.0;
+            let is_program = names.find(&Layer::Client(client.clone())).is_some();
+            let is_there = is_program || level.tone != Tone::Resting;
+            if is_there && (waiting > 0 || names.crowd(client).is_none()) {
+                shown.push((waiting, client, id));
+            }
+        }
+        shown.sort_by(|one, other| (other.0, one.1).cmp(&(one.0, other.1)));
+        for (_, client, id) in shown.into_iter().take(STREAMS_MOST) {
+            let (kind, prefix) = (RowKind::LayerStream, "stream to\u{a0}");
+            builder.layer(kind, id, prefix, client, 60, level_at(store, id, at));
         }
     }
 }
@@ -139,14 +236,28 @@ impl RowBuilder {
         indent_px: u8,
         level: Option<&Level>,
     ) {
-        let has_ghosts = level.is_some_and(|level| level.ghosts > 0);
         let count = level
             .map(|level| level.objects)
             .filter(|&objects| objects > 0);
         let row = self.push(LaneId::Layer(id), kind, false, prefix, name.into(), count);
         row.indent_px = indent_px;
-        row.mark = has_ghosts.then_some((Glyph::Ghost, Token::Divergence));
+        row.mark = level.and_then(mark_of);
     }
+}
+
+/// The clients of a crowd, in the order of their numbers, as one: `crowd-0 … 59`.
+pub(crate) fn crowd_words<'a>(mut names: impl Iterator<Item = &'a Text>) -> Option<String> {
+    let first = names.next()?;
+    let Some(last) = names.last() else {
+        return Some(first.to_string());
+    };
+    let (_, number) = last.rsplit_once('-').unwrap_or(("", last));
+    Some(format!("{first} … {number}"))
+}
+
+/// What stands beside a layer's name.
+fn mark_of(level: &Level) -> Option<(Glyph, Token)> {
+    (level.ghosts > 0).then_some((Glyph::Ghost, Token::Divergence))
 }
 
 /// What a layer is like at a time, in whichever epoch.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use watchscope_model::fold::Moment;
-use watchscope_model::inside::InsideConnection;
+use watchscope_model::inside::{InsideConnection, InsideWatcher};
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
 use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
 
@@ -24,6 +24,10 @@ pub(crate) enum Layer {
     Server(u64),
     /// The watch cache of a resource in an apiserver, and the watches it feeds.
     Cache(u64, Text),
+    /// What such a cache feeds a client: the buffers of its watches, and the connections they go over.
+    Stream(u64, Text, Text),
+    /// Client programs whose names differ in a number only, by what stands before it.
+    Crowd(Text),
     /// A client program.
     Client(Text),
     /// The connections of a client, which need not be a program of the world's.
@@ -38,6 +42,10 @@ impl Layer {
             Self::Etcd => "etcd".into(),
             Self::Server(server) => format!("apiserver {server}").into(),
             Self::Cache(server, resource) => format!("apiserver {server} {resource}").into(),
+            Self::Stream(server, resource, client) => {
+                format!("stream apiserver {server} {resource} {client}").into()
+            }
+            Self::Crowd(name) => format!("clients {name}").into(),
             Self::Client(client) => format!("client {client}").into(),
             Self::Connections(client) => format!("connections {client}").into(),
         }
@@ -46,22 +54,26 @@ impl Layer {
 
 /// All layers met, with their names; a layer's number is the same in all epochs.
 #[derive(Debug, Default)]
-pub(crate) struct LayerNames(Vec<(Layer, Text)>);
+pub(crate) struct LayerNames {
+    all: Vec<(Layer, Text)>,
+    /// The crowds among them.
+    crowds: Vec<(Text, LayerId)>,
+}
 
 impl LayerNames {
     /// A layer's name.
     pub(crate) fn name(&self, id: LayerId) -> Option<&Text> {
-        self.0.get(id.0 as usize).map(|(_, name)| name)
+        self.all.get(id.0 as usize).map(|(_, name)| name)
     }
 
     /// A layer, by its number.
     pub(crate) fn layer(&self, id: LayerId) -> Option<&Layer> {
-        self.0.get(id.0 as usize).map(|(layer, _)| layer)
+        self.all.get(id.0 as usize).map(|(layer, _)| layer)
     }
 
     /// A layer's number, if it was met.
     pub(crate) fn find(&self, layer: &Layer) -> Option<LayerId> {
-        let place = self.0.iter().position(|(known, _)| known == layer)?;
+        let place = self.all.iter().position(|(known, _)| known == layer)?;
         Some(LayerId(place as u32))
     }
 
@@ -70,27 +82,107 @@ impl LayerNames {
         self.find(&Layer::Connections(client.clone()))
     }
 
-    /// How many client programs were met.
+    /// How many client programs were met that are in no crowd.
     pub(crate) fn clients(&self) -> usize {
-        let clients = self.0.iter();
-        let clients = clients.filter(|(layer, _)| matches!(layer, Layer::Client(_)));
-        clients.count()
+        let alone = |layer: &Layer| match layer {
+            Layer::Client(name) => self.crowd(name).is_none(),
+            _ => false,
+        };
+        self.all.iter().filter(|(layer, _)| alone(layer)).count()
+    }
+
+    /// The crowd a client program is in.
+    pub(crate) fn crowd(&self, client: &str) -> Option<LayerId> {
+        let (crowd, _) = crowd_of(client)?;
+        let found = self.crowds.iter().find(|(known, _)| **known == *crowd)?;
+        Some(found.1)
+    }
+
+    /// The streams that a watch cache feeds, with their clients.
+    pub(crate) fn streams_from(&self, server: u64, resource: &Text) -> Vec<(&Text, LayerId)> {
+        let numbers = (0..).map(LayerId);
+        let streams = self.all.iter().zip(numbers);
+        let streams = streams.filter_map(|((layer, _), id)| match layer {
+            Layer::Stream(from, of, client) if *from == server && of == resource => {
+                Some((client, id))
+            }
+            _ => None,
+        });
+        streams.collect()
+    }
+
+    /// The streams of a resource to a client, with the servers they come from.
+    pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
+        let numbers = (0..).map(LayerId);
+        let streams = self.all.iter().zip(numbers);
+        let streams = streams.filter_map(|((layer, _), id)| match layer {
+            Layer::Stream(server, of, to) if of == resource && to == client => Some((*server, id)),
+            _ => None,
+        });
+        streams.collect()
+    }
+
+    /// The client programs of a crowd in the order of their numbers.
+    pub(crate) fn members(&self, crowd: &str) -> Vec<(&Text, LayerId)> {
+        let numbers = (0..).map(LayerId);
+        let members = self.all.iter().zip(numbers);
+        let members = members.filter_map(|((layer, _), id)| match layer {
+            Layer::Client(name) => match crowd_of(name) {
+                Some((of, number)) if of == crowd => Some((number, (name, id))),
+                _ => None,
+            },
+            _ => None,
+        });
+        let mut members: Vec<_> = members.collect();
+        members.sort_by_key(|&(number, _)| number);
+        members.into_iter().map(|(_, member)| member).collect()
     }
 
     /// All layers with their numbers, from the top of the picture to its bottom.
     pub(crate) fn sorted(&self) -> Vec<(&Layer, LayerId)> {
         let numbers = (0..).map(LayerId);
-        let mut all: Vec<_> = self.0.iter().map(|(layer, _)| layer).zip(numbers).collect();
+        let mut all: Vec<_> = self
+            .all
+            .iter()
+            .map(|(layer, _)| layer)
+            .zip(numbers)
+            .collect();
         all.sort();
         all
     }
 
     fn number(&mut self, layer: &Layer) -> LayerId {
-        self.find(layer).unwrap_or_else(|| {
-            self.0.push((layer.clone(), layer.name()));
-            LayerId(self.0.len() as u32 - 1)
-        })
+        if let Some(known) = self.find(layer) {
+            return known;
+        }
+        self.all.push((layer.clone(), layer.name()));
+        let number = LayerId(self.all.len() as u32 - 1);
+        if let Layer::Client(name) = layer
+            && let Some((crowd, _)) = crowd_of(name)
+            && self.members(crowd).len() >= CROWD_LEAST
+        {
+            let crowd = Text::from(crowd);
+            let id = self.number(&Layer::Crowd(crowd.clone()));
+            if self.crowds.iter().all(|(known, _)| *known != crowd) {
+                self.crowds.push((crowd, id));
+            }
+        }
+        number
     }
+}
+
+/// So many client programs whose names differ in a number only are a crowd.
+const CROWD_LEAST: usize = 8;
+
+/// The number at the end of a client's name, if it is of a crowd.
+pub(crate) fn number_of(client: &str) -> Option<u32> {
+    Some(crowd_of(client)?.1)
+}
+
+/// Of `crowd-12` what stands before the number, and the number.
+fn crowd_of(client: &str) -> Option<(&str, u32)> {
+    let (crowd, number) = client.rsplit_once('-')?;
+    Some((crowd, number.parse().ok()?))
 }
 
 /// What a layer was like from a moment on.
@@ -110,6 +202,10 @@ pub(crate) struct Level {
     pub(crate) objects: u64,
     /// Events that wait for the slowest of the watches it feeds, of how many that may.
     pub(crate) waiting: (u64, u64),
+    /// How many watches it feeds.
+    pub(crate) feeds: u64,
+    /// For a client in a loop that never waits: how often that turned since the client started.
+    pub(crate) turns: u64,
     /// Objects it holds that are not in etcd.
     pub(crate) ghosts: u64,
     /// Connections that are cut, of which one end may not know yet.
@@ -146,12 +242,24 @@ pub(crate) struct WriteMark {
     pub(crate) resource: Text,
     pub(crate) object: Arc<Object>,
     pub(crate) revision: u64,
+    /// Of a deletion: the servers whose watch caches held the object.
+    pub(crate) held_by: Vec<u64>,
 }
 
-/// The levels of all layers in an epoch, by their numbers, and the writes.
+/// An object came into a watch cache, changed there, or went.
+#[derive(Clone, Debug, PartialEq)]
+struct HeldMark {
+    moment: Moment,
+    object: Arc<Object>,
+    /// The revision it is held at; absent if it went.
+    revision: Option<u64>,
+}
+
+/// The levels of all layers in an epoch, by their numbers, what went into those that are watch caches, and the writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayerTrace {
     levels: Vec<Vec<LevelPoint>>,
+    held: Vec<Vec<HeldMark>>,
     pub(crate) writes: Vec<WriteMark>,
 }
 
@@ -170,6 +278,47 @@ impl LayerTrace {
         Some((place, &levels[place].level))
     }
 
+    /// When a layer came to a write's revision.
+    pub(crate) fn reached(&self, layer: LayerId, write: &WriteMark) -> Option<Time> {
+        let points = self.levels(layer);
+        let after = points.partition_point(|point| point.moment.at < write.moment.at);
+        let mut later = points[after.saturating_sub(1)..].iter();
+        let point = later.find(|point| point.level.revision >= write.revision)?;
+        Some(point.moment.at.max(write.moment.at))
+    }
+
+    /// When the watch cache of a server took a write in: it may come to later ones without.
+    pub(crate) fn taken_in(&self, cache: LayerId, server: u64, write: &WriteMark) -> Option<Time> {
+        if write.change == ChangeType::Deleted && !write.held_by.contains(&server) {
+            return self.reached(cache, write);
+        }
+        let held = self
+            .held
+            .get(cache.0 as usize)
+            .map_or(&[][..], Vec::as_slice);
+        let from = held.partition_point(|mark| mark.moment.seq < write.moment.seq);
+        let is_it = |object: &Object| {
+            object.name == write.object.name && object.namespace == write.object.namespace
+        };
+        let mark = held[from..].iter().find(|mark| {
+            is_it(&mark.object)
+                && mark
+                    .revision
+                    .is_none_or(|revision| revision >= write.revision)
+        });
+        mark.map(|mark| mark.moment.at).or_else(|| {
+            // One that was made anew reads what there is; what it does not find there it need not be told.
+            let levels = self.levels(cache);
+            let from = levels.partition_point(|point| point.moment.seq < write.moment.seq);
+            let mut later = levels[from..].iter();
+            later.find(|point| &*point.level.phase == GONE)?;
+            let anew = later.find(|point| {
+                point.level.tone == Tone::Open && point.level.revision >= write.revision
+            })?;
+            Some(anew.moment.at)
+        })
+    }
+
     /// Takes in what an opening tells.
     pub(crate) fn seed(&mut self, layers: &Layers, now: Moment, names: &mut LayerNames) {
         if layers.is_empty() {
@@ -182,6 +331,8 @@ impl LayerTrace {
             let caches = told.caches.keys().cloned();
             all.extend(caches.map(|resource| Layer::Cache(server, resource)));
         }
+        let watchers = layers.watchers.values();
+        all.extend(watchers.map(|watcher| stream_of(&watcher.told)));
         all.extend(layers.clients.keys().cloned().map(Layer::Client));
         let connections = layers.connections.values();
         let owners = connections.filter_map(|connection| owner(&connection.told));
@@ -203,7 +354,7 @@ impl LayerTrace {
                 Inside::InsideWatcherEnded(ended) => layers
                     .watchers
                     .get(&ended.watcher)
-                    .map(|known| (known.told.server, known.told.resource.clone())),
+                    .map(|known| known.told.clone()),
                 _ => None,
             },
             Entry::Record(_) => None,
@@ -232,12 +383,17 @@ impl LayerTrace {
             Inside::InsideWrite(write) => {
                 self.note(&Layer::All, layers, now, names);
                 self.note(&Layer::Etcd, layers, now, names);
+                let held_by = match write.change {
+                    ChangeType::Deleted => holders(layers, &write.resource, &write.object),
+                    _ => Vec::new(),
+                };
                 self.writes.push(WriteMark {
                     moment: now,
                     change: write.change,
                     resource: write.resource.clone(),
                     object: write.object.clone(),
                     revision: write.revision,
+                    held_by,
                 });
                 // What is a ghost changes with the truth.
                 for client in layers.clients.keys() {
@@ -252,25 +408,54 @@ impl LayerTrace {
                 self.note(&cache, layers, now, names);
                 self.note(&Layer::Server(told.server), layers, now, names);
             }
-            Inside::InsideWatcher(told) => {
-                let cache = Layer::Cache(told.server, told.resource.clone());
-                self.note(&cache, layers, now, names);
-            }
+            Inside::InsideWatcher(told) => self.note_watcher(told, layers, now, names),
             Inside::InsideWatcherEnded(_) => {
-                if let Some((server, resource)) = ended {
-                    self.note(&Layer::Cache(server, resource), layers, now, names);
+                if let Some(told) = ended {
+                    self.note_watcher(&told, layers, now, names);
                 }
             }
             Inside::InsideHeld(told) => {
                 let cache = Layer::Cache(told.server, told.resource.clone());
                 self.note(&cache, layers, now, names);
+                let place = names.number(&cache).0 as usize;
+                if self.held.len() <= place {
+                    self.held.resize_with(place + 1, Vec::new);
+                }
+                self.held[place].push(HeldMark {
+                    moment: now,
+                    object: told.object.clone(),
+                    revision: told.revision,
+                });
             }
             Inside::InsideConnection(told) => {
+                let watchers = layers.watchers.values().map(|watcher| &watcher.told);
+                for watcher in watchers.filter(|watcher| watcher.connection == told.connection) {
+                    self.note(&stream_of(watcher), layers, now, names);
+                }
                 if let Some(client) = owner(told).or(lost) {
                     self.note(&Layer::Connections(client), layers, now, names);
                 }
             }
         }
+    }
+
+    fn note_watcher(
+        &mut self,
+        told: &InsideWatcher,
+        layers: &Layers,
+        now: Moment,
+        names: &mut LayerNames,
+    ) {
+        // A watch of what is not cached has no cache to be told of.
+        let caches = layers
+            .servers
+            .get(&told.server)
+            .map(|server| &server.caches);
+        if caches.is_some_and(|caches| caches.contains_key(&told.resource)) {
+            let cache = Layer::Cache(told.server, told.resource.clone());
+            self.note(&cache, layers, now, names);
+        }
+        self.note(&stream_of(told), layers, now, names);
     }
 
     fn note_client(&mut self, event: &Event, layers: &Layers, now: Moment, names: &mut LayerNames) {
@@ -306,6 +491,11 @@ impl LayerTrace {
         for (known, other) in self.levels.iter_mut().zip(other.levels) {
             super::merge::merge_sorted(known, other, |point| point.moment.seq);
         }
+        let most = self.held.len().max(other.held.len());
+        self.held.resize_with(most, Vec::new);
+        for (known, other) in self.held.iter_mut().zip(other.held) {
+            super::merge::merge_sorted(known, other, |mark| mark.moment.seq);
+        }
         super::merge::merge_sorted(&mut self.writes, other.writes, |write| write.moment.seq);
     }
 
@@ -315,13 +505,19 @@ impl LayerTrace {
             let gone = points.partition_point(|point| point.moment.seq <= last);
             points.drain(..gone.saturating_sub(1));
         }
+        for held in &mut self.held {
+            held.retain(|mark| mark.moment.seq > last);
+        }
         self.writes.retain(|write| write.moment.seq > last);
     }
 
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         let levels = self.levels.iter().map(Vec::capacity).sum::<usize>();
-        levels * size_of::<LevelPoint>() + self.writes.capacity() * size_of::<WriteMark>()
+        let held = self.held.iter().map(Vec::capacity).sum::<usize>();
+        levels * size_of::<LevelPoint>()
+            + held * size_of::<HeldMark>()
+            + self.writes.capacity() * size_of::<WriteMark>()
     }
 }
 
@@ -335,12 +531,15 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         from: 0,
         objects: 0,
         waiting: (0, 0),
+        feeds: 0,
+        turns: 0,
         ghosts: 0,
         cut: 0,
         looks_at: ("".into(), "".into()),
     };
     Some(match layer {
-        Layer::All => base,
+        // What a crowd does is what its members do: it has no level of its own.
+        Layer::All | Layer::Crowd(_) => base,
         Layer::Etcd => {
             let etcd = layers.etcd.as_ref()?;
             let tone = if etcd.has_leader {
@@ -380,13 +579,11 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             let Some(cache) = layers.servers.get(server)?.caches.get(resource) else {
                 return Some(Level {
                     tone: Tone::Failed,
-                    phase: "gone".into(),
+                    phase: GONE.into(),
                     ..base
                 });
             };
-            let watchers = layers.watchers.values().map(|watcher| &watcher.told);
-            let fed = watchers.filter(|told| told.server == *server && told.resource == *resource);
-            let slowest = fed.max_by_key(|told| (told.is_blocking, told.waiting));
+            let fed: Vec<_> = fed(layers, *server, resource).collect();
             let (tone, phase) = match cache.phase {
                 CachePhase::Ready => (Tone::Open, ""),
                 CachePhase::Listing => (Tone::Asking, "initializing"),
@@ -400,8 +597,39 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 revision: cache.revision,
                 from: cache.oldest,
                 objects: cache.objects.count(),
-                waiting: slowest.map_or((0, 0), |told| (told.waiting, told.slots)),
+                waiting: slowest(&fed).map_or((0, 0), |told| (told.waiting, told.slots)),
+                feeds: fed.len() as u64,
                 ghosts: ghosts.count() as u64,
+                ..base
+            }
+        }
+        Layer::Stream(server, resource, client) => {
+            let fed = fed(layers, *server, resource);
+            let fed: Vec<_> = fed
+                .filter(|told| plain(&told.client) == &**client)
+                .collect();
+            let Some(slowest) = slowest(&fed) else {
+                return Some(Level {
+                    tone: Tone::Resting,
+                    ..base
+                });
+            };
+            let connection = layers.connections.get(&slowest.connection);
+            let (tone, phase) = match connection.map_or(Way::Open, |known| known.told.way) {
+                Way::Stalled => (Tone::Failed, "stalled"),
+                Way::Cut => (Tone::Failed, "cut"),
+                Way::Open | Way::Closed | Way::Unknown => (Tone::Open, ""),
+            };
+            let phase = if slowest.is_blocking {
+                "full: the server waits for it, and then ends it"
+            } else {
+                phase
+            };
+            Level {
+                tone,
+                phase: phase.into(),
+                waiting: (slowest.waiting, slowest.slots),
+                feeds: fed.len() as u64,
                 ..base
             }
         }
@@ -424,6 +652,11 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 revision: kept.or(newest).unwrap_or(0),
                 keeps_none: kept.is_none(),
                 objects: beliefs.iter().map(|belief| belief.objects).sum(),
+                turns: if &*client.phase == SPINNING {
+                    client.iterations
+                } else {
+                    0
+                },
                 ghosts: beliefs.iter().map(ghosts).max().unwrap_or(0),
                 looks_at: (
                     beliefs
@@ -492,11 +725,52 @@ const STALLED: &str = "stalled: what is sent is held, and neither side knows";
 /// What is said of a connection over which no response comes.
 const IDLE: &str = "no stream";
 
+/// What is said of a watch cache that is there no more.
+const GONE: &str = "gone";
+
+/// The word for a client in a loop that never waits.
+pub(crate) const SPINNING: &str = "spinning";
+
 /// Who opened a connection, without a version.
 fn owner(told: &InsideConnection) -> Option<Text> {
-    let client = told.client.as_ref()?;
-    let (name, _) = client.split_once('/').unwrap_or((client, ""));
-    Some(name.into())
+    Some(plain(told.client.as_ref()?).into())
+}
+
+/// The name of a client without a version.
+fn plain(client: &str) -> &str {
+    client.split_once('/').map_or(client, |(name, _)| name)
+}
+
+/// What a watch is a part of.
+fn stream_of(told: &InsideWatcher) -> Layer {
+    let client = plain(&told.client).into();
+    Layer::Stream(told.server, told.resource.clone(), client)
+}
+
+/// The watches of a resource in a server.
+fn fed<'a>(
+    layers: &'a Layers,
+    server: u64,
+    resource: &'a Text,
+) -> impl Iterator<Item = &'a InsideWatcher> {
+    let watchers = layers.watchers.values().map(|watcher| &watcher.told);
+    watchers.filter(move |told| told.server == server && told.resource == *resource)
+}
+
+/// The one of some watches for which the most waits.
+fn slowest<'a>(fed: &[&'a InsideWatcher]) -> Option<&'a InsideWatcher> {
+    fed.iter()
+        .copied()
+        .max_by_key(|told| (told.is_blocking, told.waiting))
+}
+
+/// The servers whose watch caches hold an object.
+fn holders(layers: &Layers, resource: &Text, object: &Arc<Object>) -> Vec<u64> {
+    let servers = layers.servers.iter().filter(|(_, server)| {
+        let cache = server.caches.get(resource);
+        cache.is_some_and(|cache| cache.objects.get(object).is_some())
+    });
+    servers.map(|(&server, _)| server).collect()
 }
 
 /// How a client does, by the word for what it does.
@@ -504,7 +778,7 @@ fn tone_of(phase: &str) -> Tone {
     match phase {
         "watching" | "syncing" => Tone::Open,
         "connecting" | "listing" => Tone::Asking,
-        "returned" | "failed" | "spinning" => Tone::Failed,
+        "returned" | "failed" | SPINNING => Tone::Failed,
         _ => Tone::Resting,
     }
 }

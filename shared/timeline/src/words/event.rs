@@ -7,6 +7,7 @@ use watchscope_model::{Object, WatchName, catalogue};
 use super::phase_sentence;
 use crate::draw::{cause_words, protocol};
 use crate::format::{count, duration, number, version};
+use crate::store::SPINNING;
 
 /// An event in words.
 #[must_use]
@@ -224,11 +225,19 @@ pub fn event_words(event: &Event) -> String {
         }
         Event::ClientRequest(event) => format!("Client {} asked {}.", event.client, event.request),
         Event::ClientReport(event) => {
+            let (turns, handled) = (
+                count(event.iterations, "turn"),
+                count(event.handled, "event"),
+            );
+            if &*event.phase == SPINNING {
+                return format!(
+                    "Client {} is spinning: its loop reads a stream that is no more, {turns} so far; it handled {handled}.",
+                    event.client
+                );
+            }
             format!(
-                "Client {} is {}; it handled {}.",
-                event.client,
-                event.phase,
-                count(event.handled, "event")
+                "Client {} is {}; it handled {handled} in {turns} of its loop.",
+                event.client, event.phase
             )
         }
         Event::Note(event) => event.text.clone(),
@@ -318,6 +327,11 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
             fields.push(("origin", event.origin.to_string()));
             fields.extend(event.stream.map(|stream| ("stream", stream.to_string())));
             fields.extend(event.bytes.map(|bytes| ("bytes", number(bytes))));
+        }
+        Event::ClientReport(event) => {
+            fields.push(("phase", event.phase.to_string()));
+            fields.push(("turns of its loop", number(event.iterations)));
+            fields.push(("events handled", number(event.handled)));
         }
         Event::WatchPhase(event) => {
             fields.push(("phase", event.to.to_string()));

@@ -1,12 +1,19 @@
 //! What happened inside a simulated cluster, in words.
 
-use watchscope_model::inside::{Entry, Inside};
+use watchscope_model::inside::{Inside, InsideRecord};
+use watchscope_model::time::MILLISECOND_US;
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
-use watchscope_model::{Object, Time};
+use watchscope_model::{Object, Text, Time};
 
-use crate::format::{count, number};
-use crate::id::LayerId;
-use crate::store::{Layer, Store, Tone};
+use crate::format::{count, duration, number};
+use crate::id::{LayerId, RecordId};
+use crate::store::{Layer, Store, Tone, WriteMark};
+use crate::ways::{End, Follower};
+
+/// Streams of a watch cache that are named; those beyond are counted.
+const STREAMS_MOST: usize = 8;
+/// Clients to which a write's way is told; those beyond are counted.
+const WAYS_MOST: usize = 8;
 
 /// A record of the inside in a sentence.
 #[must_use]
@@ -127,13 +134,40 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
             format!("Serves, {} ready.", count(level.objects, "watch cache"))
         }
         Layer::Server(_) => format!("{}.", level.phase),
-        Layer::Cache(..) if level.tone == Tone::Open => format!(
-            "At revision {}, {} held, window from {}.{ghosts}",
-            number(level.revision),
-            count(level.objects, "object"),
-            number(level.from)
-        ),
+        Layer::Cache(server, resource) if level.tone == Tone::Open => {
+            let streams = streams_words(store, (*server, resource), now);
+            let feeds = match streams.as_slice() {
+                [] => String::new(),
+                _ => format!(
+                    " It feeds {}: {}.",
+                    count(level.feeds, "watch"),
+                    streams.join(", ")
+                ),
+            };
+            format!(
+                "At revision {}, {} held, window from {}.{ghosts}{feeds}",
+                number(level.revision),
+                count(level.objects, "object"),
+                number(level.from)
+            )
+        }
+        Layer::Stream(..) if level.tone == Tone::Resting => "No watch.".to_owned(),
+        Layer::Stream(..) => {
+            let (waiting, slots) = level.waiting;
+            let does = match &*level.phase {
+                "" => String::new(),
+                phase => format!(" It is {phase}."),
+            };
+            format!(
+                "{}: {} of {} wait.{does}",
+                count(level.feeds, "watch"),
+                number(waiting),
+                number(slots)
+            )
+        }
         Layer::Connections(_) if level.phase.is_empty() => "No connection.".to_owned(),
+        // It has no level of its own.
+        Layer::Crowd(_) => "Clients that differ in a number only.".to_owned(),
         Layer::Cache(..) | Layer::Connections(_) => format!("{}.", level.phase),
         Layer::Client(_) => format!(
             "{}, {} held.{ghosts}",
@@ -143,26 +177,120 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
     }
 }
 
-/// The particulars of a record of the inside.
-pub(super) fn fields(entry: &Entry) -> Vec<(&'static str, String)> {
-    let Entry::Inside(record) = entry else {
+/// The streams of a watch cache and what waits in their buffers, those for which the most waits first.
+fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> Vec<String> {
+    let streams = store.layer_names().streams_from(server, resource);
+    let streams = streams.into_iter().filter_map(|(client, id)| {
+        let level = crate::lanes::level_at(store, id, at)?;
+        (level.tone != Tone::Resting).then_some((level.waiting, client))
+    });
+    let mut streams: Vec<_> = streams.collect();
+    streams.sort_by(|one, other| (other.0, one.1).cmp(&(one.0, other.1)));
+    let more = streams.len().saturating_sub(STREAMS_MOST);
+    let words = |((waiting, slots), client): &((u64, u64), &Text)| {
+        format!("{client} {} of {}", number(*waiting), number(*slots))
+    };
+    let mut told: Vec<String> = streams.iter().take(STREAMS_MOST).map(words).collect();
+    if more > 0 {
+        told.push(format!("{} more", number(more as u64)));
+    }
+    told
+}
+
+/// The ways of a write to the clients that follow what was written, each in words: when it was where, and where it
+/// stopped.
+fn ways_words(store: &Store, id: RecordId) -> Vec<String> {
+    let names = store.layer_names();
+    let Some(epoch) = store.epochs().get(id.epoch as usize) else {
         return Vec::new();
     };
+    let trace = &epoch.layer_trace;
+    let place = trace
+        .writes
+        .partition_point(|write| write.moment.seq < id.seq);
+    let write = trace.writes.get(place);
+    let (Some(write), Some(end)) = (
+        write.filter(|write| write.moment.seq == id.seq),
+        epoch.ends(),
+    ) else {
+        return Vec::new();
+    };
+    let clients = names.sorted().into_iter();
+    let mut told: Vec<String> = clients
+        .filter_map(|(layer, id)| match layer {
+            Layer::Client(name) => Some((name, Follower::of(names, trace, id, end)?)),
+            _ => None,
+        })
+        .filter(|(_, follower)| follower.follows(write))
+        .map(|(name, follower)| way_words(store, name, write, follower.way(write)))
+        .collect();
+    let more = told.len().saturating_sub(WAYS_MOST);
+    if more > 0 {
+        told.truncate(WAYS_MOST);
+        told.push(format!("{} more", number(more as u64)));
+    }
+    told
+}
+
+fn way_words(store: &Store, client: &Text, write: &WriteMark, way: crate::ways::Way) -> String {
+    // What takes less than a millisecond is at once.
+    let after = |at: Time| match at.micros_since(write.moment.at) {
+        ..MILLISECOND_US => "at once".to_owned(),
+        took_us => format!("after {}", duration(took_us)),
+    };
+    let mut stops = Vec::new();
+    if let Some((cache, at)) = way.cache.and_then(|stop| Some((stop.layer, stop.at?)))
+        && let Some(Layer::Cache(server, _)) = store.layer_names().layer(cache)
+    {
+        stops.push(format!("cache of apiserver {server} {}", after(at)));
+    }
+    if let Some(at) = way.stream.and_then(|stop| stop.at) {
+        stops.push(format!("stream {}", after(at)));
+    }
+    stops.extend(way.client.map(|at| format!("client {}", after(at))));
+    stops.extend(way.end.map(|end| match end {
+        End::Cache => "the watch cache never took it in".to_owned(),
+        End::NoStream => "the client had no stream then".to_owned(),
+        End::Client => "the client never had it".to_owned(),
+        End::Stalled | End::Ended | End::Buffer => format!("it {}", end.words()[0]),
+    }));
+    if stops.is_empty() {
+        stops.push("on its way, or not told".to_owned());
+    }
+    format!("{client}: {}", stops.join(", "))
+}
+
+/// The particulars of a record of the inside.
+pub(super) fn fields(
+    store: &Store,
+    id: RecordId,
+    record: &InsideRecord,
+) -> Vec<(&'static str, String)> {
     match &record.inside {
-        Inside::InsideWrite(write) => vec![
-            ("resource", write.resource.to_string()),
-            ("object", object_words(&write.object)),
-            ("revision", number(write.revision)),
-        ],
-        Inside::InsideCache(told) => vec![
-            ("resource", told.resource.to_string()),
-            ("revision", number(told.revision)),
-            ("window from", number(told.oldest)),
-            (
-                "events in it",
-                format!("{} of {}", number(told.events), number(told.capacity)),
-            ),
-        ],
+        Inside::InsideWrite(write) => {
+            let mut fields = vec![
+                ("resource", write.resource.to_string()),
+                ("object", object_words(&write.object)),
+                ("revision", number(write.revision)),
+            ];
+            let ways = ways_words(store, id);
+            fields.extend(ways.into_iter().map(|way| ("way to", way)));
+            fields
+        }
+        Inside::InsideCache(told) => {
+            let mut fields = vec![
+                ("resource", told.resource.to_string()),
+                ("revision", number(told.revision)),
+                ("window from", number(told.oldest)),
+                (
+                    "events in it",
+                    format!("{} of {}", number(told.events), number(told.capacity)),
+                ),
+            ];
+            let streams = streams_words(store, (told.server, &told.resource), record.at);
+            fields.extend(streams.into_iter().map(|stream| ("waits for", stream)));
+            fields
+        }
         Inside::InsideWatcher(told) => vec![
             ("client", told.client.to_string()),
             ("waiting", format!("{} of {}", told.waiting, told.slots)),

@@ -477,6 +477,7 @@ pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Row
         top: Px::ZERO,
         height: rows.height.max(Px::whole(60)),
         selected: None,
+        record: None,
         records: Some(watchscope_timeline::draw::RECORDS),
     });
     (rows, scene)

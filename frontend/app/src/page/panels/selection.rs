@@ -115,6 +115,7 @@ impl Engine {
     pub(super) fn clear_selection(&mut self) {
         self.desk.selection = None;
         self.selected = None;
+        self.selected_record = None;
         publish(self.panels().detail, None);
         self.redraw();
     }
@@ -203,10 +204,10 @@ impl Engine {
 
     /// Moves the view only if the record is not in it.
     fn reveal(&mut self, id: RecordId) {
-        let Some(record) = self.store.record(id) else {
+        let Some(entry) = self.store.entry(id) else {
             return;
         };
-        let x_px = self.view.x_from_time(record.at);
+        let x_px = self.view.x_from_time(entry.at());
         if !(0.0..self.view.width_px).contains(&x_px) {
             let view = self.view.pan(x_px - self.view.width_px / 2.0);
             self.set_view(view);
@@ -215,22 +216,23 @@ impl Engine {
 
     /// Brings the selection into the middle; if it is there already, fits two minutes around it.
     pub(super) fn focus_selection(&mut self) {
-        let Some(record) = self
+        let Some(at) = self
             .desk
             .selection
             .as_ref()
             .and_then(Selection::record)
-            .and_then(|id| self.store.record(id))
+            .and_then(|id| self.store.entry(id))
+            .map(|entry| entry.at())
         else {
             return;
         };
-        let off = self.view.x_from_time(record.at) - self.view.width_px / 2.0;
+        let off = self.view.x_from_time(at) - self.view.width_px / 2.0;
         let view = if off.abs() > 2.0 {
             self.view.pan(off)
         } else {
             View::between(
-                record.at.plus_micros(-60_000_000),
-                record.at.plus_micros(60_000_000),
+                at.plus_micros(-60_000_000),
+                at.plus_micros(60_000_000),
                 self.view.width_px,
             )
         };
@@ -271,6 +273,7 @@ impl Engine {
             }),
         );
         self.selected = Some(selection.lane);
+        self.selected_record = selection.record();
         self.desk.selection = Some(selection);
         self.redraw();
         if let Some(pane) = object {

@@ -48,6 +48,7 @@ impl Engine {
     fn frame_watch(&mut self, watch: &WatchName) {
         if let Some(lane) = self.store.find_lane(watch, None) {
             self.selected = Some(lane);
+            self.selected_record = None;
             self.focus_lane(lane);
             self.keeps_selection = true;
         }

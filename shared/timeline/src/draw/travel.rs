@@ -1,0 +1,302 @@
+//! The ways of writes through the layers of a simulated cluster: from etcd over a watch cache and a stream to a client.
+//!
+//! A way is a line from row to row, tilted by its delay. Where one stopped stands a cross in the row it did not reach, for
+//! the first of those that stop one after the other. The whole way of the selected write stands out, with the delay at
+//! each stop.
+
+use watchscope_model::Time;
+use watchscope_model::time::MILLISECOND_US;
+
+use super::layers::drawn_as;
+use super::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, record};
+use crate::format::{duration, number, text_width};
+use crate::id::{LaneId, LayerId};
+use crate::lanes::Row;
+use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
+use crate::store::{Layer, WriteMark};
+use crate::tokens::Token;
+use crate::ways::{End, Follower, Way};
+
+/// A way is drawn if it is tilted by so much…
+const TILT: Px = Px::whole(3);
+/// …and begins so far from the last that was drawn to its client: more would be a surface, not lines.
+const APART: Px = Px::whole(6);
+/// To so many clients on screen all ways are drawn; to those beyond, and to those of crowds, only that of the selected
+/// write.
+const CLIENTS_MOST: usize = 8;
+/// Ways that are drawn at most: long slanted lines are what a canvas takes longest for.
+const WAYS_MOST: usize = 240;
+/// So far under the middle of its glyph a way begins.
+const BELOW_GLYPH: Px = Px::whole(6);
+/// Half the side of what marks a stop of the selected way.
+const STOP_HALF: Px = Px::whole(3);
+
+/// The rows of layers on screen, each with its top edge and its middle.
+struct Shown(Vec<(LayerId, Px, Px)>);
+
+impl Shown {
+    fn find(&self, layer: LayerId) -> Option<(Px, Px)> {
+        let found = self.0.iter().find(|(id, ..)| *id == layer)?;
+        Some((found.1, found.2))
+    }
+
+    fn middle(&self, layer: LayerId) -> Option<Px> {
+        self.find(layer).map(|(_, middle)| middle)
+    }
+}
+
+/// A way as it is drawn: its corners, and where a cross stands behind the last.
+struct Drawn {
+    corners: Vec<(Px, Px)>,
+    /// When the write was at each corner.
+    times: Vec<Time>,
+    cross: Option<(LayerId, Px, Px, End)>,
+}
+
+impl Drawer<'_> {
+    /// The ways of the writes in view to the clients on screen.
+    pub(super) fn travels(&mut self, rows: &[Row]) {
+        let names = self.picture.store.layer_names();
+        let shown = rows.iter().filter_map(|row| match row.id {
+            LaneId::Layer(id) => {
+                let top = self.y(row);
+                Some((id, top, top + row.height.half()))
+            }
+            _ => None,
+        });
+        let shown = Shown(shown.collect());
+        let etcd = names.find(&Layer::Etcd).map(LaneId::Layer);
+        let etcd = rows.iter().find(|row| Some(row.id) == etcd);
+        let Some(scale) = etcd.and_then(|row| self.layer_scale(row)) else {
+            return;
+        };
+        let mut ways = 0;
+        for epoch in self.epochs.clone() {
+            // Several clients may lack a write for the same reason.
+            let mut crossed = Vec::new();
+            let mut clients = 0;
+            for &(client, ..) in &shown.0 {
+                let Some(follower) = Follower::of(names, epoch.layers, client, epoch.end) else {
+                    continue;
+                };
+                let is_alone = matches!(names.layer(client), Some(Layer::Client(name)) if names.crowd(name).is_none());
+                clients += usize::from(is_alone);
+                let is_shown = is_alone && clients <= CLIENTS_MOST;
+                let mut last = -SPILL - APART;
+                let writes = &epoch.layers.writes;
+                let from = writes.partition_point(|write| write.moment.at < self.left);
+                let to = writes.partition_point(|write| write.moment.at <= self.right);
+                let before = writes[..from].iter().rfind(|write| follower.follows(write));
+                let mut has_stopped =
+                    before.is_some_and(|before| follower.way(before).end.is_some());
+                for write in &writes[from..to.max(from)] {
+                    let is_selected = self.picture.record == Some(record(epoch, write.moment.seq));
+                    if !follower.follows(write) || !(is_shown || is_selected) {
+                        continue;
+                    }
+                    let way = follower.way(write);
+                    let is_first = way.end.is_some() && !has_stopped;
+                    has_stopped = way.end.is_some();
+                    let from_y = scale.y(write.revision) + BELOW_GLYPH;
+                    let drawn = self.drawn(write, way, client, &shown, from_y);
+                    if is_selected {
+                        self.selected_way(write, &drawn);
+                    } else if way.client.is_some() {
+                        let x = self.x(write.moment.at);
+                        let has_room = x >= last + APART && ways < WAYS_MOST;
+                        if has_room && self.plain_way(write, &drawn) {
+                            (last, ways) = (x, ways + 1);
+                        }
+                    } else if is_first {
+                        self.stopped_way(write, &drawn);
+                    }
+                    if let Some((layer, x, y, end)) = drawn.cross
+                        && (is_first || is_selected)
+                        && !crossed.contains(&(layer, write.revision))
+                    {
+                        crossed.push((layer, write.revision));
+                        self.cross(epoch, write, (x, y), end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where a way goes: through the rows on screen, and on to above the client's where that of its stop is none of them.
+    fn drawn(
+        &self,
+        write: &WriteMark,
+        way: Way,
+        client: LayerId,
+        shown: &Shown,
+        from_y: Px,
+    ) -> Drawn {
+        let (client_top, client_y) = shown.find(client).unwrap_or_default();
+        let mut x = self.x(write.moment.at);
+        let mut corners = vec![(x, from_y)];
+        let mut times = vec![write.moment.at];
+        for stop in [way.cache, way.stream].into_iter().flatten() {
+            if let (Some(at), Some(y)) = (stop.at, shown.middle(stop.layer)) {
+                x = self.x(at);
+                corners.push((x, y));
+                times.push(at);
+            }
+        }
+        if let Some(at) = way.client {
+            corners.push((self.x(at), client_y));
+            times.push(at);
+        }
+        let cross = way.end.map(|end| {
+            let stop = match end {
+                End::Cache => way.cache,
+                End::NoStream | End::Stalled | End::Ended | End::Buffer => way.stream,
+                End::Client => None,
+            };
+            let (layer, y) = match (end, stop) {
+                (End::Client, _) | (_, None) => (client, client_y),
+                (_, Some(stop)) => (stop.layer, shown.middle(stop.layer).unwrap_or(client_top)),
+            };
+            (layer, x, y, end)
+        });
+        Drawn {
+            corners,
+            times,
+            cross,
+        }
+    }
+
+    /// A way that came to its end, if that shows.
+    fn plain_way(&mut self, write: &WriteMark, drawn: &Drawn) -> bool {
+        let (first, last) = (drawn.corners.first(), drawn.corners.last());
+        let is_tilted = first
+            .zip(last)
+            .is_some_and(|(first, last)| last.0 - first.0 >= TILT);
+        if is_tilted {
+            let (_, ink) = drawn_as(write.change);
+            let steps = steps(&drawn.corners);
+            self.stroke(Paint::Rule, &steps, Stroke::solid(ink, Px(80)));
+        }
+        is_tilted
+    }
+
+    fn stopped_way(&mut self, write: &WriteMark, drawn: &Drawn) {
+        let (_, ink) = drawn_as(write.change);
+        let mut corners = drawn.corners.clone();
+        corners.extend(drawn.cross.map(|(_, x, y, _)| (x, y)));
+        let steps = steps(&corners);
+        self.stroke(Paint::Rule, &steps, Stroke::dashed(ink, Px(80), 4, 3));
+    }
+
+    /// The whole way of the selected write, with what it took to each stop.
+    fn selected_way(&mut self, write: &WriteMark, drawn: &Drawn) {
+        let (_, ink) = drawn_as(write.change);
+        let way = steps(&drawn.corners);
+        self.stroke(
+            Paint::Finding,
+            &way,
+            Stroke::solid(Token::Ground0, Px::whole(5)),
+        );
+        self.stroke(Paint::Finding, &way, Stroke::solid(ink, Px(144)));
+        let last = drawn.corners.last().copied();
+        if let (Some(from), Some((_, x, y, _))) = (last, drawn.cross) {
+            let rest = steps(&[from, (x, y)]);
+            self.stroke(Paint::Finding, &rest, Stroke::dashed(ink, Px(144), 4, 3));
+        }
+        let begun = write.moment.at;
+        let mut before = String::new();
+        for (&(x, y), &at) in drawn.corners.iter().zip(&drawn.times).skip(1) {
+            let xs = (x - STOP_HALF, x + STOP_HALF);
+            self.fill(Paint::Finding, xs, (y - STOP_HALF, y + STOP_HALF), ink);
+            // To the millisecond: what takes less is at once. The same is not said twice.
+            let took_us = at.micros_since(begun) / MILLISECOND_US * MILLISECOND_US;
+            let words = match took_us {
+                0 => "at once".to_owned(),
+                took_us => format!("+{}", duration(took_us)),
+            };
+            if words == before {
+                continue;
+            }
+            before.clone_from(&words);
+            let look = TextLook::strong(Token::Text1).over(Token::Ground0);
+            let width = text_width(&words, look.size, look.weight);
+            let right = x + Px::whole(8);
+            // Right of the stop, as long as there is room.
+            let (x, look) = if right + width <= self.width {
+                (right, look)
+            } else {
+                (x - Px::whole(8), look.aligned(Align::End))
+            };
+            self.write(Paint::Finding, x, y + Px::whole(4), words, look);
+        }
+        // The write itself, as a selected row is framed.
+        if let Some(&(x, y)) = drawn.corners.first() {
+            let half = Px::whole(9);
+            let y = y - BELOW_GLYPH;
+            self.push(
+                Paint::Frame,
+                Primitive::Rect {
+                    area: Area::between(x - half, x + half, y - half, y + half),
+                    fill: None,
+                    stroke: Some(Stroke::solid(Token::Select, Px::whole(1))),
+                    radius: 0,
+                    opacity: 100,
+                },
+            );
+        }
+    }
+
+    /// A cross where a way ends, and why.
+    fn cross(&mut self, epoch: EpochView<'_>, write: &WriteMark, (x, y): (Px, Px), end: End) {
+        let arm = Px::whole(4);
+        let cross = [
+            Step::Move(x - arm, y - arm),
+            Step::Line(x + arm, y + arm),
+            Step::Move(x - arm, y + arm),
+            Step::Line(x + arm, y - arm),
+        ];
+        // Over the ghost that it often leaves.
+        self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
+        self.occupy((x - arm, x + arm), (y - arm, y + arm));
+        let look = TextLook::strong(Token::Error).over(Token::Ground0);
+        let revision = number(write.revision);
+        let forms = end.words().map(|words| format!("{revision} {words}"));
+        let width = |words: &String| text_width(words, look.size, look.weight);
+        let y = y + Px::whole(4);
+        // Left of it; right of it, where there is more room; less is said where there is little.
+        let left = x - Px::whole(8);
+        let right = x + Px::whole(8);
+        let room = self.x(epoch.end).min(self.width) - right;
+        // Nor is it written over what is said of another.
+        let is_free = |x0: Px, x1: Px| {
+            let meets = |area: &&Area| {
+                area.x < x1 && x0 < area.right() && area.y < y && area.bottom() > y - arm
+            };
+            self.written.iter().find(meets).is_none()
+        };
+        let place = forms.into_iter().find_map(|words| {
+            let long = width(&words);
+            if long <= left && is_free(left - long, left) {
+                Some((left, words, look.aligned(Align::End)))
+            } else if long <= room && is_free(right, right + long) {
+                Some((right, words, look))
+            } else {
+                None
+            }
+        });
+        if let Some((x, words, look)) = place {
+            self.write(Paint::Finding, x, y, words, look);
+        }
+    }
+}
+
+fn steps(corners: &[(Px, Px)]) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(corners.len());
+    for &(x, y) in corners {
+        steps.push(if steps.is_empty() {
+            Step::Move(x, y)
+        } else {
+            Step::Line(x, y)
+        });
+    }
+    steps
+}
