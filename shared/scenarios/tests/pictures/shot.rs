@@ -37,6 +37,8 @@ struct Odd {
     code: &'static str,
     /// Between which seconds of the story.
     between_s: Option<(u32, u32)>,
+    /// A client whose side of it is shown.
+    client: Option<&'static str>,
     /// What of the inside is shown.
     inside: Option<Inside>,
 }
@@ -54,6 +56,7 @@ const fn odd(code: &'static str) -> Odd {
     Odd {
         code,
         between_s: None,
+        client: None,
         inside: None,
     }
 }
@@ -62,6 +65,13 @@ impl Odd {
     const fn between(self, from_s: u32, to_s: u32) -> Self {
         Self {
             between_s: Some((from_s, to_s)),
+            ..self
+        }
+    }
+
+    const fn client(self, name: &'static str) -> Self {
+        Self {
+            client: Some(name),
             ..self
         }
     }
@@ -142,7 +152,7 @@ impl Shot {
             to,
             watches,
             objects,
-            client: client.map(str::to_owned),
+            client: odd.and_then(|odd| odd.client).or(client).map(str::to_owned),
             inside: odd.and_then(|odd| odd.inside).or(inside),
             resource: row.scope.resource.clone(),
             subject: found.map(|found| found.subject().cloned().unwrap_or_default()),
