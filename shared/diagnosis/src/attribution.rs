@@ -50,12 +50,13 @@ impl Answer {
 /// Whether the end itself says why, so that neither others' ends nor waiting are needed. A reset is plain too, but what
 /// follows may show that the server went away.
 pub(crate) fn is_plain(end: &End) -> bool {
-    by_itself(end).is_some() || end.pause.is_some()
+    by_itself(end).is_some() || (WHOLE && end.pause.is_some())
 }
 
 /// Says why a stream ended, as far as is known by now.
 pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     if let Some(pause) = end.pause
+        && WHOLE
         && let Some(answer) = by_pause(end)
     {
         return answer.with([pause]);
@@ -158,7 +159,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
     let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
     // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
-    if may_be_slow && end.unread_ms.is_some() {
+    if WHOLE && may_be_slow && end.unread_ms.is_some() {
         return Answer::new("F36", Certainty::Likely, end);
     }
     if is_whole_server {

@@ -220,7 +220,9 @@ impl Ends {
                 }
             }
             Event::RequestAnswered(event) => self.answered(event, record),
-            Event::Clock(event) if event.paused_ms.is_some() => self.paused(before, record),
+            Event::Clock(event) if WHOLE && event.paused_ms.is_some() => {
+                self.paused(before, record);
+            }
             Event::Change(event) => self.edited(event, before, record),
             _ => {}
         }
@@ -277,7 +279,8 @@ impl Ends {
             .watches
             .get(&event.watch)
             .and_then(|watch| watch.seen.as_ref());
-        let pause = stream.pause.as_ref().filter(|pause| {
+        let pause = stream.pause.as_ref().filter(|_| WHOLE);
+        let pause = pause.filter(|pause| {
             let is_silent = pause.seen.as_ref() == seen;
             is_silent || record.at.micros_since(pause.at) <= AFTERMATH_US
         });

@@ -89,7 +89,11 @@ impl Diagnosis {
         }
         let now = Moment {
             seq: record.seq,
-            at: self.awake.of(record.at),
+            at: if WHOLE {
+                self.awake.of(record.at)
+            } else {
+                record.at
+            },
         };
         self.ends.observe(before, &record.event, now);
         self.findings
@@ -101,7 +105,11 @@ impl Diagnosis {
     pub fn wake_at(&self) -> Option<Time> {
         let due = [self.ends.wake_at(), self.findings.wake_at()];
         let due = due.into_iter().flatten().min();
-        due.map(|due| self.awake.logged(due))
+        if WHOLE {
+            due.map(|due| self.awake.logged(due))
+        } else {
+            due
+        }
     }
 
     /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
@@ -109,14 +117,15 @@ impl Diagnosis {
     /// [`Diagnosis::wake_at`].
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
-        let now = self.awake.of(now);
+        let now = if WHOLE { self.awake.of(now) } else { now };
         let mut out = Vec::new();
         if self.findings.wake_at().is_some_and(|due| due <= now) {
             self.findings.conclude(now, &mut out);
             for event in &mut out {
-                if let Event::Finding(Finding {
-                    since: Some(since), ..
-                }) = event
+                if WHOLE
+                    && let Event::Finding(Finding {
+                        since: Some(since), ..
+                    }) = event
                 {
                     *since = self.awake.logged(*since);
                 }

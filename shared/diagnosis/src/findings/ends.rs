@@ -204,9 +204,9 @@ impl Ended {
                 rebuilt.is_some_and(|rebuilt| (began..stream).contains(rebuilt))
             });
         // And history that passed while watchscope did not run is its own doing.
-        let pause = self
-            .pause
-            .filter(|pause| is_history_gone(code) && end.at.micros_since(pause.at) <= PASSED_US);
+        let pause = self.pause.filter(|pause| {
+            WHOLE && is_history_gone(code) && end.at.micros_since(pause.at) <= PASSED_US
+        });
         let severity = if is_consequence || pause.is_some() {
             Severity::Note
         } else {
@@ -292,7 +292,7 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
         "F17" if is_suspected => ("F17", &["F16"]),
         "F17" => ("F17", &[]),
         "F24" => ("F24", &["F25", "F26", "F27"]),
-        "F36" if !is_suspected => ("F36", &[]),
+        "F36" if WHOLE && !is_suspected => ("F36", &[]),
         "F37" if WHOLE && !is_suspected => ("F37", &["F36"]),
         "F38" => ("F38", &[]),
         "F39" => ("F39", &[]),
@@ -301,11 +301,20 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
     })
 }
 
-/// Y of the server's own words "too old resource version: X (Y)" (table 1.6).
+/// Y of the server's own words "too old resource version: X (Y)" (table 1.6): the number that ends them.
 fn oldest_of(message: &str) -> Option<u64> {
-    let (_, numbers) = message.split_once("too old resource version: ")?;
-    let (_, oldest) = numbers.split_once(" (")?;
-    oldest.strip_suffix(')')?.parse().ok()
+    let (mut oldest, mut unit) = (0_u64, 1_u64);
+    for digit in message.strip_suffix(')')?.bytes().rev() {
+        match digit {
+            b'0'..=b'9' => {
+                oldest = oldest.saturating_add(unit.saturating_mul(u64::from(digit - b'0')));
+                unit = unit.saturating_mul(10);
+            }
+            b'(' => return Some(oldest),
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn asked_from(end: &Pending) -> String {
@@ -355,7 +364,7 @@ fn sentence(code: &str, end: &Pending) -> String {
         "F24" => format!(
             "The server told {watch} that etcd gave it an event without what was there before, {after}."
         ),
-        "F36" => format!(
+        "F36" if WHOLE => format!(
             "The server ended {watch} {after}, and watchscope itself had not read it for {}: the buffer that the server \
              keeps for a watch was full, most likely.",
             seconds(end.unread_ms.unwrap_or(0))

@@ -37,6 +37,7 @@ use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
 pub(crate) use self::words::server_version;
+use crate::WHOLE;
 use crate::awake::Awake;
 
 /// What a moment is waited for.
@@ -150,9 +151,9 @@ impl Findings {
             Event::ClientReport(event) => {
                 clients.reported(event, before, streams, record, book, timers);
             }
-            Event::Verdict(event) => audits.judged(event, before, record, book),
-            Event::Audit(event) => Audits::audited(event, before, record, awake, book),
-            Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
+            Event::Verdict(event) if WHOLE => audits.judged(event, before, record, book),
+            Event::Audit(event) if WHOLE => Audits::audited(event, before, record, awake, book),
+            Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
                 streams.forget(watch, timers);

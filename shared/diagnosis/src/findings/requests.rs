@@ -192,7 +192,7 @@ impl Requests {
         book: &mut Book,
         timers: &mut Timers,
     ) {
-        if let Some(watch) = event.watch.about().filter(|_| WHOLE) {
+        if WHOLE && let Some(watch) = event.watch.about() {
             self.audited(&watch, event, before, record, book);
             return;
         }
@@ -217,7 +217,7 @@ impl Requests {
             lane.throttled.clear();
             for code in ["F18", "F40", "F41"] {
                 // A stream that may be had does not make a list allowed again.
-                if code == "F41" && is_watch && lane.leaks_since.is_some() {
+                if WHOLE && code == "F41" && is_watch && lane.leaks_since.is_some() {
                     continue;
                 }
                 book.clear(
@@ -257,7 +257,7 @@ impl Requests {
             403 if lane.had_success => (
                 "F41",
                 Certainty::Definite,
-                match lane.leaks_since.take() {
+                match lane.leaks_since.take().filter(|_| WHOLE) {
                     None => format!(
                         "{} was allowed before, and is forbidden now (403).",
                         event.watch

@@ -213,7 +213,7 @@ fn served() -> impl Iterator<Item = Served> {
 
 /// Whether a real server has a group, modelled or not.
 pub(crate) fn is_group(group: &str) -> bool {
-    served().any(|s| s.group == group)
+    WHOLE && served().any(|s| s.group == group)
 }
 
 /// A group, or one version of it, that a real server has and this one has nothing of.
