@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Log, at, picture, with_unknown_kinds};
+use common::{Log, at, object, picture, with_unknown_kinds};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use watchscope_model::codec::split_frame;
@@ -812,6 +812,34 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
     let width = scene.width.0 / 2;
     let widest = widest.max().map_or(0, |width| width.0);
     assert!((widest - width).abs() <= 64, "{widest} of {width}");
+}
+
+#[test]
+fn a_watch_whose_versions_are_no_numbers_says_so_where_their_line_would_be() {
+    const METRICS: &str = "shop/pods.metrics.k8s.io";
+    let words = "no numbers: only whether two are equal can be told";
+    let told = |version: &str| {
+        let mut log = Log::new("a");
+        log.watch(0.0, METRICS);
+        for (second, name) in [(1.0, "cart-0"), (2.0, "cart-1")] {
+            let change = Change {
+                watch: METRICS.into(),
+                stream: None,
+                change: ChangeType::Added,
+                origin: Origin::List,
+                object: object(name, 1),
+                resource_version: ResourceVersion::parse(version),
+                generation: None,
+                manager: None,
+                subresource: None,
+                bytes: None,
+            };
+            log.push(second, change);
+        }
+        draw(&log, 40.0)
+    };
+    assert!(has_text(&told("2f9a"), words), "{:?}", texts(&told("2f9a")));
+    assert!(!has_text(&told("1001"), words));
 }
 
 #[test]

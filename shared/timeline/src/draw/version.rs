@@ -15,6 +15,10 @@ use crate::tokens::Token;
 /// Jumps nearer than this are drawn without a number.
 const STEPS_APART: Px = Px::whole(6);
 
+/// What stands in place of a line where no version is a number, as some aggregated APIs have it: they cannot be
+/// ordered.
+const OPAQUE: &str = "no numbers: only whether two are equal can be told";
+
 /// What shows of one epoch's trace: where it begins, then what it did in each px column.
 pub(super) struct Line {
     /// The value at the left edge, or the first one.
@@ -84,6 +88,11 @@ impl Drawer<'_> {
             .filter_map(|&(epoch, trace)| self.line(epoch, trace))
             .collect();
         let Some(first) = lines.first() else {
+            if traces.iter().any(|(_, trace)| trace.marks.are_opaque()) {
+                let y = self.y(row) + row.height.half() + Px::whole(4);
+                let look = TextLook::plain(Token::Text3);
+                self.text(Layer::Change, Px::whole(12), y, OPAQUE.to_owned(), look);
+            }
             return;
         };
         let (low, high) = lines.iter().fold(first.range(), |(low, high), line| {

@@ -185,6 +185,11 @@ impl Marks {
         from
     }
 
+    /// Whether what it tells has versions that are no numbers: those of a resource are all of one kind.
+    pub(crate) fn are_opaque(&self) -> bool {
+        self.len() > 0 && self.version(0) == NO_VERSION
+    }
+
     /// The resourceVersion a mark moved its watch to, if it did and it is a number.
     pub(crate) fn moved_to(&self, place: usize) -> Option<u64> {
         if place >= self.len() || !self.kind(place).moves_version() {

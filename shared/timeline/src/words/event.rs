@@ -102,17 +102,18 @@ pub fn event_words(event: &Event) -> String {
                 });
             format!("Stream {}{number} opened{from}.", event.stream)
         }
-        Event::StreamEnded(event) => format!(
-            "Stream {} {} after {} and {}.",
-            event.stream,
-            ended(cause_words(event.cause)),
-            duration(
-                i64::try_from(event.age_ms)
-                    .unwrap_or(0)
-                    .saturating_mul(1_000)
-            ),
-            count(event.events, "event")
-        ),
+        Event::StreamEnded(event) => {
+            let unread = event.unread_ms.map_or(String::new(), |unread_ms| {
+                format!(" watchscope had not read it for {}.", millis(unread_ms))
+            });
+            format!(
+                "Stream {} {} after {} and {}.{unread}",
+                event.stream,
+                ended(cause_words(event.cause)),
+                millis(event.age_ms),
+                count(event.events, "event")
+            )
+        }
         Event::Attribution(event) => attribution(event),
         Event::Change(event) => change(event),
         Event::Bookmark(event) => {
@@ -211,14 +212,11 @@ pub fn event_words(event: &Event) -> String {
         }
         Event::Clock(event) => match event.paused_ms {
             None => format!("The wall clock is {} ms off the log's.", event.off_ms),
-            Some(paused_ms) => {
-                let paused_us = i64::try_from(paused_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
-                format!(
-                    "watchscope did not run for {}: the machine slept, or had no time for it. What was late then was \
-                     late by us.",
-                    duration(paused_us)
-                )
-            }
+            Some(paused_ms) => format!(
+                "watchscope did not run for {}: the machine slept, or had no time for it. What was late then was late by \
+                 us.",
+                millis(paused_ms)
+            ),
         },
         Event::ClientStarted(event) => {
             format!("Client {} ({}) started.", event.client, event.program)
@@ -375,6 +373,11 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
         Event::StreamEnded(event) => {
             fields.push(("stream", event.stream.to_string()));
             fields.push(("cause", event.cause.to_string()));
+            fields.extend(
+                event
+                    .reset_code
+                    .map(|code| ("error code", code.to_string())),
+            );
             fields.push(("events", number(event.events)));
             fields.push(("bytes", number(event.bytes)));
         }
@@ -426,6 +429,10 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
         _ => {}
     }
     fields
+}
+
+fn millis(millis: u64) -> String {
+    duration(i64::try_from(millis.saturating_mul(1_000)).unwrap_or(i64::MAX))
 }
 
 /// Why a stream ended. What is not proven is never said as if it were.
