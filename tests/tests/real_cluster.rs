@@ -297,6 +297,21 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
         gaps.iter().any(|gap| gap["resumed"] == false),
         "the relist closes a gap that was not resumed: {gaps:?}"
     );
+    // What is claimed of it: the history that was asked for is gone from etcd, and watchscope had stood still.
+    let found = until(&mut watchscope, "the 410 is found", |records| {
+        let found = find(records, "finding", "default/configmaps", |finding| {
+            finding["code"] == "F12"
+        })?;
+        Ok(found.clone())
+    })
+    .await?;
+    assert_eq!(
+        (&found["severity"], &found["certainty"]),
+        (&json!("note"), &json!("definite")),
+        "{found}"
+    );
+    let says = found["summary"].as_str().unwrap_or_default();
+    assert!(says.contains("had not run before that"), "{says}");
     let followed = follow(&history, &records, "default/configmaps")?;
     assert_eq!((followed.inferred, followed.passed_over), (5, 7));
     assert_eq!(followed.held, existing_at(&history, head));
