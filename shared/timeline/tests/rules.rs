@@ -11,7 +11,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::Muted;
 use watchscope_timeline::picture::Caption;
-use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, StretchKind, Target};
+use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, Step, StretchKind, Target};
 use watchscope_timeline::words::{
     describe, describe_record, emptiness, gaps, phase_sentence, problems, unknown,
 };
@@ -801,17 +801,33 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
         "{:?}",
         texts(&scene)
     );
-    let widest = scene
-        .primitives
-        .iter()
-        .filter_map(|primitive| match primitive {
-            Primitive::Hatch { area, hatch, .. } if *hatch == Hatch::Own => Some(area.w),
-            _ => None,
-        });
-    // 20 of 40 s.
-    let width = scene.width.0 / 2;
-    let widest = widest.max().map_or(0, |width| width.0);
-    assert!((widest - width).abs() <= 64, "{widest} of {width}");
+    // From 10 to 30 s, at 10 px a second.
+    let edges = scene.steps.windows(2).filter_map(|steps| match steps {
+        [Step::Move(x0, top), Step::Line(x1, bottom)] if x0 == x1 && *top == Px::ZERO => {
+            (*bottom == scene.height).then_some(x0.to_f64())
+        }
+        _ => None,
+    });
+    assert_eq!(edges.collect::<Vec<_>>(), [100.0, 300.0]);
+    // A short one has room for few words, or for none.
+    let words = |paused_ms: u64| {
+        let mut log = streaming();
+        let paused_ms = Some(paused_ms);
+        log.push(
+            30.0,
+            Clock {
+                off_ms: 0,
+                paused_ms,
+            },
+        );
+        let scene = scene_of(&log.store(), 40.0);
+        let told = texts(&scene)
+            .into_iter()
+            .find(|text| text.contains("did not run"));
+        told.map(str::to_owned)
+    };
+    assert_eq!(words(10_000).as_deref(), Some("did not run"));
+    assert_eq!(words(2_000), None);
 }
 
 #[test]

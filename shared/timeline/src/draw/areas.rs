@@ -12,6 +12,8 @@ use crate::tokens::Token;
 const WORDS_FROM: Px = Px::whole(100);
 /// What stands before the first log.
 const BEFORE_WORDS: &str = "before watchscope started";
+/// What stands where watchscope did not run: the longest that has room.
+const PAUSE_WORDS: [&str; 2] = ["watchscope did not run", "did not run"];
 /// What stands where one epoch ends and the next begins.
 pub(super) const SEAM_WORDS: &str = "watchscope restarted; not known";
 
@@ -142,10 +144,22 @@ impl Drawer<'_> {
                 }
                 let (start, end) = (self.x(since), self.x(moment.at));
                 let xs = (start.max(Px::ZERO), end.min(self.width).max(start + LEAST));
-                self.fill(Layer::Cover, xs, height, Token::Ground0);
-                self.hatch(Layer::Cover, (start, xs.1), height, Hatch::Own);
-                let (ink, ground) = (Token::Text1, Token::Ground0);
-                self.words_in(Layer::Cover, xs, "watchscope did not run", ink, ground);
+                // Like the time before it started.
+                self.fill(Layer::Cover, xs, height, Token::Ground1);
+                for edge in [start.floor(), xs.1.floor()] {
+                    let line = [Step::Move(edge, height.0), Step::Line(edge, height.1)];
+                    let dashes = Stroke::dashed(Token::Line3, HAIR, 3, 3);
+                    self.stroke(Layer::Cover, &line, dashes);
+                }
+                let room = xs.1 - xs.0 - Px::whole(16);
+                let words = PAUSE_WORDS
+                    .iter()
+                    .find(|words| text_width(words, 11, 400) <= room);
+                if let Some(words) = words {
+                    let look = TextLook::plain(Token::Text2).over(Token::Ground1);
+                    let y = self.picture.height.half() + Px::whole(4);
+                    self.write(Layer::Cover, xs.0 + Px::whole(8), y, *words, look);
+                }
             }
         }
     }
