@@ -12,7 +12,7 @@ use watchscope_tests::{
     ClusterOptions, KubeCluster, KubeTools, Watchscope, WatchscopeBinary, eventually, or_skip,
 };
 
-use crate::records::{find, of, streams};
+use crate::records::{find, of, streams, until};
 use crate::relay::Relay;
 use crate::writer::Writer;
 
@@ -57,7 +57,7 @@ async fn watching(
     let mut all = vec!["watch", "configmaps", "services", "-o", "jsonl"];
     all.extend(flags);
     let mut watchscope = binary.with(&all).kubeconfig(kubeconfig).start()?;
-    until(&mut watchscope, "both stream", |records| {
+    until(&mut watchscope, LONG, "both stream", |records| {
         for watch in WATCHES {
             streams(records, watch)?;
         }
@@ -67,22 +67,11 @@ async fn watching(
     Ok(watchscope)
 }
 
-async fn until<T>(
-    watchscope: &mut Watchscope,
-    what: &str,
-    look: impl Fn(&[Value]) -> Result<T>,
-) -> Result<T> {
-    eventually(what, LONG, async || {
-        watchscope.still_runs()?;
-        look(&watchscope.records()?)
-    })
-    .await
-}
-
 /// Waits until each watch has opened so many streams and what is said of the ends before is settled.
 async fn streaming_again(watchscope: &mut Watchscope, opened: usize) -> Result<Vec<Value>> {
     until(
         watchscope,
+        LONG,
         "all stream again, and it is said why",
         |records| {
             for watch in WATCHES {
@@ -107,20 +96,25 @@ async fn streaming_again(watchscope: &mut Watchscope, opened: usize) -> Result<V
     .await
 }
 
-/// A record's time of day, in milliseconds; the tests end before midnight comes twice.
+/// A record's time, in milliseconds since 1970.
 fn at_ms(record: &Value) -> i64 {
     let at = record["at"].as_str().unwrap_or_default();
     watchscope_model::Time::parse(at).map_or(0, |at| at.0 / 1_000)
 }
 
-/// A kubeconfig like the administrator's, but by way of a relay.
-fn by_way_of(relay: &Relay, cluster: &KubeCluster, folder: &Path) -> Result<PathBuf> {
-    let text = fs::read_to_string(cluster.kubeconfig())?;
+/// A relay to the cluster's apiserver, and in a folder a kubeconfig like this one, but by way of it.
+async fn by_a_relay(
+    cluster: &KubeCluster,
+    kubeconfig: &Path,
+    folder: &Path,
+) -> Result<(Relay, PathBuf)> {
     let direct = cluster.address().to_string();
+    let relay = Relay::to(&direct).await?;
+    let text = fs::read_to_string(kubeconfig)?;
     ensure!(text.contains(&direct), "no {direct} in {text}");
     let path = folder.join("by-way-of-a-relay");
     fs::write(&path, text.replace(&direct, &relay.address.to_string()))?;
-    Ok(path)
+    Ok((relay, path))
 }
 
 #[tokio::test]
@@ -130,8 +124,7 @@ async fn connections_that_a_middlebox_resets_are_resets_and_no_more_over_both_pr
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let folder = tempfile::tempdir()?;
-    let relay = Relay::to(&cluster.address().to_string()).await?;
-    let kubeconfig = by_way_of(&relay, &cluster, folder.path())?;
+    let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
     for flags in [&[][..], &["--http1"]] {
         let mut watchscope = watching(&binary, &kubeconfig, flags).await?;
         relay.reset();
@@ -152,8 +145,7 @@ async fn a_flow_that_a_middlebox_forgets_is_found_dead_and_nothing_else() -> Res
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let folder = tempfile::tempdir()?;
-    let relay = Relay::to(&cluster.address().to_string()).await?;
-    let kubeconfig = by_way_of(&relay, &cluster, folder.path())?;
+    let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
     let mut watchscope = watching(&binary, &kubeconfig, &[]).await?;
     relay.silence();
     let records = streaming_again(&mut watchscope, 2).await?;
@@ -178,7 +170,7 @@ async fn an_apiserver_that_dies_is_said_to_have_gone_and_a_resume_to_have_lost_n
     for flags in [&[][..], &["--http1"]] {
         let mut watchscope = watching(&binary, cluster.kubeconfig(), flags).await?;
         cluster.kill_apiserver()?;
-        until(&mut watchscope, "the streams are gone", |records| {
+        until(&mut watchscope, LONG, "the streams are gone", |records| {
             for watch in WATCHES {
                 find(records, "stream.ended", watch, |_| true)?;
             }
@@ -219,17 +211,22 @@ async fn etcd_that_dies_and_comes_back_is_blamed_for_no_object() -> Result<()> {
     writer.create("default", name("after")).await?;
     let path = "/api/v1/namespaces/default/configmaps/before";
     writer.write(Method::DELETE, path, None).await?;
-    let records = until(&mut watchscope, "it goes on and was compared", |records| {
-        let watch = WATCHES[0];
-        let after = find(records, "change", watch, |change| change["name"] == "after")?;
-        find(records, "change", watch, |change| {
-            change["name"] == "before" && change["change"] == "DELETED"
-        })?;
-        find(records, "audit", watch, |audit| {
-            audit["seq"].as_u64() > after["seq"].as_u64() && audit["outcome"] == "agrees"
-        })?;
-        Ok(records.to_vec())
-    })
+    let records = until(
+        &mut watchscope,
+        LONG,
+        "it goes on and was compared",
+        |records| {
+            let watch = WATCHES[0];
+            let after = find(records, "change", watch, |change| change["name"] == "after")?;
+            find(records, "change", watch, |change| {
+                change["name"] == "before" && change["change"] == "DELETED"
+            })?;
+            find(records, "audit", watch, |audit| {
+                audit["seq"].as_u64() > after["seq"].as_u64() && audit["outcome"] == "agrees"
+            })?;
+            Ok(records.to_vec())
+        },
+    )
     .await?;
     let verdict = records.iter().find(|record| record["type"] == "verdict");
     assert_eq!(verdict, None, "objects that are as they are");
@@ -266,11 +263,7 @@ async fn a_right_that_is_withdrawn_under_an_open_stream_is_found_when_the_stream
         may("configmaps").await
     })
     .await?;
-    let relay = Relay::to(&cluster.address().to_string()).await?;
-    let text = fs::read_to_string(&user)?;
-    let by_relay = folder.path().join("leaver");
-    let direct = cluster.address().to_string();
-    fs::write(&by_relay, text.replace(&direct, &relay.address.to_string()))?;
+    let (relay, by_relay) = by_a_relay(&cluster, &user, folder.path()).await?;
     let mut watchscope = watching(&binary, &by_relay, &[]).await?;
 
     cluster.allow("leaver", &[services]).await?;
@@ -283,7 +276,7 @@ async fn a_right_that_is_withdrawn_under_an_open_stream_is_found_when_the_stream
     let before = watchscope.records()?;
     assert!(of(&before, "stream.ended", WATCHES[0]).is_empty());
     relay.reset();
-    let records = until(&mut watchscope, "the refusal is found", |records| {
+    let records = until(&mut watchscope, LONG, "the refusal is found", |records| {
         for code in ["F08", "F41"] {
             find(records, "finding", WATCHES[0], |finding| {
                 finding["code"] == code
@@ -337,7 +330,7 @@ async fn healthy(lasts: Duration) -> Result<()> {
     let launch = binary.with(&flags).kubeconfig(cluster.kubeconfig());
     let mut watchscope = launch.start()?;
     let watch = "churned/configmaps";
-    until(&mut watchscope, "it streams", |records| {
+    until(&mut watchscope, LONG, "it streams", |records| {
         streams(records, watch)
     })
     .await?;
@@ -350,7 +343,7 @@ async fn healthy(lasts: Duration) -> Result<()> {
         // Some stay; a pace at which a comparison finds its moment, and others their share of the machine.
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
-    let records = until(&mut watchscope, "it was compared", |records| {
+    let records = until(&mut watchscope, LONG, "it was compared", |records| {
         find(records, "audit", watch, |audit| {
             audit["outcome"] == "agrees"
         })?;

@@ -13,7 +13,9 @@ use watchscope_tests::{
     or_skip,
 };
 
-use crate::records::{Followed, existing_at, find, follow, numbered_without_holes, of, streams};
+use crate::records::{
+    Followed, existing_at, find, follow, numbered_without_holes, of, streams, until,
+};
 use crate::writer::Writer;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -30,19 +32,6 @@ fn watch(
     binary.with(&all).kubeconfig(kubeconfig).start()
 }
 
-/// Waits until the records say so.
-async fn until<T>(
-    watchscope: &mut Watchscope,
-    what: &str,
-    look: impl Fn(&[Value]) -> Result<T>,
-) -> Result<T> {
-    eventually(what, LONG, async || {
-        watchscope.still_runs()?;
-        look(&watchscope.records()?)
-    })
-    .await
-}
-
 /// Waits until a watch has told all of etcd's history of the namespace's configmaps, and follows it there.
 async fn followed_to_the_end(
     cluster: &KubeCluster,
@@ -55,7 +44,7 @@ async fn followed_to_the_end(
         .await?;
     let head = history.last().context("there is history")?.revision;
     let name = format!("{namespace}/configmaps");
-    let records = until(watchscope, "all of the history is told", |records| {
+    let records = until(watchscope, LONG, "all of the history is told", |records| {
         let tells_head = of(records, "change", &name)
             .into_iter()
             .chain(of(records, "list.complete", &name))
@@ -89,7 +78,7 @@ async fn every_change_in_etcds_history_is_in_the_log_exactly_once_and_in_order()
     let mut metadata = start(&["--metadata-only"])?;
     let mut watch_list = start(&["--watch-list"])?;
     for watchscope in [&mut whole, &mut metadata, &mut watch_list] {
-        until(watchscope, "it has listed and streams", |records| {
+        until(watchscope, LONG, "it has listed and streams", |records| {
             find(records, "list.complete", "churn/configmaps", |_| true)?;
             streams(records, "churn/configmaps")
         })
@@ -157,7 +146,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
         .copied()
         .collect();
     let mut watchscope = watch(&binary, cluster.kubeconfig(), "default", &arguments)?;
-    let records = until(&mut watchscope, "both stream", |records| {
+    let records = until(&mut watchscope, LONG, "both stream", |records| {
         streams(records, "default/configmaps")?;
         streams(records, "default/services")?;
         Ok(records.to_vec())
@@ -176,7 +165,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
 
     let names = (0..80).map(|n| format!("settings-{n}"));
     let killing = async {
-        until(&mut watchscope, "writes are under way", |records| {
+        until(&mut watchscope, LONG, "writes are under way", |records| {
             ensure!(of(records, "change", "default/configmaps").len() > 40);
             Ok(())
         })
@@ -184,6 +173,7 @@ async fn killed_in_the_middle_of_writes(flags: &[&str], protocol: &str) -> Resul
         cluster.kill_apiserver()?;
         until(
             &mut watchscope,
+            LONG,
             "the watch has lost its stream",
             |records| {
                 find(records, "stream.ended", "default/configmaps", |_| true)?;
@@ -249,7 +239,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
     let names = |range: std::ops::Range<u32>| range.map(|n| format!("settings-{n}"));
     writer.create("default", names(0..12)).await?;
     let mut watchscope = watch(&binary, cluster.kubeconfig(), "default", &["configmaps"])?;
-    until(&mut watchscope, "it streams", |records| {
+    until(&mut watchscope, LONG, "it streams", |records| {
         streams(records, "default/configmaps")
     })
     .await?;
@@ -273,6 +263,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
 
     let records = until(
         &mut watchscope,
+        LONG,
         "it has listed again and streams",
         |records| {
             let lists = of(records, "list.complete", "default/configmaps").len();
@@ -298,7 +289,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
         "the relist closes a gap that was not resumed: {gaps:?}"
     );
     // What is claimed of it: the history that was asked for is gone from etcd, and watchscope had stood still.
-    let found = until(&mut watchscope, "the 410 is found", |records| {
+    let found = until(&mut watchscope, LONG, "the 410 is found", |records| {
         let found = find(records, "finding", "default/configmaps", |finding| {
             finding["code"] == "F12"
         })?;
@@ -342,35 +333,45 @@ async fn a_kind_that_is_forbidden_is_refused_in_words_while_others_flow() -> Res
     .await?;
 
     let mut watchscope = watch(&binary, &kubeconfig, "office", &["configmaps", "pods"])?;
-    until(&mut watchscope, "one streams, one is refused", |records| {
-        streams(records, "office/configmaps")?;
-        let refused = find(records, "watch.phase", "office/pods", |phase| {
-            phase["to"] == "refused"
-        })?;
-        assert_eq!(refused["reason"], "forbidden");
-        assert!(
-            refused["delayMs"].as_u64().is_some_and(|delay| delay > 0),
-            "{refused}"
-        );
-        let answer = find(records, "request.answered", "office/pods", |_| true)?;
-        assert_eq!(answer["status"], 403);
-        let words = answer["error"].as_str().unwrap_or_default();
-        for word in ["clerk", "cannot list resource", "pods", "office"] {
-            assert!(words.contains(word), "{word} in {words}");
-        }
-        Ok(())
-    })
+    until(
+        &mut watchscope,
+        LONG,
+        "one streams, one is refused",
+        |records| {
+            streams(records, "office/configmaps")?;
+            let refused = find(records, "watch.phase", "office/pods", |phase| {
+                phase["to"] == "refused"
+            })?;
+            assert_eq!(refused["reason"], "forbidden");
+            assert!(
+                refused["delayMs"].as_u64().is_some_and(|delay| delay > 0),
+                "{refused}"
+            );
+            let answer = find(records, "request.answered", "office/pods", |_| true)?;
+            assert_eq!(answer["status"], 403);
+            let words = answer["error"].as_str().unwrap_or_default();
+            for word in ["clerk", "cannot list resource", "pods", "office"] {
+                assert!(words.contains(word), "{word} in {words}");
+            }
+            Ok(())
+        },
+    )
     .await?;
     kubectl
         .run(&["-n", "office", "create", "configmap", "memo"])
         .await?;
-    until(&mut watchscope, "the allowed kind flows on", |records| {
-        find(records, "change", "office/configmaps", |change| {
-            change["name"] == "memo" && change["origin"] == "live"
-        })?;
-        assert!(of(records, "change", "office/pods").is_empty());
-        Ok(())
-    })
+    until(
+        &mut watchscope,
+        LONG,
+        "the allowed kind flows on",
+        |records| {
+            find(records, "change", "office/configmaps", |change| {
+                change["name"] == "memo" && change["origin"] == "live"
+            })?;
+            assert!(of(records, "change", "office/pods").is_empty());
+            Ok(())
+        },
+    )
     .await
 }
 
@@ -418,7 +419,7 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
         "factory",
         &["wi", "configmaps"],
     )?;
-    until(&mut watchscope, "the widget is there", |records| {
+    until(&mut watchscope, LONG, "the widget is there", |records| {
         find(records, "change", name, |change| {
             change["name"] == "sprocket"
         })?;
@@ -431,6 +432,7 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
         .await?;
     until(
         &mut watchscope,
+        LONG,
         "the widget and its kind are gone",
         |records| {
             find(records, "change", name, |change| {
@@ -448,17 +450,22 @@ async fn a_custom_resource_is_followed_as_its_definition_goes_and_comes_back() -
     .await?;
 
     establish().await?;
-    until(&mut watchscope, "the new widget is there", |records| {
-        let added = of(records, "change", name)
-            .iter()
-            .filter(|change| change["change"] == "ADDED")
-            .count();
-        ensure!(added == 2, "{added} times added");
-        let phases = of(records, "watch.phase", name);
-        let last = phases.last().context("a phase")?;
-        ensure!(last["to"] == "streaming", "{last}");
-        Ok(())
-    })
+    until(
+        &mut watchscope,
+        LONG,
+        "the new widget is there",
+        |records| {
+            let added = of(records, "change", name)
+                .iter()
+                .filter(|change| change["change"] == "ADDED")
+                .count();
+            ensure!(added == 2, "{added} times added");
+            let phases = of(records, "watch.phase", name);
+            let last = phases.last().context("a phase")?;
+            ensure!(last["to"] == "streaming", "{last}");
+            Ok(())
+        },
+    )
     .await?;
     let others = of(&watchscope.records()?, "stream.ended", "factory/configmaps").len();
     assert_eq!(others, 0, "the other watch was not touched");
@@ -536,7 +543,7 @@ async fn five_thousand_objects_are_listed_in_pages_each_exactly_once() -> Result
 
     let mut watchscope = watch(&binary, cluster.kubeconfig(), "crowd", &["configmaps"])?;
     let name = "crowd/configmaps";
-    let records = until(&mut watchscope, "the list is complete", |records| {
+    let records = until(&mut watchscope, LONG, "the list is complete", |records| {
         find(records, "list.complete", name, |_| true)?;
         Ok(records.to_vec())
     })

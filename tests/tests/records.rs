@@ -1,10 +1,12 @@
 //! Reading what watchscope wrote, and holding it against etcd's own history.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use watchscope_tests::kube::{Change, ChangeKind};
+use watchscope_tests::{Watchscope, eventually};
 
 /// The records of one type about one watch.
 pub(crate) fn of<'a>(records: &'a [Value], kind: &str, watch: &str) -> Vec<&'a Value> {
@@ -12,6 +14,20 @@ pub(crate) fn of<'a>(records: &'a [Value], kind: &str, watch: &str) -> Vec<&'a V
         .iter()
         .filter(|record| record["type"] == kind && record["watch"] == watch)
         .collect()
+}
+
+/// Waits until watchscope's records say so, or it has ended.
+pub(crate) async fn until<T>(
+    watchscope: &mut Watchscope,
+    within: Duration,
+    what: &str,
+    look: impl Fn(&[Value]) -> Result<T>,
+) -> Result<T> {
+    eventually(what, within, async || {
+        watchscope.still_runs()?;
+        look(&watchscope.records()?)
+    })
+    .await
 }
 
 /// The first record of that type about the watch, for which `holds`.

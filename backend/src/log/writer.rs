@@ -92,46 +92,49 @@ impl Writer {
         clock_check.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             let shared = self.shared.clone();
-            tokio::select! {
+            let is_check_due = tokio::select! {
                 biased;
                 count = queue.recv_many(&mut inputs, INPUTS_AT_ONCE) => {
                     if count == 0 {
                         break;
                     }
-                    // Before what is late for it.
-                    self.notice_pause();
-                    for input in inputs.drain(..) {
-                        match input {
-                            Input::Batch(batch) => self.append(batch),
-                            Input::Inside(inside) => self.append_inside(inside),
-                            Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
-                            Input::Reply(reply) => self.take_reply(reply),
-                            Input::Ask(watch, object, reply) => {
-                                let is_there = self.audit.as_mut().is_some_and(|(auditor, _)| {
-                                    auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now())
-                                });
-                                let _ = reply.send(is_there);
-                            }
-                            // Whoever asked may have gone meanwhile.
-                            Input::Measure(reply) => drop(reply.send(self.measure())),
-                            Input::WhenRested(done) => self.waiting_for_rest.push(done),
-                            Input::Close(done) => {
-                                queue.close();
-                                closers.push(done);
-                            }
-                        }
+                    false
+                }
+                () = shared.snapshot_wanted.notified() => {
+                    self.put_snapshot();
+                    false
+                }
+                () = until(self.sealer.seal_at(), shared.clock.now()) => false,
+                () = until(self.diagnosis.wake_at(), shared.clock.now()) => false,
+                () = until(self.audit_at(), shared.clock.now()) => false,
+                _ = clock_check.tick() => true,
+            };
+            // Before what is late for it.
+            self.notice_pause();
+            for input in inputs.drain(..) {
+                match input {
+                    Input::Batch(batch) => self.append(batch),
+                    Input::Inside(inside) => self.append_inside(inside),
+                    Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
+                    Input::Reply(reply) => self.take_reply(reply),
+                    Input::Ask(watch, object, reply) => {
+                        let is_there = self.audit.as_mut().is_some_and(|(auditor, _)| {
+                            auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now())
+                        });
+                        let _ = reply.send(is_there);
+                    }
+                    // Whoever asked may have gone meanwhile.
+                    Input::Measure(reply) => drop(reply.send(self.measure())),
+                    Input::WhenRested(done) => self.waiting_for_rest.push(done),
+                    Input::Close(done) => {
+                        queue.close();
+                        closers.push(done);
                     }
                 }
-                () = shared.snapshot_wanted.notified() => self.put_snapshot(),
-                () = until(self.sealer.seal_at(), shared.clock.now()) => {}
-                () = until(self.diagnosis.wake_at(), shared.clock.now()) => {}
-                () = until(self.audit_at(), shared.clock.now()) => {}
-                _ = clock_check.tick() => {
-                    self.notice_pause();
-                    self.check();
-                }
             }
-            self.notice_pause();
+            if is_check_due {
+                self.check();
+            }
             self.judge();
             self.audit();
             let now = shared.clock.now();

@@ -1,12 +1,14 @@
 //! The time in which watchscope ran: the log's, less the pauses in which it did not.
 //!
 //! While the machine sleeps, or the process is stopped, nothing is read: what is late after that is late by us. So all
-//! of diagnosis lives in this time, and only what it says is put into the log's.
+//! of diagnosis lives in this time, and only what it says is put into the log's. No lesson pauses: there both are one.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
+
+use crate::WHOLE;
 
 /// Most pauses that are remembered; a moment before the oldest of them is told as if it were before all.
 const MAX_PAUSES: usize = 64;
@@ -48,6 +50,9 @@ impl Awake {
 
     /// The awake time of a moment of the log.
     pub(crate) fn of(&self, at: Time) -> Time {
+        if !WHOLE {
+            return at;
+        }
         let mut after = None;
         for pause in self.0.iter().rev() {
             if pause.until <= at {
@@ -60,6 +65,9 @@ impl Awake {
 
     /// The moment of the log at an awake time; of one at which there was a pause, its beginning.
     pub(crate) fn logged(&self, awake: Time) -> Time {
+        if !WHOLE {
+            return awake;
+        }
         let before = self.0.iter().rev().find(|pause| pause.at < awake);
         before.map_or(awake, |pause| awake.plus_micros(pause.total_us))
     }

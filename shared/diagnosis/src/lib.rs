@@ -89,11 +89,7 @@ impl Diagnosis {
         }
         let now = Moment {
             seq: record.seq,
-            at: if WHOLE {
-                self.awake.of(record.at)
-            } else {
-                record.at
-            },
+            at: self.awake.of(record.at),
         };
         self.ends.observe(before, &record.event, now);
         self.findings
@@ -105,11 +101,7 @@ impl Diagnosis {
     pub fn wake_at(&self) -> Option<Time> {
         let due = [self.ends.wake_at(), self.findings.wake_at()];
         let due = due.into_iter().flatten().min();
-        if WHOLE {
-            due.map(|due| self.awake.logged(due))
-        } else {
-            due
-        }
+        due.map(|due| self.awake.logged(due))
     }
 
     /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
@@ -117,7 +109,7 @@ impl Diagnosis {
     /// [`Diagnosis::wake_at`].
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
-        let now = if WHOLE { self.awake.of(now) } else { now };
+        let now = self.awake.of(now);
         let mut out = Vec::new();
         if self.findings.wake_at().is_some_and(|due| due <= now) {
             self.findings.conclude(now, &mut out);

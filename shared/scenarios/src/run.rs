@@ -43,6 +43,8 @@ pub struct Run {
     clients: Vec<Client>,
     recorder: Recorder,
     audit: Option<AuditWire>,
+    /// How answers are read: at once, unless the story may ask for something else.
+    flow: Flow,
     /// What has come and is left unread, since when; absent while all is read.
     unread: Option<(sim::Time, Vec<Delivery>)>,
 }
@@ -118,6 +120,12 @@ impl Run {
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
+        let leaves_unread = |deed: &Deed| matches!(deed, Deed::Read(_));
+        let flow = if WHOLE && story.deeds().any(leaves_unread) {
+            Flow::Credit
+        } else {
+            Flow::Immediate
+        };
         let telling = Some(Telling::begin(story, world.now() + before).to_reader());
         Self {
             world,
@@ -125,6 +133,7 @@ impl Run {
             clients: Vec::new(),
             recorder: Recorder::default(),
             audit: None,
+            flow,
             unread: None,
         }
     }
@@ -161,6 +170,7 @@ impl Run {
             clients: Vec::new(),
             recorder: Recorder::default(),
             audit: None,
+            flow: Flow::Immediate,
             unread: None,
         }
     }
@@ -425,26 +435,11 @@ impl Run {
         }
     }
 
-    /// How answers are read: at once, unless the story may ask for something else.
-    fn flow(&self) -> Flow {
-        if !WHOLE {
-            return Flow::Immediate;
-        }
-        let is_asked = |deed: &Deed| matches!(deed, Deed::Read(_));
-        let story = self.telling.as_ref().map(Telling::story);
-        let mut deeds = story.into_iter().flat_map(Story::deeds);
-        if deeds.any(is_asked) {
-            Flow::Credit
-        } else {
-            Flow::Immediate
-        }
-    }
-
     /// Opens a connection to a server, or to any.
     fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
         match server {
-            Some(server) if WHOLE => self.world.connect_to(server, self.flow()),
-            _ => self.world.connect(self.flow()),
+            Some(server) if WHOLE => self.world.connect_to(server, self.flow),
+            _ => self.world.connect(self.flow),
         }
     }
 
@@ -660,7 +655,7 @@ impl Run {
                 }
             }
             Arrival::Chunk { request, bytes } => {
-                if self.flow() == Flow::Credit {
+                if self.flow == Flow::Credit {
                     self.world.consume(request, bytes.len());
                 }
                 if let Some(request) = self.request(index, channel, request) {

@@ -207,6 +207,18 @@ impl Told {
         }
     }
 
+    /// With etcd at revision 100.
+    fn begun() -> Self {
+        let mut told = Self::default();
+        let etcd = InsideEtcd {
+            revision: 100,
+            compacted: 40,
+            has_leader: true,
+        };
+        told.inside(0.0, etcd);
+        told
+    }
+
     fn store(&self) -> Store {
         let mut store = Store::default();
         self.send(&mut store, 0);
@@ -216,13 +228,7 @@ impl Told {
 
 /// Three configmaps; one is deleted, which the informer hears of and the naive loop does not.
 fn told() -> (Told, Seq) {
-    let mut told = Told::default();
-    let etcd = InsideEtcd {
-        revision: 100,
-        compacted: 40,
-        has_leader: true,
-    };
-    told.inside(0.0, etcd);
+    let mut told = Told::begun();
     for (s, revision, name) in [(0.3, 101, "a"), (0.4, 102, "b"), (0.5, 103, "c")] {
         told.write(s, ChangeType::Added, name, revision);
     }
@@ -259,13 +265,7 @@ fn told() -> (Told, Seq) {
 
 /// Two servers that hold a and b, and a client that watches the first from 1 s on.
 fn two_servers() -> Told {
-    let mut told = Told::default();
-    let etcd = InsideEtcd {
-        revision: 100,
-        compacted: 40,
-        has_leader: true,
-    };
-    told.inside(0.0, etcd);
+    let mut told = Told::begun();
     for (revision, name) in [(101, "a"), (102, "b")] {
         told.written(0.1, ChangeType::Added, name, revision);
     }

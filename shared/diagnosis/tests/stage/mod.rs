@@ -309,43 +309,28 @@ impl Stage {
     }
 
     pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) {
-        let request = RequestId(self.id());
-        self.record(RequestAnswered {
-            watch: watch.into(),
-            request,
-            status: Some(status),
-            headers: Headers::default(),
-            retry_after_ms: None,
-            error: Some(error.to_owned()),
-        });
-        self.conclude();
+        self.answer(watch.into(), status, Some(error));
     }
 
     /// The audit reads the watch's objects, and this is the status it gets.
     pub(crate) fn audit_answered(&mut self, watch: &str, status: u16) -> &mut Self {
-        let request = RequestId(self.id());
-        self.record(RequestAnswered {
-            watch: WatchName::from(watch).aside(Aside::Audit),
-            request,
-            status: Some(status),
-            headers: Headers::default(),
-            retry_after_ms: None,
-            error: None,
-        });
-        self.conclude();
-        self
+        self.answer(WatchName::from(watch).aside(Aside::Audit), status, None)
     }
 
     /// A request of the watch itself gets this status.
     pub(crate) fn answered(&mut self, watch: &str, status: u16) -> &mut Self {
+        self.answer(watch.into(), status, None)
+    }
+
+    fn answer(&mut self, watch: WatchName, status: u16, error: Option<&str>) -> &mut Self {
         let request = RequestId(self.id());
         self.record(RequestAnswered {
-            watch: watch.into(),
+            watch,
             request,
             status: Some(status),
             headers: Headers::default(),
             retry_after_ms: None,
-            error: None,
+            error: error.map(str::to_owned),
         });
         self.conclude();
         self

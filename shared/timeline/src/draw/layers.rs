@@ -209,18 +209,7 @@ impl Drawer<'_> {
                 }
             }
             for (xs, level) in self.stretches(points, epoch.end, |a, b| a.waiting == b.waiting) {
-                let (waiting, slots) = level.waiting;
-                if waiting > 0 {
-                    let share = waiting.min(slots) as f64 / slots.max(1) as f64;
-                    let height = Px::whole(2) + Px::from_f64(share * 10.0);
-                    let ink = if waiting >= slots {
-                        Token::Error
-                    } else {
-                        Token::Warning
-                    };
-                    let xs = (xs.0, xs.1.max(xs.0 + Px::whole(2)));
-                    self.fill(Paint::Change, xs, (bottom - height, bottom), ink);
-                }
+                self.waiting(xs, bottom, (Px::whole(2), 10.0), level.waiting);
             }
             let window = points.last().map(|point| &point.level);
             if let Some(level) = window.filter(|level| level.tone == Tone::Open) {
@@ -248,6 +237,28 @@ impl Drawer<'_> {
         }
     }
 
+    /// What waits in a buffer: a bar of at least a height, and as much more as it is full.
+    fn waiting(
+        &mut self,
+        xs: (Px, Px),
+        bottom: Px,
+        (least, room): (Px, f64),
+        (waiting, slots): (u64, u64),
+    ) {
+        if waiting == 0 {
+            return;
+        }
+        let share = waiting.min(slots) as f64 / slots.max(1) as f64;
+        let height = least + Px::from_f64(share * room);
+        let ink = if waiting >= slots {
+            Token::Error
+        } else {
+            Token::Warning
+        };
+        let xs = (xs.0, xs.1.max(xs.0 + Px::whole(2)));
+        self.fill(Paint::Change, xs, (bottom - height, bottom), ink);
+    }
+
     /// What a watch cache feeds one client: a line while there is a watch, over it what waits in the buffer.
     fn stream_row(&mut self, row: &Row, id: LayerId) {
         let (top, bottom) = (self.y(row) + Px::whole(2), self.y(row) + row.height - HAIR);
@@ -262,19 +273,9 @@ impl Drawer<'_> {
                 let is_held = level.tone == Tone::Failed;
                 let ink = if is_held { Token::Error } else { Token::Stream };
                 self.fill(Paint::Stream, xs, (bottom - Px::whole(2), bottom), ink);
+                let room = (bottom - top).to_f64() - 4.0;
+                self.waiting(xs, bottom, (Px::whole(4), room), level.waiting);
                 let (waiting, slots) = level.waiting;
-                if waiting > 0 {
-                    let share = waiting.min(slots) as f64 / slots.max(1) as f64;
-                    let room = (bottom - top).to_f64() - 4.0;
-                    let height = Px::whole(4) + Px::from_f64(share * room);
-                    let ink = if waiting >= slots {
-                        Token::Error
-                    } else {
-                        Token::Warning
-                    };
-                    let xs = (xs.0, xs.1.max(xs.0 + Px::whole(2)));
-                    self.fill(Paint::Change, xs, (bottom - height, bottom), ink);
-                }
                 let mut words = level.phase.to_string();
                 if waiting > 0 {
                     let many = format!("{} of {} wait", number(waiting), number(slots));

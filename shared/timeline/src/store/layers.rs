@@ -98,11 +98,14 @@ impl LayerNames {
         Some(found.1)
     }
 
+    fn numbered(&self) -> impl Iterator<Item = (&Layer, LayerId)> {
+        let layers = self.all.iter().map(|(layer, _)| layer);
+        layers.zip((0..).map(LayerId))
+    }
+
     /// The streams that a watch cache feeds, with their clients.
     pub(crate) fn streams_from(&self, server: u64, resource: &Text) -> Vec<(&Text, LayerId)> {
-        let numbers = (0..).map(LayerId);
-        let streams = self.all.iter().zip(numbers);
-        let streams = streams.filter_map(|((layer, _), id)| match layer {
+        let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Stream(from, of, client) if *from == server && of == resource => {
                 Some((client, id))
             }
@@ -113,9 +116,7 @@ impl LayerNames {
 
     /// The streams of a resource to a client, with the servers they come from.
     pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
-        let numbers = (0..).map(LayerId);
-        let streams = self.all.iter().zip(numbers);
-        let streams = streams.filter_map(|((layer, _), id)| match layer {
+        let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Stream(server, of, to) if of == resource && to == client => Some((*server, id)),
             _ => None,
         });
@@ -124,9 +125,7 @@ impl LayerNames {
 
     /// The client programs of a crowd in the order of their numbers.
     pub(crate) fn members(&self, crowd: &str) -> Vec<(&Text, LayerId)> {
-        let numbers = (0..).map(LayerId);
-        let members = self.all.iter().zip(numbers);
-        let members = members.filter_map(|((layer, _), id)| match layer {
+        let members = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Client(name) => match crowd_of(name) {
                 Some((of, number)) if of == crowd => Some((number, (name, id))),
                 _ => None,
@@ -140,13 +139,7 @@ impl LayerNames {
 
     /// All layers with their numbers, from the top of the picture to its bottom.
     pub(crate) fn sorted(&self) -> Vec<(&Layer, LayerId)> {
-        let numbers = (0..).map(LayerId);
-        let mut all: Vec<_> = self
-            .all
-            .iter()
-            .map(|(layer, _)| layer)
-            .zip(numbers)
-            .collect();
+        let mut all: Vec<_> = self.numbered().collect();
         all.sort();
         all
     }
