@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use reqwest::Method;
 use serde_json::Value;
 use watchscope_tests::kube::Rule;
@@ -80,20 +80,34 @@ async fn streaming_again(watchscope: &mut Watchscope, opened: usize) -> Result<V
                 let ended = of(records, "stream.ended", watch).len();
                 let attributed = attributions(records, watch).len();
                 ensure!(attributed >= ended, "{attributed} of {ended} ends");
-                let gaps = of(records, "gap", watch).len();
-                ensure!(gaps >= ended, "{gaps} gaps of {ended} ends are closed");
+                // One gap lasts over an answer that is refused within the stream, so it closes both ends.
+                let closed = last_seq(records, "gap", watch);
+                let open = last_seq(records, "stream.ended", watch);
+                ensure!(closed > open, "the gap since {open:?} is not closed");
             }
-            // The last word on an end comes 2.25 s after it at the latest.
+            // The last word on an end comes 2.25 s after it, and then it has to be written.
             let last_end = records
                 .iter()
                 .rfind(|record| record["type"] == "stream.ended");
-            let last = records.last().context("there are records")?;
-            let since = last_end.map_or(i64::MAX, |end| at_ms(last) - at_ms(end));
-            ensure!(since > 2_500, "only {since} ms");
+            let since = last_end.map_or(i64::MAX, |end| now_ms() - at_ms(end));
+            ensure!(since > 4_000, "only {since} ms");
             Ok(records.to_vec())
         },
     )
     .await
+}
+
+/// The number of the last record of that type about the watch.
+fn last_seq(records: &[Value], kind: &str, watch: &str) -> Option<u64> {
+    of(records, kind, watch).last()?["seq"].as_u64()
+}
+
+/// The time by the clock that watchscope's records have, in milliseconds since 1970.
+fn now_ms() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }
 
 /// A record's time, in milliseconds since 1970.
@@ -183,11 +197,10 @@ async fn an_apiserver_that_dies_is_said_to_have_gone_and_a_resume_to_have_lost_n
             let told = attributions(&records, watch);
             assert_eq!(told[0], "F06", "{flags:?} {watch}: {told:?}");
         }
-        let codes = found(&records);
-        assert_eq!(codes[0], "F06", "{flags:?}: {codes:?}");
-        // Its new cache may know less than the watch had seen; nothing else is claimed.
-        let rest: Vec<_> = codes[1..].iter().filter(|code| **code != "F11").collect();
-        assert!(rest.is_empty(), "{flags:?}: {codes:?}");
+        let mut codes = found(&records);
+        // Its new cache may begin after what the watch had seen; nothing else is claimed.
+        codes.retain(|code| *code != "F11");
+        assert_eq!(codes, ["F06"], "{flags:?}");
     }
     Ok(())
 }
