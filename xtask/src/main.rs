@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask demo|build|check|test|bench`.
+//! The project's tasks: `cargo xtask demo|build|check|test|mutate|bench`.
 //!
 //! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough.
 //! Progress goes to standard error; standard output carries only what a task is asked for.
@@ -15,6 +15,7 @@
 mod bench;
 mod build;
 mod check;
+mod mutate;
 mod page;
 mod project;
 mod setup;
@@ -69,6 +70,11 @@ enum Task {
         #[arg(long)]
         long: bool,
     },
+    /// Plant the bugs of tests/mutants.toml one at a time; each must make a test fail.
+    Mutate {
+        /// Only these, such as probe-03.
+        ids: Vec<String>,
+    },
     /// Run the benchmark programs, or the one named.
     Bench {
         /// A benchmark of `--list`.
@@ -107,6 +113,7 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
         }
         Task::Check => check::check(&project, installs)?,
         Task::Test { long } => return test::test(&project, installs, long),
+        Task::Mutate { ids } => mutate::mutate(&project, &ids)?,
         Task::Bench { list: true, .. } => bench::list(&project)?,
         Task::Bench { name, write, .. } => {
             bench::run(&project, installs, name.as_deref(), write)?;

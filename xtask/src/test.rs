@@ -1,4 +1,4 @@
-//! `test`: build the page and the binary, run every test, and sum up what all runners counted.
+//! `test`: build the page and the binary, run every test, plant bugs, and sum up what all runners counted.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
 //! `KUBEBUILDER_ASSETS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
@@ -19,7 +19,7 @@ use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
 use crate::setup::{Installs, browser, kube};
-use crate::{bench, build, page, shell};
+use crate::{bench, build, mutate, page, shell};
 
 /// Random cases of each property under `--long`; the usual number is each test's own.
 const LONG_CASES: &str = "10000";
@@ -76,7 +76,14 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     }
     command.envs(variables);
     counts.add(counted(&mut command)?);
-    let counts = counts.settled();
+    let mut counts = counts.settled();
+    let mut mutants = mutate::list(project)?;
+    if !long {
+        mutants = mutate::drawn(project, mutants)?;
+    }
+    let planted = mutate::run(project, &mutants)?;
+    counts.passed += planted.caught;
+    counts.failed += planted.survived;
 
     let seconds = start.elapsed().as_secs();
     eprintln!(

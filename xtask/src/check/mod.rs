@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::setup::{Installs, targets};
-use crate::{bench, shell};
+use crate::{bench, mutate, shell};
 
 /// A broken rule of the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +53,9 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         report(boundaries::violations(project)?)
     });
     rule("licences", &mut || report(licences::violations(project)?));
+    rule("planted bugs follow the code", &mut || {
+        report(mutate::violations(project)?)
+    });
     // Without a package named, cargo takes the default members, which are those for the host.
     rule("clippy for the host", &mut || {
         let mut command = project.cargo("clippy");

@@ -1,0 +1,373 @@
+//! `mutate`: plants bugs one at a time, each of which must make a test fail.
+//!
+//! tests/mutants.toml lists them. A bug is planted in a copy of the checkout, target/mutants/tree, never in the checkout
+//! itself. There the tests of its own crate are run, and if they all hold, those of the scenarios, which run every
+//! crate that a bug may be in.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use cargo_metadata::Message;
+use serde::Deserialize;
+use walkdir::WalkDir;
+
+use crate::check::Violation;
+use crate::project::Project;
+use crate::shell;
+
+/// Where they are listed.
+const LIST: &str = "tests/mutants.toml";
+/// The package whose tests run the other crates together.
+const SCENARIOS: &str = "watchscope-scenarios";
+/// A bug that lets tests run for so long is caught by that; they take half a minute.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A bug to be planted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mutant {
+    /// CRATE-NUMBER.
+    pub(crate) id: String,
+    /// The file it is planted in, from the workspace's root.
+    file: PathBuf,
+    /// The mistake, and what a user would lose by it.
+    what: String,
+    /// Text that occurs once in the file.
+    find: String,
+    /// What stands there instead.
+    replace: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    mutant: Vec<Mutant>,
+}
+
+/// What became of a planted bug.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) caught: usize,
+    pub(crate) survived: usize,
+}
+
+/// All bugs of the list.
+pub(crate) fn list(project: &Project) -> Result<Vec<Mutant>> {
+    let path = project.root.join(LIST);
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let list: List = toml::from_str(&text).with_context(|| format!("reading {LIST}"))?;
+    Ok(list.mutant)
+}
+
+/// Three of them, one of each crate among them, drawn by the commit: every commit has the same, and in time all come.
+pub(crate) fn drawn(project: &Project, all: Vec<Mutant>) -> Result<Vec<Mutant>> {
+    let mut git = Command::new("git");
+    let commit = shell::read(git.args(["rev-parse", "HEAD"]).current_dir(&project.root))?;
+    let digits = commit.get(..12).context("a commit has 40 digits")?;
+    let number = u64::from_str_radix(digits, 16).context("a commit is a number")?;
+    Ok(three_of(all, number))
+}
+
+fn three_of(all: Vec<Mutant>, number: u64) -> Vec<Mutant> {
+    let (mut probe, mut other): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|mutant| mutant.id.starts_with("probe"));
+    let mut drawn = Vec::new();
+    let mut draw = |from: &mut Vec<Mutant>, number: u64| {
+        if let Some(place) = number.checked_rem(from.len() as u64) {
+            drawn.push(from.remove(place as usize));
+        }
+    };
+    draw(&mut probe, number);
+    draw(&mut other, number / 10);
+    probe.append(&mut other);
+    draw(&mut probe, number / 100);
+    drawn
+}
+
+/// Bugs that cannot be planted as they are written.
+pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
+    let mut violations = Vec::new();
+    for mutant in list(project)? {
+        if let Err(error) = mutant.planted(&project.root) {
+            violations.push(Violation {
+                place: format!("{LIST}, {}", mutant.id),
+                problem: format!("{error:#}"),
+                remedy: "let it follow the code, as the same mistake".to_owned(),
+            });
+        }
+    }
+    Ok(violations)
+}
+
+/// Plants the bugs with these ids, or all; an error if one survives.
+pub(crate) fn mutate(project: &Project, ids: &[String]) -> Result<()> {
+    let mut mutants = list(project)?;
+    for id in ids {
+        let is_known = mutants.iter().any(|mutant| mutant.id == *id);
+        ensure!(is_known, "{LIST} has no {id}");
+    }
+    mutants.retain(|mutant| ids.is_empty() || ids.contains(&mutant.id));
+    let outcome = run(project, &mutants)?;
+    println!("{} caught, {} survived", outcome.caught, outcome.survived);
+    ensure!(outcome.survived == 0, "a bug that survives wants a test");
+    Ok(())
+}
+
+/// Plants those bugs one after the other and says which tests caught each.
+pub(crate) fn run(project: &Project, mutants: &[Mutant]) -> Result<Outcome> {
+    let folder = project.target().join("mutants");
+    let tree = folder.join("tree");
+    shell::step("copying the checkout to plant bugs in", || {
+        copy(project, &tree)
+    })?;
+    let bench = Bench {
+        tree,
+        target: folder.join("build"),
+        logs: folder,
+    };
+    let mut outcome = Outcome::default();
+    for mutant in mutants {
+        let what = format!("planting {}", mutant.id);
+        match shell::step(&what, || bench.catch(mutant))? {
+            Some(by) => {
+                println!("mutant {}: caught by {by}", mutant.id);
+                outcome.caught += 1;
+            }
+            None => {
+                println!("mutant {}: SURVIVED. {}", mutant.id, mutant.what);
+                outcome.survived += 1;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Where bugs are planted.
+struct Bench {
+    tree: PathBuf,
+    target: PathBuf,
+    /// What the tests of each said.
+    logs: PathBuf,
+}
+
+impl Bench {
+    /// Plants a bug, runs the tests, and takes it out again; the first test that failed.
+    fn catch(&self, mutant: &Mutant) -> Result<Option<String>> {
+        let path = self.tree.join(&mutant.file);
+        let sound = fs::read_to_string(&path)?;
+        fs::write(&path, mutant.planted(&self.tree)?)?;
+        let caught = self.test(mutant);
+        fs::write(&path, sound)?;
+        caught
+    }
+
+    fn test(&self, mutant: &Mutant) -> Result<Option<String>> {
+        let log = self.logs.join(format!("{}.log", mutant.id));
+        for package in [mutant.package()?.as_str(), SCENARIOS] {
+            for program in self.programs(package)? {
+                if let Some(by) = program.failure(&log)? {
+                    return Ok(Some(by));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Builds a package's tests.
+    fn programs(&self, package: &str) -> Result<Vec<Program>> {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
+            .args([
+                "test",
+                "--no-run",
+                "--message-format=json-render-diagnostics",
+            ])
+            .args(["--package", package, "--target-dir"])
+            .arg(&self.target)
+            .current_dir(&self.tree)
+            // One crate is built anew for each bug.
+            .env("CARGO_INCREMENTAL", "1")
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .stderr(Stdio::inherit());
+        let said = shell::read(&mut command)?;
+        let mut programs = Vec::new();
+        for message in Message::parse_stream(said.as_bytes()) {
+            if let Message::CompilerArtifact(artifact) =
+                message.context("reading what cargo built")?
+                && let Some(executable) = artifact.executable.filter(|_| artifact.profile.test)
+            {
+                let folder = artifact.manifest_path.parent();
+                programs.push(Program {
+                    executable: executable.into(),
+                    folder: folder.context("a manifest lies in a folder")?.into(),
+                });
+            }
+        }
+        ensure!(!programs.is_empty(), "{package} has no tests");
+        Ok(programs)
+    }
+}
+
+/// An executable of tests.
+struct Program {
+    executable: PathBuf,
+    folder: PathBuf,
+}
+
+impl Program {
+    /// Runs it to its end or limit; the first test that failed.
+    fn failure(&self, log: &Path) -> Result<Option<String>> {
+        let output = File::create(log).with_context(|| format!("making {}", log.display()))?;
+        let mut child = Command::new(&self.executable)
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            // Nothing of a broken run is to be kept.
+            .env("PROPTEST_FAILURE_PERSISTENCE", "off")
+            .env("INSTA_UPDATE", "no")
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .with_context(|| format!("starting {}", self.executable.display()))?;
+        let Some(status) = ended(&mut child)? else {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Some(format!(
+                "tests that did not end, see {}",
+                log.display()
+            )));
+        };
+        if status.success() {
+            return Ok(None);
+        }
+        let said = fs::read(log)?;
+        let said = String::from_utf8_lossy(&said);
+        Ok(Some(
+            first_failed(&said).unwrap_or_else(|| format!("{status}")),
+        ))
+    }
+}
+
+fn ended(child: &mut Child) -> Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < LIMIT {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(None)
+}
+
+/// The first test that libtest says has failed.
+fn first_failed(said: &str) -> Option<String> {
+    said.lines().find_map(|line| {
+        let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+        Some(name.to_owned())
+    })
+}
+
+impl Mutant {
+    /// Its file's text below that root with the bug in it.
+    fn planted(&self, root: &Path) -> Result<String> {
+        let path = root.join(&self.file);
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("reading {}", self.file.display()))?;
+        self.planted_in(&text)
+    }
+
+    fn planted_in(&self, text: &str) -> Result<String> {
+        let file = self.file.display();
+        match text.matches(&self.find).count() {
+            1 if self.find == self.replace => bail!("it changes nothing"),
+            1 => Ok(text.replacen(&self.find, &self.replace, 1)),
+            0 => bail!("its text is not in {file}"),
+            often => bail!("its text is {often} times in {file}"),
+        }
+    }
+
+    /// The package it is planted in.
+    fn package(&self) -> Result<String> {
+        let folder = self.file.components().nth(1).context("shared/CRATE/…")?;
+        Ok(format!("watchscope-{}", folder.as_os_str().display()))
+    }
+}
+
+/// Makes the folder like the checkout's tracked files, as they are now; what is alike is not written, so that it is
+/// not built again.
+fn copy(project: &Project, tree: &Path) -> Result<()> {
+    let mut git = Command::new("git");
+    let tracked = shell::read(git.arg("ls-files").current_dir(&project.root))?;
+    let wanted: BTreeSet<PathBuf> = tracked.lines().map(PathBuf::from).collect();
+    for file in &wanted {
+        let Ok(text) = fs::read(project.root.join(file)) else {
+            continue;
+        };
+        let path = tree.join(file);
+        if fs::read(&path).is_ok_and(|there| there == text) {
+            continue;
+        }
+        let folder = path.parent().context("a file lies in a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    for entry in WalkDir::new(tree) {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type().is_file() && !wanted.contains(path.strip_prefix(tree)?) {
+            fs::remove_file(path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mutant(id: &str) -> Mutant {
+        Mutant {
+            id: id.to_owned(),
+            file: "shared/probe/src/lib.rs".into(),
+            what: String::new(),
+            find: "a < b".to_owned(),
+            replace: "a <= b".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_bug_is_planted_where_its_text_is_once_and_nowhere_else() {
+        let planted = |text: &str| mutant("probe-01").planted_in(text);
+        assert_eq!(planted("if a < b {").unwrap(), "if a <= b {");
+        insta::assert_snapshot!(planted("if b < a {").unwrap_err(), @"its text is not in shared/probe/src/lib.rs");
+        insta::assert_snapshot!(planted("a < b || a < b").unwrap_err(), @"its text is 2 times in shared/probe/src/lib.rs");
+    }
+
+    #[test]
+    fn three_are_drawn_one_of_each_crate_and_none_twice() {
+        let all = || ["probe-01", "probe-02", "diagnosis-01", "diagnosis-02"].map(mutant);
+        for number in 0..2_000 {
+            let drawn = three_of(all().into(), number);
+            let ids: BTreeSet<_> = drawn.iter().map(|mutant| mutant.id.as_str()).collect();
+            assert_eq!(ids.len(), 3, "{number}");
+            for crates in ["probe", "diagnosis"] {
+                assert!(ids.iter().any(|id| id.starts_with(crates)), "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_test_that_failed_is_named() {
+        let said = "test a::b ... ok\ntest a::c ... FAILED\ntest a::d ... FAILED\n";
+        assert_eq!(first_failed(said).as_deref(), Some("a::c"));
+        assert_eq!(first_failed("memory allocation failed"), None);
+    }
+}
