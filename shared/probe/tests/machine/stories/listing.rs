@@ -809,6 +809,23 @@ end
 }
 
 #[test]
+fn an_item_of_another_kind_or_without_a_version_is_not_gone() {
+    let said = streaming(
+        r#"ERROR 410 Expired too old
+        end
+        +2s
+        200
+        raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"kind":"Secret","metadata":{"name":"a","namespace":"shop","uid":"u-a","resourceVersion":"5"}},{"metadata":{"name":"b","namespace":"shop","uid":"u-b"}}]}
+        end"#,
+    );
+    assert_eq!(said.matches(r#""type":"loss""#).count(), 2, "{said}");
+    assert!(
+        said.contains(r#""items":2,"added":0,"changed":0,"removed":0"#),
+        "{said}"
+    );
+}
+
+#[test]
 fn while_an_item_without_a_name_cannot_be_read_nothing_is_gone() {
     assert_snapshot!(streaming(r#"ERROR 410 Expired too old
         end

@@ -320,3 +320,22 @@ side end
   {"type":"watch.phase","from":"streaming","to":"connecting","reason":"idle"}
 "#);
 }
+
+#[test]
+fn a_side_watch_that_brings_only_an_error_could_not_see_and_the_stream_is_not_waited_on() {
+    let after = |side: &str| {
+        let said = streaming(&format!(
+            "+597s
+            side connected
+            side 200
+            side {side}
+            side end
+            +60s"
+        ));
+        said.contains(r#""cause":"idle-timeout""#)
+    };
+    assert!(after(
+        "ERROR 410 Expired too old resource version: 100 (140)"
+    ));
+    assert!(!after("BOOKMARK 100"));
+}

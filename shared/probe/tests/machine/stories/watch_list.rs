@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use watchscope_probe::ProbeConfig;
 
-use crate::stage::{pods, story_with, watch_listing};
+use crate::stage::{pods, story_with, watch_listing, watching};
 
 #[test]
 fn initial_events_end_with_a_bookmark_that_completes_a_list() {
@@ -397,4 +397,28 @@ BOOKMARK 120 end
   {"type":"gap","since":0,"from":"100","to":"120","reason":"error-event","resumed":false}
   {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
 "#);
+}
+
+#[test]
+fn a_live_event_leaves_what_was_put_aside_of_a_namesake_in_another_namespace() {
+    let config = ProbeConfig {
+        watch_list: true,
+        ..ProbeConfig::default()
+    };
+    let event = |change: &str, namespace: &str, version: u64| {
+        format!(
+            r#"line {{"type":"{change}","object":{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"x","namespace":"{namespace}","uid":"u-{namespace}","resourceVersion":"{version}"}}}}}}"#
+        )
+    };
+    let script = [
+        "start\nconnected\n200\nBOOKMARK 100 end\nERROR 500 InternalError no leader\nend\n+2s\n200"
+            .to_owned(),
+        event("ADDED", "shop", 50),
+        event("ADDED", "front", 60),
+        event("MODIFIED", "front", 110),
+        "BOOKMARK 120 end".to_owned(),
+    ];
+    let said = story_with(watching("", "Pod"), config, &script.join("\n"));
+    let put_aside = r#""change":"ADDED","origin":"initial","namespace":"shop","name":"x","uid":"u-shop","resourceVersion":"50""#;
+    assert!(said.contains(put_aside), "{said}");
 }
