@@ -169,6 +169,20 @@ fn all_streams_ending_on_living_connections_are_the_caches_not_the_server() {
 }
 
 #[test]
+fn streams_that_are_opened_again_at_once_have_not_lived_on() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs"]);
+    stage.after_s(20);
+    for watch in ["*/pods", "*/nodes", "*/jobs"] {
+        stage.ended(watch, Cause::End).reopened(watch);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    20.250 */pods F16 suspected [13, 17, 21]
+    20.250 */nodes F16 suspected [13, 17, 21]
+    20.250 */jobs F16 suspected [13, 17, 21]
+    "#);
+}
+
+#[test]
 fn all_watches_of_one_resource_ending_while_others_live_are_its_cache() {
     let mut stage = Stage::new(1, &["a/pods", "b/pods", "*/nodes", "*/jobs"]);
     stage.after_s(20).ended("a/pods", Cause::End);

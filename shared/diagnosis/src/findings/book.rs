@@ -306,3 +306,31 @@ impl Book {
 fn certainty_rank(certainty: Certainty) -> u64 {
     certainty.number()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_recurs_keeps_its_first_evidence_and_the_newest() {
+        let mut book = Book::default();
+        for seq in 1..=40 {
+            let evidence = vec![Seq(seq)];
+            let (watch, at) = (Subject::Watch("*/pods".into()), Time(0));
+            let found = Found::of(
+                "F29",
+                Certainty::Definite,
+                watch,
+                evidence,
+                at,
+                String::new(),
+            );
+            book.raise(found, at);
+        }
+        let kept: Vec<u64> = book.entries.values().next().map_or_else(Vec::new, |entry| {
+            entry.found.evidence.iter().map(|seq| seq.0).collect()
+        });
+        assert_eq!(kept.len(), MAX_EVIDENCE);
+        assert_eq!((kept[0], kept[1], kept[MAX_EVIDENCE - 1]), (1, 26, 40));
+    }
+}
