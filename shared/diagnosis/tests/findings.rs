@@ -163,3 +163,25 @@ fn a_right_that_comes_back_clears_the_leak() {
     40.000 F41 cleared error definite x1 */pods: It may be listed again.
     ");
 }
+
+#[test]
+fn initial_events_that_stop_without_the_bookmark_that_ends_them_lack_it_until_it_comes() {
+    let mut stage = pods();
+    stage.opened_with_initial_events("*/pods").after_s(8);
+    stage.initial("*/pods", "a", 3).after_s(8);
+    stage.initial("*/pods", "b", 5).after_s(14);
+    stage.end_bookmark("*/pods", 20).after_s(60);
+    insta::assert_snapshot!(stage.found(), @r"
+26.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
+30.000 F35 cleared error suspected x1 */pods: The bookmark came that ends the initial events.
+");
+}
+
+#[test]
+fn nor_do_initial_events_lack_it_whose_stream_ends() {
+    let mut stage = pods();
+    stage.opened_with_initial_events("*/pods").after_s(9);
+    stage.initial("*/pods", "a", 3).after_s(9);
+    stage.ended("*/pods", Cause::Cancelled).after_s(60);
+    insta::assert_snapshot!(stage.found(), @"");
+}

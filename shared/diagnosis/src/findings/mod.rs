@@ -25,6 +25,7 @@ mod words;
 use watchscope_model::event::WatchStopped;
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeSet;
+use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Event, State, StreamId, Text, Time, WatchName};
 
 use self::audits::Audits;
@@ -45,6 +46,8 @@ use crate::awake::Awake;
 enum Timer {
     /// A stream should have had a bookmark.
     Bookmark(StreamId),
+    /// The initial events of a stream should have gone on, or be over.
+    Initial(StreamId),
     /// A watch request should have been answered.
     Answer(WatchName),
     /// Why a stream ended is settled.
@@ -113,21 +116,30 @@ impl Findings {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
                 requests.changed(event, record);
+                if WHOLE && event.origin == Origin::Live {
+                    audits.came(&event.watch, record, book);
+                }
                 servers.changed(event, before, record, book, timers);
             }
             Event::Bookmark(event) => {
                 streams.bookmarked(event, record, book, timers);
+                if WHOLE {
+                    audits.came(&event.watch, record, book);
+                }
                 servers.bookmarked(event, before, record, book);
             }
             Event::StreamOpened(event) => {
-                let asks_bookmarks = requests.asks_bookmarks(&event.watch);
-                streams.opened(event, asks_bookmarks, before, record, timers);
                 let is_initial = requests.asks_initial(&event.watch);
+                let asks = (requests.asks_bookmarks(&event.watch), is_initial);
+                streams.opened(event, asks, before, record, timers);
                 servers.opened(event, is_initial, record, timers);
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
-                let from = streams.ended(event, timers);
+                if WHOLE {
+                    audits.came(&event.watch, record, book);
+                }
+                let from = streams.ended(event, record, book, timers);
                 servers.ended(&event.watch);
                 ends.ended(event, from, record, book, timers);
             }
@@ -151,8 +163,8 @@ impl Findings {
             Event::ClientReport(event) => {
                 clients.reported(event, before, streams, record, book, timers);
             }
-            Event::Verdict(event) if WHOLE => audits.judged(event, before, record, book),
-            Event::Audit(event) if WHOLE => Audits::audited(event, before, record, awake, book),
+            Event::Verdict(event) if WHOLE => audits.judged(event, before, streams, record, book),
+            Event::Audit(event) if WHOLE => audits.audited(event, before, record, awake, book),
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
@@ -177,6 +189,9 @@ impl Findings {
             match timer {
                 Timer::Bookmark(stream) => {
                     self.streams.no_bookmark(stream, at, book, &mut self.timers);
+                }
+                Timer::Initial(stream) => {
+                    self.streams.no_end(stream, at, book, &mut self.timers);
                 }
                 Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
                 Timer::Settled(stream) => self.ends.settled(stream, at, book),

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Bookmark, Change, Clock, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss,
-    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
+    Audit, Bookmark, Change, Clock, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss,
+    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase,
+    WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
+use watchscope_model::vocabulary::{
+    Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason, Standing,
+};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
     WatchName,
@@ -27,6 +30,8 @@ pub(crate) struct Stage {
     timeout_s: Option<u64>,
     told: String,
     found: String,
+    /// Whether findings are told with those that look alike.
+    tells_alike: bool,
 }
 
 impl Stage {
@@ -50,6 +55,7 @@ impl Stage {
             timeout_s,
             told: String::new(),
             found: String::new(),
+            tells_alike: false,
         };
         for name in watches {
             let (namespace, rest) = name.split_once('/').unwrap();
@@ -105,9 +111,14 @@ impl Stage {
                 let seconds = self.now.0 as f64 / 1e6;
                 let watch = found.watch.as_ref().map_or("", |watch| watch.as_str());
                 let count = found.count.unwrap_or(0);
+                let alike: Vec<&str> = found.candidates.iter().map(|code| &**code).collect();
+                let alike = match (self.tells_alike, alike.as_slice()) {
+                    (true, [_, ..]) => format!(" or {}", alike.join(" ")),
+                    _ => String::new(),
+                };
                 writeln!(
                     self.found,
-                    "{seconds:.3} {} {} {} {} x{count} {watch}: {}",
+                    "{seconds:.3} {}{alike} {} {} {} x{count} {watch}: {}",
                     found.code, found.state, found.severity, found.certainty, found.summary
                 )
                 .unwrap();
@@ -190,12 +201,29 @@ impl Stage {
         connection
     }
 
+    /// The watch's stream ends, and it opens another, with initial events.
+    pub(crate) fn opened_with_initial_events(&mut self, watch: &str) -> &mut Self {
+        self.ended(watch, Cause::Cancelled);
+        let connection = self.connected("10.0.0.1:6443");
+        self.opened_asking(watch, connection, "&sendInitialEvents=true", None)
+    }
+
     fn opened_on(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        self.opened_asking(watch, connection, "", Some(10))
+    }
+
+    fn opened_asking(
+        &mut self,
+        watch: &str,
+        connection: ConnectionId,
+        more: &str,
+        from: Option<u64>,
+    ) -> &mut Self {
         let request = RequestId(self.id());
         let stream = StreamId(self.id());
         let query = self
             .timeout_s
-            .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}"));
+            .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}{more}"));
         self.record(RequestSent {
             watch: watch.into(),
             request,
@@ -208,7 +236,7 @@ impl Stage {
             watch: watch.into(),
             stream,
             request,
-            resource_version: Some(ResourceVersion::from(10)),
+            resource_version: from.map(ResourceVersion::from),
             http2_stream: None,
         });
         self
@@ -367,6 +395,31 @@ impl Stage {
         version: u64,
         generation: Option<u64>,
     ) -> &mut Self {
+        self.brings(
+            Origin::Live,
+            watch,
+            change,
+            (name, uid),
+            version,
+            generation,
+        )
+    }
+
+    /// The stream of a watch brings an initial event.
+    pub(crate) fn initial(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let added = ChangeType::Added;
+        self.brings(Origin::Initial, watch, added, (name, name), version, None)
+    }
+
+    fn brings(
+        &mut self,
+        origin: Origin,
+        watch: &str,
+        change: ChangeType,
+        (name, uid): (&str, &str),
+        version: u64,
+        generation: Option<u64>,
+    ) -> &mut Self {
         let watch: WatchName = watch.into();
         let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
         let object = Object {
@@ -378,7 +431,7 @@ impl Stage {
             watch,
             stream: Some(stream),
             change,
-            origin: Origin::Live,
+            origin,
             object: Arc::new(object),
             resource_version: ResourceVersion::from(version),
             generation,
@@ -391,14 +444,77 @@ impl Stage {
 
     /// The stream of a watch brings a bookmark.
     pub(crate) fn bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
+        self.bookmarked(watch, version, None)
+    }
+
+    /// The stream of a watch brings the bookmark that ends its initial events.
+    pub(crate) fn end_bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
+        self.bookmarked(watch, version, Some(true))
+    }
+
+    fn bookmarked(&mut self, watch: &str, version: u64, ends: Option<bool>) -> &mut Self {
         let watch: WatchName = watch.into();
         let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
         self.record(Bookmark {
             watch,
             stream,
             resource_version: ResourceVersion::from(version),
-            initial_events_end: None,
+            initial_events_end: ends,
         });
+        self
+    }
+
+    /// The audit read the watch in some way, at a version.
+    pub(crate) fn audited(
+        &mut self,
+        watch: &str,
+        method: &str,
+        outcome: &str,
+        version: u64,
+    ) -> &mut Self {
+        self.record(Audit {
+            watch: watch.into(),
+            resource_version: Some(ResourceVersion::from(version)),
+            method: method.into(),
+            compared: 1,
+            outcome: outcome.into(),
+            reason: None,
+            object: None,
+        });
+        self.conclude();
+        self
+    }
+
+    /// The audit is sure that an object is held wrongly, or that it is not any more.
+    pub(crate) fn verdict(
+        &mut self,
+        watch: &str,
+        name: &str,
+        kind: Divergence,
+        listed: u64,
+        state: Standing,
+    ) -> &mut Self {
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse("u"),
+        };
+        self.record(Verdict {
+            watch: watch.into(),
+            object: Arc::new(object),
+            kind,
+            held: None,
+            listed: (listed > 0).then(|| ResourceVersion::from(listed)),
+            state,
+            certainty: Certainty::Definite,
+        });
+        self.conclude();
+        self
+    }
+
+    /// Findings are told with those that look alike.
+    pub(crate) fn telling_alike(mut self) -> Self {
+        self.tells_alike = true;
         self
     }
 
