@@ -32,7 +32,7 @@ fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_firs
         .verdict(A, "early", Divergence::Missing, 15, Standing::Cleared)
         .verdict(A, "later", Divergence::Missing, 25, Standing::Confirmed);
     insta::assert_snapshot!(stage.found(), @r"
-0.000 F45 or F24 F25 F33 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is in etcd at 15 and is not held; the stream never said so. 1 object of this watch is wrong. Its event would have been among the first of a stream from 10, of which 20 came first.
+0.000 F45 or F24 F25 F33 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is in etcd at 15 and is not held; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 10, which brought nothing below 20.
 2.000 F45 or F24 F25 F33 cleared divergence likely x1 */pods: What the watch holds is so again.
 2.000 F24 or F25 F33 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, later is in etcd at 25 and is not held; the stream never said so. 1 object of this watch is wrong.
 ");
@@ -132,6 +132,6 @@ fn a_race_at_the_start_of_a_stream_of_initial_events_is_behind_the_bookmark_that
     insta::assert_snapshot!(stage.found(), @r"
 0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, b4 is held at none, and etcd has it at 15; the stream never said so. 1 object of this watch is wrong.
 0.000 F24 cleared divergence likely x1 */pods: What the watch holds is so again.
-0.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is held at none, and etcd has it at 25; the stream never said so. 1 object of this watch is wrong. Its event would have been among the first of a stream from 20, of which 30 came first.
+0.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is held at none, and etcd has it at 25; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 20, which brought nothing below 30.
 ");
 }

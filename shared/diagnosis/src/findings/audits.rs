@@ -84,10 +84,9 @@ impl Audits {
                 let missed = event.listed.as_ref().and_then(ResourceVersion::number);
                 let start = missed.and_then(|missed| streams.start_around(&event.watch, missed));
                 let (code, alike) = match start {
-                    Some((from, first)) => {
+                    Some((from, until)) => {
                         summary += &format!(
-                            " Its event would have been among the first of a stream from {from}, of which {first} came \
-                             first."
+                            " Its event should have begun the stream from {from}, which brought nothing below {until}."
                         );
                         ("F45", LIKE_A_RACE)
                     }

@@ -157,7 +157,7 @@ impl Findings {
                 requests.listed(event, before, record, book);
                 servers.listed(event, record, timers);
             }
-            Event::WatchStarted(event) => servers.started(event),
+            Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
             Event::ClientReport(event) => {

@@ -65,7 +65,7 @@ struct Memory {
     deleted_old: VecDeque<Uid>,
     /// Objects that left its view.
     left: VecDeque<Uid>,
-    /// Where its last streams began, and the version of what came first by each.
+    /// Where its last streams began, and the version below which nothing came by each.
     starts: VecDeque<(u64, u64)>,
 }
 
@@ -194,10 +194,10 @@ impl Streams {
     }
 
     /// The start of a stream at which the event of a version would have had to come: where that stream began, and the
-    /// version of what came first by it, which is not below the event's.
+    /// version below which it brought nothing.
     pub(super) fn start_around(&self, watch: &WatchName, version: u64) -> Option<(u64, u64)> {
         let mut starts = self.memories.get(watch)?.starts.iter().copied();
-        starts.find(|(from, first)| (from + 1..=*first).contains(&version))
+        starts.find(|(from, until)| (from + 1..*until).contains(&version))
     }
 
     pub(super) fn changed(
@@ -311,7 +311,7 @@ impl Streams {
             lane.is_initial = true;
         } else if WHOLE && let Some(from) = lane.start() {
             let memory = memory(&mut self.memories, &event.watch);
-            remember(&mut memory.starts, (from, version), STARTS);
+            remember(&mut memory.starts, (from, version + 1), STARTS);
         }
         lane.bookmark = Some((version, record.seq, record.at));
     }

@@ -79,6 +79,23 @@ impl Stage {
         stage
     }
 
+    /// A watch of the same as others by the configured address begins to stream.
+    pub(crate) fn by_address(&mut self, watch: &str) -> &mut Self {
+        let (what, _) = watch.split_once('#').unwrap();
+        let (_, resource) = what.split_once('/').unwrap();
+        self.record(WatchStarted {
+            watch: watch.into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: resource.into(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            server: None,
+        });
+        self.reopened(watch)
+    }
+
     fn id(&mut self) -> u64 {
         self.ids += 1;
         self.ids
