@@ -185,3 +185,73 @@ fn nor_do_initial_events_lack_it_whose_stream_ends() {
     stage.ended("*/pods", Cause::Cancelled).after_s(60);
     insta::assert_snapshot!(stage.found(), @"");
 }
+
+#[test]
+fn what_a_selector_lost_and_another_watch_has_only_left_the_selector_whoever_is_told_first() {
+    for selecting_is_first in [true, false] {
+        let mut stage = pods();
+        stage.selecting("*/pods?tier").after_s(1);
+        for watch in ["*/pods", "*/pods?tier"] {
+            stage.live(watch, ADDED, "a", "u1", 11, None);
+        }
+        if selecting_is_first {
+            stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
+        }
+        stage.live("*/pods", MODIFIED, "a", "u1", 12, None);
+        if !selecting_is_first {
+            stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
+        }
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: DELETED of a came to */pods?tier at 12, and */pods has it at 12: it only left the selector.");
+        }
+    }
+}
+
+#[test]
+fn what_a_selector_lost_and_another_watch_was_told_is_deleted_is_gone_whoever_is_told_first() {
+    for first in [["*/pods", "*/pods?tier"], ["*/pods?tier", "*/pods"]] {
+        let mut stage = pods();
+        stage.selecting("*/pods?tier").after_s(1);
+        for watch in first {
+            stage.live(watch, ADDED, "a", "u1", 11, None);
+        }
+        for watch in first {
+            stage.live(watch, DELETED, "a", "u1", 12, None);
+        }
+        for watch in first {
+            stage.live(watch, ADDED, "a", "u2", 13, None);
+        }
+        assert_eq!(stage.found(), "");
+    }
+}
+
+#[test]
+fn what_a_selector_lost_and_a_get_finds_only_left_the_selector_most_likely() {
+    let mut stage = pods();
+    stage.selecting("*/pods?tier").after_s(1);
+    for name in ["a", "b"] {
+        stage.live("*/pods?tier", ADDED, name, name, 11, None);
+        stage.live("*/pods?tier", DELETED, name, name, 12, None);
+    }
+    stage
+        .got("*/pods?tier", "a", 404)
+        .got("*/pods?tier", "a", 200);
+    stage
+        .got("*/pods?tier", "b", 200)
+        .got("*/pods?tier", "b", 200);
+    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note likely x1 */pods?tier: DELETED of b came to */pods?tier at 12, and a GET of it was answered with 200: it only left the selector, or was created anew.");
+}
+
+#[test]
+fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
+    let mut stage = pods().telling_alike();
+    stage
+        .live("*/pods", ADDED, "a", "u1", 11, None)
+        .live("*/pods", DELETED, "a", "u1", 12, None)
+        .live("*/pods", ADDED, "b", "u2", 13, None)
+        .live("*/pods", DELETED, "b", "u2", 14, None);
+    stage
+        .listed("*/pods", "b", "u3", 15)
+        .listed("*/pods", "a", "u1", 11);
+    insta::assert_snapshot!(stage.found(), @"0.000 F22 or F33 raised warning definite x1 */pods: a came to */pods again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
+}

@@ -6,6 +6,7 @@
 //!                                   ├─► requests  refusals, silence before an answer, lists
 //!                                   ├─► clients   what client programs do and believe
 //!                                   ├─► audits    what the audit's reads show
+//!                                   ├─► left      objects that left a view, and come back
 //!                                   └─► servers   several servers against each other (C9)
 //!                                          └─► book: raised, counted, cleared
 //! ```
@@ -17,6 +18,7 @@ mod audits;
 mod book;
 mod clients;
 mod ends;
+mod left;
 mod requests;
 mod servers;
 mod streams;
@@ -34,6 +36,7 @@ pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_R
 use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
 use self::ends::Ended;
+use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
@@ -87,6 +90,7 @@ pub(crate) struct Findings {
     requests: Requests,
     clients: Clients,
     audits: Audits,
+    left: Left,
     servers: Servers,
 }
 
@@ -110,14 +114,18 @@ impl Findings {
             requests,
             clients,
             audits,
+            left,
             servers,
         } = self;
         match event {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
                 requests.changed(event, record);
-                if WHOLE && event.origin == Origin::Live {
-                    audits.came(&event.watch, record, book);
+                if WHOLE {
+                    left.changed(event, before, record, book);
+                    if event.origin == Origin::Live {
+                        audits.came(&event.watch, record, book);
+                    }
                 }
                 servers.changed(event, before, record, book, timers);
             }
@@ -149,8 +157,16 @@ impl Findings {
                 ends.error(event);
                 requests.stream_error(event, record, book);
             }
-            Event::RequestSent(event) => requests.sent(event, record, timers),
+            Event::RequestSent(event) => {
+                if WHOLE {
+                    left.asked(event);
+                }
+                requests.sent(event, record, timers);
+            }
             Event::RequestAnswered(event) => {
+                if WHOLE {
+                    left.answered(event, record, book);
+                }
                 requests.answered(event, before, record, book, timers);
             }
             Event::ListComplete(event) => {
@@ -168,6 +184,7 @@ impl Findings {
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
+                left.forget(watch);
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
                 requests.forget(watch, timers);

@@ -81,15 +81,22 @@ impl Stage {
 
     /// A watch of the same as others by the configured address begins to stream.
     pub(crate) fn by_address(&mut self, watch: &str) -> &mut Self {
-        let (what, _) = watch.split_once('#').unwrap();
-        let (_, resource) = what.split_once('/').unwrap();
+        self.started(watch, "pods", None)
+    }
+
+    /// A watch of pods with a selector begins to stream.
+    pub(crate) fn selecting(&mut self, watch: &str) -> &mut Self {
+        self.started(watch, "pods", Some("tier=web"))
+    }
+
+    fn started(&mut self, watch: &str, resource: &str, labels: Option<&str>) -> &mut Self {
         self.record(WatchStarted {
             watch: watch.into(),
             group: "".into(),
             version: "v1".into(),
             resource: resource.into(),
             namespace: None,
-            label_selector: None,
+            label_selector: labels.map(Into::into),
             field_selector: None,
             server: None,
         });
@@ -357,6 +364,22 @@ impl Stage {
         self.answer(watch.into(), status, Some(error));
     }
 
+    /// The audit reads an object, and this is the status it gets.
+    pub(crate) fn got(&mut self, watch: &str, name: &str, status: u16) -> &mut Self {
+        let connection = self.connected("10.0.0.1:6443");
+        let request = RequestId(self.id());
+        let watch = WatchName::from(watch).aside(Aside::Audit);
+        self.record(RequestSent {
+            watch: watch.clone(),
+            request,
+            connection,
+            verb: "get".into(),
+            path: format!("/api/v1/pods/{name}").as_str().into(),
+            query: None,
+        });
+        self.answer_to(request, watch, status, None)
+    }
+
     /// The audit reads the watch's objects, and this is the status it gets.
     pub(crate) fn audit_answered(&mut self, watch: &str, status: u16) -> &mut Self {
         self.answer(WatchName::from(watch).aside(Aside::Audit), status, None)
@@ -369,6 +392,16 @@ impl Stage {
 
     fn answer(&mut self, watch: WatchName, status: u16, error: Option<&str>) -> &mut Self {
         let request = RequestId(self.id());
+        self.answer_to(request, watch, status, error)
+    }
+
+    fn answer_to(
+        &mut self,
+        request: RequestId,
+        watch: WatchName,
+        status: u16,
+        error: Option<&str>,
+    ) -> &mut Self {
         self.record(RequestAnswered {
             watch,
             request,
@@ -428,6 +461,12 @@ impl Stage {
         self.brings(Origin::Initial, watch, added, (name, name), version, None)
     }
 
+    /// A list shows an object that was not held.
+    pub(crate) fn listed(&mut self, watch: &str, name: &str, uid: &str, version: u64) -> &mut Self {
+        let added = ChangeType::Added;
+        self.brings(Origin::List, watch, added, (name, uid), version, None)
+    }
+
     fn brings(
         &mut self,
         origin: Origin,
@@ -446,7 +485,7 @@ impl Stage {
         };
         self.record(Change {
             watch,
-            stream: Some(stream),
+            stream: (origin != Origin::List).then_some(stream),
             change,
             origin,
             object: Arc::new(object),
