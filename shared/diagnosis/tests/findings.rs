@@ -255,3 +255,42 @@ fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
         .listed("*/pods", "a", "u1", 11);
     insta::assert_snapshot!(stage.found(), @"0.000 F22 or F33 raised warning definite x1 */pods: a came to */pods again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
 }
+
+#[test]
+fn lists_that_no_server_has_come_far_enough_for_are_a_livelock_at_the_third_in_a_minute() {
+    let too_large = "Too large resource version: 40, current: 37";
+    let mut stage = pods();
+    stage.live("*/pods", ADDED, "a", "u1", 40, None);
+    for _ in 0..2 {
+        stage.refused("*/pods", 504, too_large);
+        stage.refused("*/pods", 504, too_large);
+        stage.refused("*/pods", 504, "the server was not in time");
+        stage.after_s(65);
+    }
+    stage.refused("*/pods", 504, too_large);
+    stage.refused("*/pods", 504, too_large).after_s(3);
+    assert_eq!(stage.found(), "");
+    stage.refused("*/pods", 504, too_large);
+    insta::assert_snapshot!(stage.found(), @"133.000 F14 raised warning likely x1 */pods: */pods was told 3 times in 3.0 s that no list as far as 40 can be had (504): those who answer have not come so far.");
+}
+
+/// A watch's request, over a connection that so many other streams share, that has no answer.
+fn unanswered_beside(streams: usize) -> String {
+    let names: Vec<String> = (0..streams).map(|n| format!("n{n}/pods")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).chain(["*/pods"]).collect();
+    let mut stage = Stage::new(1, &names).telling_alike();
+    let connection = stage.sharing(&names);
+    stage.after_s(20).ended("*/pods", Cause::End);
+    stage.asks_for_a_stream("*/pods", connection).after_s(15);
+    stage.found().to_owned()
+}
+
+#[test]
+fn a_request_without_an_answer_beside_many_streams_of_its_connection_has_met_their_cap() {
+    let told = [0, 1, 120].map(unanswered_beside);
+    insta::assert_snapshot!(told.join("\n"), @r"
+30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
+30.000 F50 or F44 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
+30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
+");
+}

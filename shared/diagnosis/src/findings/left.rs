@@ -60,14 +60,10 @@ impl Left {
                 let by = (&event.watch, version, record);
                 self.is_there(uid, by, book);
             }
-            (Origin::Inferred, ChangeType::Deleted) => {
-                if before
-                    .watches
-                    .get(&event.watch)
-                    .is_some_and(|it| !has_selector(it))
-                {
-                    self.remember(event);
-                }
+            (Origin::Inferred, ChangeType::Deleted)
+                if selects(before, &event.watch) == Some(false) =>
+            {
+                self.remember(event);
             }
             (Origin::List | Origin::Initial, ChangeType::Added) => {
                 self.is_back(event, record, book);
@@ -230,6 +226,10 @@ impl Left {
         self.deleted.remove(watch);
         self.unsure.retain(|left| left.watch != *watch);
     }
+}
+
+fn selects(state: &State, watch: &WatchName) -> Option<bool> {
+    state.watches.get(watch).map(has_selector)
 }
 
 fn has_selector(watch: &Watch) -> bool {

@@ -148,6 +148,9 @@ impl Findings {
                     audits.came(&event.watch, record, book);
                 }
                 let from = streams.ended(event, record, book, timers);
+                if WHOLE {
+                    requests.ended(&event.watch);
+                }
                 servers.ended(&event.watch);
                 ends.ended(event, from, record, book, timers);
             }

@@ -31,6 +31,8 @@ const CALM_US: i64 = 10_000_000;
 const CIRCLE: usize = 3;
 /// …in this time, each after a 410, that come no further are a livelock (F14), in microseconds.
 const CIRCLE_US: i64 = 60_000_000;
+/// So many streams over one connection come near the most that a server allows there (F50).
+const MANY_STREAMS: usize = 100;
 /// So many failures in a row about what cannot be read or converted block a watch (F38).
 const POISON: usize = 2;
 /// Inferred deletions that are named as evidence.
@@ -53,6 +55,10 @@ struct Lane {
     poison: Vec<Seq>,
     /// Lists after a 410: when, and at which version.
     circle: VecDeque<(Time, Seq, u64)>,
+    /// Lists that no server had come far enough for (504).
+    too_large: VecDeque<(Time, Seq)>,
+    /// The connection of its open stream.
+    streams_over: Option<ConnectionId>,
     /// Whether the last thing it was told of its history is a 410.
     is_expired: bool,
     /// Deletions that a list showed and no event told.
@@ -155,6 +161,14 @@ impl Requests {
         };
         if let Some(open) = lane.open.take_if(|open| open.request == event.request) {
             open.stop_waiting(&event.watch, timers);
+            lane.streams_over = Some(open.connection);
+        }
+    }
+
+    /// A stream is over.
+    pub(super) fn ended(&mut self, watch: &WatchName) {
+        if let Some(lane) = self.lanes.get_mut(watch) {
+            lane.streams_over = None;
         }
     }
 
@@ -168,20 +182,29 @@ impl Requests {
             return;
         };
         open.is_told = true;
-        let summary = format!(
+        let (since, evidence, connection) = (open.at, vec![open.seq], open.connection);
+        let mut summary = format!(
             "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
             NO_ANSWER_US / 1_000_000
         );
-        let found = Found::of(
-            "F44",
-            Certainty::Suspected,
-            Subject::Watch(watch.clone()),
-            vec![open.seq],
-            open.at,
-            summary,
-        )
-        .alike(&["F50", "F04", "F15"]);
-        book.raise(found, now);
+        let over = |lane: &&Lane| WHOLE && lane.streams_over == Some(connection);
+        let beside = self.lanes.values().filter(over).count();
+        // Streams beside it that are answered are not held back by whoever is on the way.
+        let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
+            0 => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
+            1..MANY_STREAMS => ("F50", &["F44", "F04", "F15"], Certainty::Suspected),
+            _ => ("F50", &["F44"], Certainty::Likely),
+        };
+        if WHOLE && beside > 0 {
+            summary += &format!(
+                " {} over its connection {} open.",
+                count(beside as u64, "stream"),
+                if beside == 1 { "is" } else { "are" }
+            );
+        }
+        let subject = Subject::Watch(watch.clone());
+        let found = Found::of(code, certainty, subject, evidence, since, summary);
+        book.raise(found.alike(alike), now);
     }
 
     pub(super) fn answered(
@@ -232,8 +255,14 @@ impl Requests {
             }
             if let Some(open) = open.filter(|open| open.is_told) {
                 let took = seconds(record.at.millis_since(open.at));
-                book.amend("F44", subject, |found| {
-                    found.alike = &["F50"];
+                let (code, alike): (_, &'static [&'static str]) =
+                    if WHOLE && book.stands("F50", subject.clone()) {
+                        ("F50", &["F44"])
+                    } else {
+                        ("F44", &["F50"])
+                    };
+                book.amend(code, subject, |found| {
+                    found.alike = alike;
                     found.certainty = Certainty::Likely;
                     found.evidence.push(record.seq);
                     found.summary = format!(
@@ -298,6 +327,10 @@ impl Requests {
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }
+            504 if WHOLE && !is_watch && words.contains("Too large resource version") => {
+                self.too_large(event, before, record, book);
+                return;
+            }
             _ => return,
         };
         let lasts = if status == 410 {
@@ -319,6 +352,42 @@ impl Requests {
             },
             record.at,
         );
+    }
+
+    /// F14: no server that answers has come as far as the watch, again and again.
+    fn too_large(
+        &mut self,
+        event: &RequestAnswered,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let watch = &event.watch;
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        if lane.too_large.len() == CIRCLE {
+            lane.too_large.pop_front();
+        }
+        lane.too_large.push_back((record.at, record.seq));
+        let Some((began, _)) = lane.too_large.front() else {
+            return;
+        };
+        if lane.too_large.len() < CIRCLE || record.at.micros_since(*began) > CIRCLE_US {
+            return;
+        }
+        let progress = before.watches.get(watch);
+        let progress = progress.and_then(|watch| watch.progress.as_ref());
+        let far = progress.map_or_else(String::new, |progress| format!(" as far as {progress}"));
+        let summary = format!(
+            "{watch} was told {CIRCLE} times in {} that no list{far} can be had (504): those who answer have not come so \
+             far.",
+            seconds(record.at.millis_since(*began))
+        );
+        let evidence = lane.too_large.iter().map(|(_, seq)| *seq).collect();
+        let subject = Subject::Watch(watch.clone());
+        let found = Found::of("F14", Certainty::Likely, subject, evidence, *began, summary);
+        book.raise(found.alike(&["F31", "F32"]), record.at);
     }
 
     /// A read of the audit was answered: what it may not list any more still comes by the stream, while that lasts.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Audit, Bookmark, Change, Clock, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss,
-    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase,
-    WatchStarted,
+    Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ConnectionClosed,
+    ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered, RequestSent, StreamEnded,
+    StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
@@ -133,7 +133,8 @@ impl Stage {
             }
             if let Event::Finding(found) = &event {
                 let seconds = self.now.0 as f64 / 1e6;
-                let watch = found.watch.as_ref().map_or("", |watch| watch.as_str());
+                let watch = found.watch.as_ref().map(|watch| watch.as_str());
+                let watch = watch.or(found.client.as_deref()).unwrap_or("");
                 let count = found.count.unwrap_or(0);
                 let alike: Vec<&str> = found.candidates.iter().map(|code| &**code).collect();
                 let alike = match (self.tells_alike, alike.as_slice()) {
@@ -223,6 +224,20 @@ impl Stage {
             tls: None,
         });
         connection
+    }
+
+    /// The watch asks for a stream over a connection, and has no answer.
+    pub(crate) fn asks_for_a_stream(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        let request = RequestId(self.id());
+        self.record(RequestSent {
+            watch: watch.into(),
+            request,
+            connection,
+            verb: "watch".into(),
+            path: "/api".into(),
+            query: None,
+        });
+        self
     }
 
     /// The watch's stream ends, and it opens another, with initial events.
@@ -360,8 +375,8 @@ impl Stage {
         });
     }
 
-    pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) {
-        self.answer(watch.into(), status, Some(error));
+    pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) -> &mut Self {
+        self.answer(watch.into(), status, Some(error))
     }
 
     /// The audit reads an object, and this is the status it gets.
@@ -565,6 +580,43 @@ impl Stage {
             certainty: Certainty::Definite,
         });
         self.conclude();
+        self
+    }
+
+    /// A client program starts.
+    pub(crate) fn starts(&mut self, client: &str, program: &str) -> &mut Self {
+        self.record(ClientStarted {
+            client: client.into(),
+            program: program.into(),
+            version: None,
+        });
+        self
+    }
+
+    /// A client asks for something.
+    pub(crate) fn asks(&mut self, client: &str, target: &str) -> &mut Self {
+        self.record(ClientRequest {
+            client: client.into(),
+            request: format!("GET {target}"),
+        });
+        self
+    }
+
+    /// A client tells what it does, how often it turned, how many events it handled, and what it holds if that is new.
+    pub(crate) fn reports(
+        &mut self,
+        client: &str,
+        phase: &str,
+        (iterations, handled): (u64, u64),
+        belief: Option<&str>,
+    ) -> &mut Self {
+        self.record(ClientReport {
+            client: client.into(),
+            phase: phase.into(),
+            iterations,
+            handled,
+            belief: belief.map(str::to_owned),
+        });
         self
     }
 
