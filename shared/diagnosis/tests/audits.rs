@@ -135,3 +135,43 @@ fn a_race_at_the_start_of_a_stream_of_initial_events_is_behind_the_bookmark_that
 0.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is held at none, and etcd has it at 25; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 20, which brought nothing below 30.
 ");
 }
+
+/// A watch of widgets that brought one at 20, and one of definitions; their definition is edited if `edits`, and the
+/// audit lists something at 30 that the watch does not come to.
+fn left_behind(edits: bool) -> Stage {
+    let (widgets, definitions) = (
+        "*/widgets.example.com",
+        "-/customresourcedefinitions.apiextensions.k8s.io",
+    );
+    let mut stage = Stage::new(1, &[widgets, definitions]).telling_alike();
+    stage.held(definitions, "widgets.example.com", 1);
+    stage.live(widgets, ADDED, "a", "u1", 20, None).after_s(5);
+    if edits {
+        stage.changed(definitions, "widgets.example.com", 2);
+    }
+    stage.after_s(130);
+    stage
+        .audited(widgets, "list", Audit::CANNOT_TELL, 30)
+        .after_s(1);
+    stage
+}
+
+#[test]
+fn a_watch_that_says_nothing_since_an_edit_though_lists_do_is_left_behind_by_it() {
+    let mut stage = left_behind(true);
+    stage.ended("*/widgets.example.com", Cause::End);
+    insta::assert_snapshot!(stage.found(), @r"
+135.000 F17 or F04 F31 raised error likely x1 */widgets.example.com: What is listed differs from what */widgets.example.com holds since 30; its stream stands at 20 and has said nothing for 130.0 s, since its definition was edited: the server left it behind.
+136.000 F17 or F04 F31 cleared error likely x1 */widgets.example.com: Its stream goes on, or is over.
+");
+}
+
+#[test]
+fn one_that_does_not_come_to_what_is_listed_without_an_edit_is_behind_somehow() {
+    let mut stage = left_behind(false);
+    stage.live("*/widgets.example.com", ADDED, "b", "u2", 30, None);
+    insta::assert_snapshot!(stage.found(), @r"
+135.000 F31 or F04 F32 raised warning suspected x1 */widgets.example.com: What is listed differs from what */widgets.example.com holds since 30; its stream stands at 20 and does not come to it: its server is behind, or nothing passes.
+136.000 F31 or F04 F32 cleared warning suspected x1 */widgets.example.com: Its stream goes on, or is over.
+");
+}

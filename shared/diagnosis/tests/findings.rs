@@ -294,3 +294,20 @@ fn a_request_without_an_answer_beside_many_streams_of_its_connection_has_met_the
 30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
 ");
 }
+
+#[test]
+fn a_compacted_history_says_for_how_long_the_type_was_quiet() {
+    let compacted = |wait_s| {
+        let mut stage = pods();
+        stage.live("*/pods", ADDED, "a", "u1", 11, None);
+        stage.after_s(wait_s);
+        let words = "The resourceVersion for the provided watch is too old.";
+        stage.error("*/pods", 410, "Expired", words);
+        stage.ended("*/pods", Cause::ErrorEvent).after_s(3);
+        stage.found().to_owned()
+    };
+    insta::assert_snapshot!([compacted(200), compacted(390)].join("\n"), @r"
+200.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10.
+390.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 390.0 s, while others wrote: what is quiet for so long expires.
+");
+}

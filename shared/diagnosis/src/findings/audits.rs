@@ -7,15 +7,18 @@
 use watchscope_model::event::{Audit, Verdict};
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, Divergence, Standing};
+use watchscope_model::vocabulary::{Certainty, Divergence, Severity, Standing};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::Streams;
-use super::words::{self, count, name};
+use super::words::{self, count, name, seconds};
 use crate::audit::{FROM_THE_FUTURE, WENT_BACK};
 use crate::awake::Awake;
+use crate::ends::Ends;
 
+/// How the audit calls it that a watch does not come to where a list differed from what it holds.
+const NOT_PROGRESSING: &str = "list";
 /// Rows that leave an object which is gone.
 const GHOST: &[&str] = &["F25", "F26", "F27", "F33", "F45"];
 /// Rows that hide an object, or a change of it.
@@ -29,8 +32,9 @@ const LIKE_A_RACE: &[&str] = &["F24", "F25", "F33"];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Audits {
     wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
-    /// Watches that were found opened beyond what their server knows (F32).
-    ahead: BTreeSet<WatchName>,
+    /// Watches whose streams were found to say nothing, until they do, and what that was found to be: opened beyond what
+    /// their server knows (F32), left behind by an edit (F17), or behind (F31).
+    silent: BTreeMap<WatchName, &'static str>,
     back: Option<Back>,
 }
 
@@ -112,7 +116,7 @@ impl Audits {
         event: &Audit,
         before: &State,
         record: Moment,
-        awake: &Awake,
+        (awake, open): (&Awake, &Ends),
         book: &mut Book,
     ) {
         let Some(watch) = before.watches.get(&event.watch) else {
@@ -139,10 +143,55 @@ impl Audits {
                     .map_or(record.at, |stream| awake.of(stream.since.at));
                 let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
                 book.raise(found.alike(&["F31"]).until_cleared(), record.at);
-                self.ahead.insert(event.watch.clone());
+                self.silent.insert(event.watch.clone(), "F32");
+            }
+            NOT_PROGRESSING
+                if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
+            {
+                let edit = open.silent_since_edit(&event.watch, before);
+                self.stands_still(event, progress, edit, record, book);
             }
             _ => self.is_there(event, before, record, book),
         }
+    }
+
+    /// A list differs from what a watch holds, and the watch has not come to its version for long (semantics 4.2).
+    fn stands_still(
+        &mut self,
+        event: &Audit,
+        progress: &ResourceVersion,
+        edit: Option<(Seq, Time)>,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let (watch, Some(read)) = (&event.watch, &event.resource_version) else {
+            return;
+        };
+        let what = format!(
+            "A list at {read} differs from what {watch} holds, whose stream stands at {progress}"
+        );
+        let subject = Subject::Watch(watch.clone());
+        let found = if let Some((seq, at)) = edit {
+            let ago = seconds(record.at.millis_since(at));
+            let summary = format!(
+                "{what} and has said nothing for {ago}, since its definition was edited: the server left it behind."
+            );
+            let evidence = vec![seq, record.seq];
+            let found = Found::of("F17", Certainty::Likely, subject, evidence, at, summary);
+            Found {
+                // Nothing ends it by itself.
+                severity: Severity::Error,
+                ..found.alike(&["F04", "F31"])
+            }
+        } else {
+            let summary =
+                format!("{what} and does not come to it: its server is behind, or nothing passes.");
+            let (sure, evidence) = (Certainty::Suspected, vec![record.seq]);
+            let found = Found::of("F31", sure, subject, evidence, record.at, summary);
+            found.alike(&["F04", "F32"])
+        };
+        self.silent.insert(watch.clone(), found.code);
+        book.raise(found.until_cleared(), record.at);
     }
 
     /// A list of the newest state is from before what its watch has seen. Where the servers are told apart, that is
@@ -271,17 +320,19 @@ impl Audits {
         }
     }
 
-    /// The stream of a watch brought something, or is over: if it was from the future, it is no more.
+    /// The stream of a watch brought something, or is over: it says nothing no more.
     pub(super) fn came(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
-        if !self.ahead.is_empty() && self.ahead.remove(watch) {
+        if !self.silent.is_empty()
+            && let Some(code) = self.silent.remove(watch)
+        {
             let why = "Its stream goes on, or is over.";
-            book.clear("F32", Subject::Watch(watch.clone()), record.seq, why);
+            book.clear(code, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.wrong.remove(watch);
-        self.ahead.remove(watch);
+        self.silent.remove(watch);
     }
 }
 

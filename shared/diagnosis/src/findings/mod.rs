@@ -43,6 +43,7 @@ use self::streams::Streams;
 pub(crate) use self::words::server_version;
 use crate::WHOLE;
 use crate::awake::Awake;
+use crate::ends::Ends;
 
 /// What a moment is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +106,14 @@ impl Findings {
         }
     }
 
-    pub(crate) fn observe(&mut self, before: &State, event: &Event, record: Moment, awake: &Awake) {
+    pub(crate) fn observe(
+        &mut self,
+        before: &State,
+        event: &Event,
+        record: Moment,
+        awake: &Awake,
+        open: &Ends,
+    ) {
         let Self {
             book,
             timers,
@@ -147,12 +155,12 @@ impl Findings {
                 if WHOLE {
                     audits.came(&event.watch, record, book);
                 }
-                let from = streams.ended(event, record, book, timers);
+                let place = streams.ended(event, record, book, timers);
                 if WHOLE {
                     requests.ended(&event.watch);
                 }
                 servers.ended(&event.watch);
-                ends.ended(event, from, record, book, timers);
+                ends.ended(event, place, record, book, timers);
             }
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),
@@ -183,7 +191,9 @@ impl Findings {
                 clients.reported(event, before, streams, record, book, timers);
             }
             Event::Verdict(event) if WHOLE => audits.judged(event, before, streams, record, book),
-            Event::Audit(event) if WHOLE => audits.audited(event, before, record, awake, book),
+            Event::Audit(event) if WHOLE => {
+                audits.audited(event, before, record, (awake, open), book)
+            }
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);

@@ -156,21 +156,27 @@ impl Streams {
         self.lanes.insert(event.stream, lane);
     }
 
-    /// A stream is over; where it was opened from.
+    /// A stream is over; where it was opened from, and when an event, or a bookmark of it, moved its watch on last.
     pub(super) fn ended(
         &mut self,
         event: &StreamEnded,
         record: Moment,
         book: &mut Book,
         timers: &mut Timers,
-    ) -> Option<u64> {
-        let mut lane = self.lanes.remove(&event.stream)?;
+    ) -> (Option<u64>, Option<Time>) {
+        let Some(mut lane) = self.lanes.remove(&event.stream) else {
+            return (None, None);
+        };
         lane.stop_waiting(event.stream, timers);
         if WHOLE && lane.initial.is_some() {
             let subject = Subject::Watch(lane.watch);
             book.clear(NO_END, subject, record.seq, "The stream is over.");
         }
-        Some(lane.from)
+        let event = self.memories.get(&event.watch);
+        let event = event.and_then(|memory| Some(memory.recent.back()?.2));
+        let bookmark = lane.bookmark.map(|(.., at)| at);
+        let moved_at = event.max(bookmark).filter(|_| WHOLE);
+        (Some(lane.from), moved_at)
     }
 
     pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
