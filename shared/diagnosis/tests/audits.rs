@@ -161,7 +161,7 @@ fn a_watch_that_says_nothing_since_an_edit_though_lists_do_is_left_behind_by_it(
     let mut stage = left_behind(true);
     stage.ended("*/widgets.example.com", Cause::End);
     insta::assert_snapshot!(stage.found(), @r"
-135.000 F17 or F04 F31 raised error likely x1 */widgets.example.com: What is listed differs from what */widgets.example.com holds since 30; its stream stands at 20 and has said nothing for 130.0 s, since its definition was edited: the server left it behind.
+135.000 F17 or F04 F31 raised error likely x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds, whose stream stands at 20 and has said nothing for 130.0 s, since its definition was edited: the server left it behind.
 136.000 F17 or F04 F31 cleared error likely x1 */widgets.example.com: Its stream goes on, or is over.
 ");
 }
@@ -171,7 +171,7 @@ fn one_that_does_not_come_to_what_is_listed_without_an_edit_is_behind_somehow() 
     let mut stage = left_behind(false);
     stage.live("*/widgets.example.com", ADDED, "b", "u2", 30, None);
     insta::assert_snapshot!(stage.found(), @r"
-135.000 F31 or F04 F32 raised warning suspected x1 */widgets.example.com: What is listed differs from what */widgets.example.com holds since 30; its stream stands at 20 and does not come to it: its server is behind, or nothing passes.
+135.000 F31 or F04 F32 raised warning suspected x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds, whose stream stands at 20 and does not come to it: its server is behind, or nothing passes.
 136.000 F31 or F04 F32 cleared warning suspected x1 */widgets.example.com: Its stream goes on, or is over.
 ");
 }

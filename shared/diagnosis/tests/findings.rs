@@ -300,14 +300,17 @@ fn a_compacted_history_says_for_how_long_the_type_was_quiet() {
     let compacted = |wait_s| {
         let mut stage = pods();
         stage.live("*/pods", ADDED, "a", "u1", 11, None);
+        stage.after_s(20).bookmark("*/pods", 12);
+        stage.after_s(20).bookmark("*/pods", 12);
+        stage.ended("*/pods", Cause::End).reopened("*/pods");
         stage.after_s(wait_s);
         let words = "The resourceVersion for the provided watch is too old.";
         stage.error("*/pods", 410, "Expired", words);
         stage.ended("*/pods", Cause::ErrorEvent).after_s(3);
         stage.found().to_owned()
     };
-    insta::assert_snapshot!([compacted(200), compacted(390)].join("\n"), @r"
-200.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10.
-390.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 390.0 s, while others wrote: what is quiet for so long expires.
+    insta::assert_snapshot!([compacted(279), compacted(281)].join("\n"), @r"
+319.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10.
+321.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 301.0 s, while others wrote: what is quiet for so long expires.
 ");
 }

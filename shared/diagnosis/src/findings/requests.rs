@@ -187,8 +187,12 @@ impl Requests {
             "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
             NO_ANSWER_US / 1_000_000
         );
-        let over = |lane: &&Lane| WHOLE && lane.streams_over == Some(connection);
-        let beside = self.lanes.values().filter(over).count();
+        let over = |lane: &&Lane| lane.streams_over == Some(connection);
+        let beside = if WHOLE {
+            self.lanes.values().filter(over).count()
+        } else {
+            0
+        };
         // Streams beside it that are answered are not held back by whoever is on the way.
         let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
             0 => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),

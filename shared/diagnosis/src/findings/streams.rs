@@ -65,6 +65,8 @@ struct Memory {
     deleted_old: VecDeque<Uid>,
     /// Objects that left its view.
     left: VecDeque<Uid>,
+    /// When a bookmark moved it on last.
+    bookmarked_at: Option<Time>,
     /// Where its last streams began, and the version below which nothing came by each.
     starts: VecDeque<(u64, u64)>,
 }
@@ -156,7 +158,7 @@ impl Streams {
         self.lanes.insert(event.stream, lane);
     }
 
-    /// A stream is over; where it was opened from, and when an event, or a bookmark of it, moved its watch on last.
+    /// A stream is over; where it was opened from, and when an event or a bookmark moved its watch on last.
     pub(super) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -172,10 +174,11 @@ impl Streams {
             let subject = Subject::Watch(lane.watch);
             book.clear(NO_END, subject, record.seq, "The stream is over.");
         }
-        let event = self.memories.get(&event.watch);
-        let event = event.and_then(|memory| Some(memory.recent.back()?.2));
-        let bookmark = lane.bookmark.map(|(.., at)| at);
-        let moved_at = event.max(bookmark).filter(|_| WHOLE);
+        let memory = self.memories.get(&event.watch).filter(|_| WHOLE);
+        let moved_at = memory.and_then(|memory| {
+            let event = memory.recent.back().map(|(.., at)| *at);
+            event.max(memory.bookmarked_at)
+        });
         (Some(lane.from), moved_at)
     }
 
@@ -305,6 +308,10 @@ impl Streams {
                 record.at,
             );
             return;
+        }
+        let reached = lane.bookmark.map_or(0, |(last, ..)| last);
+        if WHOLE && version > reached.max(lane.highest).max(lane.from) {
+            memory(&mut self.memories, &event.watch).bookmarked_at = Some(record.at);
         }
         if WHOLE
             && event.initial_events_end == Some(true)
@@ -587,9 +594,10 @@ fn check_life(
         (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
             memory.left.retain(|gone| gone != uid);
             let summary = format!(
-                "{} came back to {} with the same uid: its DELETED was only that it left the selector.",
+                "{} came back to {} with the same uid at {}: its DELETED was only that it left the selector.",
                 name(&event.object),
-                event.watch
+                event.watch,
+                event.resource_version
             );
             let found = Found::of(
                 "F43",
@@ -668,9 +676,10 @@ fn out_of_scope(event: &Change, lane: &Lane, record: Moment, book: &mut Book) {
             vec![record.seq, lane.opened],
             record.at,
             format!(
-                "{} came to {}, which did not ask for its namespace.",
+                "{} came to {} at {}, which did not ask for its namespace.",
                 name(&event.object),
-                event.watch
+                event.watch,
+                event.resource_version
             ),
         ),
         record.at,
