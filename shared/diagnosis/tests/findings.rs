@@ -314,3 +314,27 @@ fn a_compacted_history_says_for_how_long_the_type_was_quiet() {
 321.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 301.0 s, while others wrote: what is quiet for so long expires.
 ");
 }
+
+#[test]
+fn a_cache_that_does_not_become_ready_is_found_after_a_while_and_until_it_is() {
+    let mut stage = pods();
+    stage.ended("*/pods", Cause::End);
+    let told = |stage: &mut Stage, times, wait_s| {
+        let connection = stage.sharing(&[]);
+        for _ in 0..times {
+            stage.asks_for_a_stream("*/pods", connection);
+            stage.refused_last("*/pods", 429, "storage is (re)initializing");
+            stage.after_s(wait_s);
+        }
+    };
+    told(&mut stage, 8, 2);
+    assert!(!stage.found().contains("F15"));
+    told(&mut stage, 4, 3);
+    stage.reopened("*/pods").answered_last("*/pods");
+    insta::assert_snapshot!(stage.found(), @r"
+2.250 F16 raised warning likely x1 */pods: The server ended */pods after 0.0 s and 0 events: its cache of the resource begins anew.
+22.000 F15 raised warning definite x1 */pods: api.example.com:6443 refused 11 requests of */pods in a row with 429 for 22.0 s: its cache of the type does not become ready.
+25.000 F15 raised warning definite x2 */pods: api.example.com:6443 refused 12 requests of */pods in a row with 429 for 25.0 s: its cache of the type does not become ready.
+28.000 F15 cleared warning definite x2 */pods: The server's cache is ready.
+");
+}

@@ -166,7 +166,7 @@ impl Findings {
             Event::Gap(event) => ends.gap(event, record, book),
             Event::StreamError(event) => {
                 ends.error(event);
-                requests.stream_error(event, record, book);
+                requests.stream_error(event, before, record, book);
             }
             Event::RequestSent(event) => {
                 if WHOLE {

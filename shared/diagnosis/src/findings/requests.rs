@@ -25,6 +25,11 @@ const STORM: usize = 5;
 const STORM_US: i64 = 10_000_000;
 /// so are so many in a row of one watch.
 const STORM_IN_A_ROW: usize = 3;
+/// The words of a server that has not come as far as it is asked for (table 1.6).
+const TOO_LARGE: &str = "Too large resource version";
+/// A cache that is not ready for so long, and so many refusals in a row, is more than one that begins anew, in
+/// microseconds (F15).
+const UNREADY_US: i64 = 20_000_000;
 /// A storm is over when the server refused nobody for so long and answered, in microseconds.
 const CALM_US: i64 = 10_000_000;
 /// So many lists…
@@ -51,6 +56,8 @@ struct Lane {
     leaks_since: Option<Time>,
     /// 429s in a row.
     throttled: Vec<Seq>,
+    /// Since when, and how often in a row, it was told that the cache of its type is not ready.
+    unready: Option<(Time, u64)>,
     /// Failures in a row about what cannot be read or converted.
     poison: Vec<Seq>,
     /// Lists after a 410: when, and at which version.
@@ -242,6 +249,10 @@ impl Requests {
         if status == 200 {
             lane.had_success = true;
             lane.throttled.clear();
+            if WHOLE && lane.unready.take().is_some() {
+                let why = "The server's cache is ready.";
+                book.clear("F15", subject.clone(), record.seq, why);
+            }
             for code in ["F18", "F40", "F41"] {
                 // A stream that may be had does not make a list allowed again.
                 if WHOLE && code == "F41" && is_watch && lane.leaks_since.is_some() {
@@ -331,8 +342,8 @@ impl Requests {
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }
-            504 if WHOLE && !is_watch && words.contains("Too large resource version") => {
-                self.too_large(event, before, record, book);
+            504 if WHOLE && !is_watch && words.contains(TOO_LARGE) => {
+                self.too_large(&event.watch, before, record, book);
                 return;
             }
             _ => return,
@@ -359,14 +370,7 @@ impl Requests {
     }
 
     /// F14: no server that answers has come as far as the watch, again and again.
-    fn too_large(
-        &mut self,
-        event: &RequestAnswered,
-        before: &State,
-        record: Moment,
-        book: &mut Book,
-    ) {
-        let watch = &event.watch;
+    fn too_large(&mut self, watch: &WatchName, before: &State, record: Moment, book: &mut Book) {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
@@ -446,6 +450,10 @@ impl Requests {
         record: Moment,
         book: &mut Book,
     ) {
+        if WHOLE && words.contains("initializing") {
+            self.unready(event, server, record, book);
+            return;
+        }
         let is_other = words.contains("shutting down") || words.contains("initializing");
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
         if is_other || words.is_empty() || words.starts_with("the server answered") {
@@ -492,10 +500,43 @@ impl Requests {
                 evidence,
                 record.at,
                 format!("{server} refused {what} with 429: it has too much to do."),
-            )
-            .until_cleared(),
+            ),
             record.at,
         );
+    }
+
+    /// A server's cache of a type begins anew, which is another row's while it is short.
+    fn unready(
+        &mut self,
+        event: &RequestAnswered,
+        server: Option<Text>,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
+            return;
+        };
+        let (since, times) = lane.unready.get_or_insert((record.at, 0));
+        *times += 1;
+        let lasts_us = record.at.micros_since(*since);
+        if lasts_us < UNREADY_US || *times < STORM as u64 {
+            return;
+        }
+        let summary = format!(
+            "{server} refused {} of {} in a row with 429 for {}: its cache of the type does not become ready.",
+            count(*times, "request"),
+            event.watch,
+            seconds(record.at.millis_since(*since))
+        );
+        let found = Found::of(
+            "F15",
+            Certainty::Definite,
+            Subject::Watch(event.watch.clone()),
+            vec![record.seq],
+            *since,
+            summary,
+        );
+        book.raise(found.alike(&["F16"]).until_cleared(), record.at);
     }
 
     /// A server answered: its storm is over, if that was long ago.
@@ -508,8 +549,22 @@ impl Requests {
         }
     }
 
-    pub(super) fn stream_error(&mut self, event: &StreamError, record: Moment, book: &mut Book) {
+    pub(super) fn stream_error(
+        &mut self,
+        event: &StreamError,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
         match event.code {
+            504 if WHOLE
+                && event
+                    .message
+                    .as_deref()
+                    .is_some_and(|words| words.contains(TOO_LARGE)) =>
+            {
+                self.too_large(&event.watch, before, record, book);
+            }
             410 => {
                 if let Some(lane) = self.lanes.get_mut(&event.watch) {
                     lane.is_expired = true;

@@ -27,6 +27,7 @@ pub(crate) struct Stage {
     diagnosis: Diagnosis,
     now: Time,
     ids: u64,
+    last_request: RequestId,
     timeout_s: Option<u64>,
     told: String,
     found: String,
@@ -52,6 +53,7 @@ impl Stage {
             diagnosis: Diagnosis::default(),
             now: Time(0),
             ids: first_id,
+            last_request: RequestId(0),
             timeout_s,
             told: String::new(),
             found: String::new(),
@@ -229,6 +231,7 @@ impl Stage {
     /// The watch asks for a stream over a connection, and has no answer.
     pub(crate) fn asks_for_a_stream(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
         let request = RequestId(self.id());
+        self.last_request = request;
         self.record(RequestSent {
             watch: watch.into(),
             request,
@@ -260,6 +263,7 @@ impl Stage {
     ) -> &mut Self {
         let request = RequestId(self.id());
         let stream = StreamId(self.id());
+        self.last_request = request;
         let query = self
             .timeout_s
             .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}{more}"));
@@ -408,6 +412,18 @@ impl Stage {
     fn answer(&mut self, watch: WatchName, status: u16, error: Option<&str>) -> &mut Self {
         let request = RequestId(self.id());
         self.answer_to(request, watch, status, error)
+    }
+
+    /// The last request of the watch is refused.
+    pub(crate) fn refused_last(&mut self, watch: &str, status: u16, error: &str) -> &mut Self {
+        let request = self.last_request;
+        self.answer_to(request, watch.into(), status, Some(error))
+    }
+
+    /// The last request of the watch is answered with 200.
+    pub(crate) fn answered_last(&mut self, watch: &str) -> &mut Self {
+        let request = self.last_request;
+        self.answer_to(request, watch.into(), 200, None)
     }
 
     fn answer_to(
