@@ -228,7 +228,7 @@ impl Servers {
     }
 
     pub(super) fn started(&mut self, event: &WatchStarted, before: &State, now: Time) {
-        if !WHOLE {
+        if !WHOLE || event.watch.is_aside() {
             return;
         }
         let (what, _) = event.watch.what_and_ordinal();
@@ -242,7 +242,8 @@ impl Servers {
         let is_first = !self.groups.contains_key(what);
         let group = self.join(&event.watch, server);
         let others = before.watches.iter().filter(|(name, watch)| {
-            is_first && watch.server.is_none() && name.what_and_ordinal().0 == what
+            let is_same = name.what_and_ordinal().0 == what && !name.is_aside();
+            is_first && watch.server.is_none() && is_same
         });
         for (name, watch) in others {
             let mut member = Member::new(name.as_str().into(), false);
