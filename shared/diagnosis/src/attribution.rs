@@ -79,7 +79,8 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     };
 
     // Rule 5, with what the next requests met.
-    let shutting_down = seqs(FactKind::ShuttingDown);
+    let mut shutting_down = seqs(FactKind::ShuttingDown);
+    shutting_down.extend(ends.shut_down(end));
     if !shutting_down.is_empty() {
         return Answer::new("F07", Certainty::Likely, end)
             .with(also())

@@ -24,6 +24,11 @@ pub const MAX_ENDS: usize = 4_096;
 pub const MAX_FACTS: usize = 4_096;
 /// How long after its definition was edited the watches of a custom resource may end for it (F17), in microseconds.
 const EDIT_US: i64 = 130_000_000;
+/// How long after a server said that it shuts down the streams of others may end for it (F07), in microseconds: it ends
+/// them over its grace period.
+const DRAIN_US: i64 = 60_000_000;
+/// Most servers of which it is remembered that they shut down.
+const MAX_DRAINING: usize = 64;
 /// A stream that had events waiting after a pause of ours may still end for it so much later, in microseconds: the
 /// server gives up one that was not read (F36).
 const AFTERMATH_US: i64 = 10_000_000;
@@ -48,9 +53,12 @@ pub(crate) struct Stream {
     pub(crate) unread: Option<Unread>,
     /// The last pause in which watchscope did not read it.
     pause: Option<Pause>,
+    /// The last edit of its resource's definition since it was opened.
+    edit: Option<Pause>,
 }
 
-/// A stretch in which watchscope did not run.
+/// Something after which a stream may say nothing any more: a stretch in which watchscope did not run, or an edit of the
+/// resource's definition.
 #[derive(Clone, Debug)]
 struct Pause {
     seq: Seq,
@@ -139,6 +147,8 @@ pub(crate) struct Ends {
     facts: VecDeque<Fact>,
     /// The last edit of each definition of a custom resource.
     edits: BTreeMap<Text, (Seq, Time)>,
+    /// Servers, by address, that said they shut down: the record of it, when, and when last.
+    draining: BTreeMap<Text, (Seq, Time, Time)>,
     /// Where each watch's last streams began without bringing anything, and how many they were.
     barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
     /// How many streams in a row of each watch ended before all of their initial events had come.
@@ -219,7 +229,7 @@ impl Ends {
                     self.fact(FactKind::Moved, event.watch.clone(), None, record);
                 }
             }
-            Event::RequestAnswered(event) => self.answered(event, record),
+            Event::RequestAnswered(event) => self.answered(event, before, record),
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => {
                 self.paused(before, record);
             }
@@ -327,7 +337,7 @@ impl Ends {
         }
     }
 
-    fn answered(&mut self, event: &RequestAnswered, record: Moment) {
+    fn answered(&mut self, event: &RequestAnswered, before: &State, record: Moment) {
         let error = event.error.as_deref().unwrap_or("");
         // The words are the server's own (table 1.6).
         let kind = match event.status {
@@ -336,7 +346,34 @@ impl Ends {
             Some(429) if error.contains("initializing") => FactKind::Initializing,
             _ => return,
         };
+        if WHOLE && kind == FactKind::ShuttingDown {
+            self.shuts_down(&event.watch, before, record);
+        }
         self.fact(kind, event.watch.clone(), None, record);
+    }
+
+    /// The server of a watch's connection said that it shuts down.
+    fn shuts_down(&mut self, watch: &WatchName, before: &State, record: Moment) {
+        let connection = before.watches.get(watch).and_then(|watch| watch.connection);
+        let Some(connection) = connection.and_then(|it| before.connections.get(&it)) else {
+            return;
+        };
+        if let Some((_, _, last)) = self.draining.get_mut(&connection.remote) {
+            *last = record.at;
+        } else if self.draining.len() < MAX_DRAINING {
+            let first = (record.seq, record.at, record.at);
+            self.draining.insert(connection.remote.clone(), first);
+        }
+        self.is_news = true;
+    }
+
+    /// The record in which the server of an ended stream told anybody that it shuts down, about then.
+    pub(crate) fn shut_down(&self, end: &End) -> Option<Seq> {
+        let remote = end.stream.remote.as_ref().filter(|_| WHOLE)?;
+        let (seq, first, last) = self.draining.get(remote)?;
+        let is_then =
+            first.plus_micros(-REVISED_US) <= end.at && end.at <= last.plus_micros(DRAIN_US);
+        is_then.then_some(*seq)
     }
 
     /// Notes the edit of a custom resource's definition: a change that raised its generation.
@@ -354,6 +391,7 @@ impl Ends {
         }
         let held = watch.held(&event.object).and_then(|held| held.generation);
         if event.generation > held {
+            self.edited_under(&event.object.name, before, record);
             if self.edits.len() == MAX_FACTS {
                 self.edits
                     .retain(|_, (_, at)| record.at.micros_since(*at) <= EDIT_US);
@@ -363,6 +401,31 @@ impl Ends {
                     .insert(event.object.name.clone(), (record.seq, record.at));
             }
         }
+    }
+
+    /// The definition of what some streams are of was edited.
+    fn edited_under(&mut self, resource: &Text, before: &State, record: Moment) {
+        let open = self.open.values_mut().filter(|_| WHOLE);
+        for stream in open.filter(|stream| stream.resource == *resource) {
+            let watch = before.watches.get(&stream.watch);
+            stream.edit = Some(Pause {
+                seq: record.seq,
+                at: record.at,
+                seen: watch.and_then(|watch| watch.seen.clone()),
+            });
+        }
+    }
+
+    /// The edit of its resource's definition since which the open stream of a watch has said nothing, and when that was.
+    pub(crate) fn silent_since_edit(
+        &self,
+        name: &WatchName,
+        before: &State,
+    ) -> Option<(Seq, Time)> {
+        let mut open = self.open.values().filter(|_| WHOLE);
+        let edit = open.find(|stream| stream.watch == *name)?.edit.as_ref()?;
+        let seen = before.watches.get(name)?.seen.as_ref();
+        (edit.seen.as_ref() == seen).then_some((edit.seq, edit.at))
     }
 
     /// Keeps a fact, if there is an end that it may explain.
@@ -448,6 +511,10 @@ impl Ends {
         }
         self.edits
             .retain(|_, (_, at)| now.micros_since(*at) <= EDIT_US);
+        if WHOLE {
+            self.draining
+                .retain(|_, (.., last)| now.micros_since(*last) <= DRAIN_US);
+        }
     }
 
     /// The facts of a kind that came after `end`, to its watch or to one whose stream ended with it.
@@ -532,6 +599,7 @@ impl Stream {
             error: None,
             unread: None,
             pause: None,
+            edit: None,
         }
     }
 }

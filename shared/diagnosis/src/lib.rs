@@ -93,7 +93,7 @@ impl Diagnosis {
         };
         self.ends.observe(before, &record.event, now);
         self.findings
-            .observe(before, &record.event, now, &self.awake);
+            .observe(before, &record.event, now, &self.awake, &self.ends);
     }
 
     /// When [`Diagnosis::conclude`] has something to say, if nothing else happens; `None` if never. The past means now.

@@ -272,7 +272,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Several apiservers. Before 1.21 a quiet cache stood still at its list's resourceVersion.",
         "It lists without end.",
         "After the first failure list without a resourceVersion.",
-        "Three lists within a minute, each after a 410, that come no further.",
+        "Three lists within a minute, each after a 410, that come no further; or that are answered with 504.",
         "kubernetes/kubernetes#133810, #107133, #100745, #91073",
     ),
     row(
@@ -305,7 +305,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Since 1.15; before, the watches were left open and never heard of anything again.",
         "All clients of the type list at once.",
         "Resume, then list and compare when told to, with jitter.",
-        "The definition changed (generation + 1) at most 130 s before.",
+        "The definition changed (generation + 1) at most 130 s before; a watch that was left behind says nothing since, though lists move on.",
         "kubernetes/kubernetes#123074, #78029",
     ),
     row(
@@ -470,7 +470,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         ANY,
         "It waits, and knows of nothing.",
         "Compare with a list of the same server; list again.",
-        "A list of the same server has a lower resourceVersion, for more than 3 s.",
+        "A list of the same server has a lower resourceVersion, for more than 3 s. Where all servers have, it is F33.",
         "kubernetes/kubernetes#135452, #107457",
     ),
     row(
@@ -580,7 +580,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Any client that keys by name alone.",
         "It finds differences that are none.",
         "Compare only the same resource, namespace and selectors; key by namespace, name and uid.",
-        "Look at the scopes.",
+        "Compare the paths and selectors of its watches and lists.",
         "kube-rs reflector store",
     ),
     row(
@@ -591,7 +591,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         ANY,
         "It takes it for a deletion.",
         "Take it for leaving and entering the view.",
-        "The same uid comes back, or a GET finds it.",
+        "The same uid comes back, another watch still has it, or a GET finds it.",
         "apiserver storage/cacher",
     ),
     row(
@@ -602,7 +602,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Proxies with response buffering.",
         "It seems to hang.",
         "Switch buffering off in the proxy.",
-        "Headers more than 10 s after the request; over a direct way they come at once.",
+        "Headers more than 10 s after the request, or events 2 s later than by each server directly, again and again.",
         "kubernetes/kubernetes#11678, #75837",
     ),
     row(

@@ -453,3 +453,31 @@ fn streams_that_are_reset_are_not_said_to_end_with_their_server() {
     20.250 */nodes unknown unknown [21]
     "#);
 }
+
+#[test]
+fn a_server_that_shuts_down_ends_streams_over_seconds_and_what_it_told_one_explains_the_others() {
+    let watches = ["*/pods", "*/nodes", "*/jobs", "*/leases"];
+    let mut stage = Stage::new(1, &watches);
+    stage.after_s(30);
+    // The first goes to another server at once, and is never told why.
+    stage.ended_after("*/pods", Cause::End, 3);
+    stage.opened("*/pods", "10.0.0.2:6443").after_s(1);
+    stage.ended_after("*/nodes", Cause::End, 3);
+    stage.refused(
+        "*/nodes",
+        429,
+        "the apiserver is shutting down, please try again later.",
+    );
+    stage.opened("*/nodes", "10.0.0.2:6443").after_s(9);
+    stage.ended_after("*/jobs", Cause::End, 3);
+    stage.opened("*/jobs", "10.0.0.2:6443").after_s(70);
+    stage.ended_after("*/leases", Cause::End, 3);
+    stage.opened("*/leases", "10.0.0.2:6443");
+    insta::assert_snapshot!(stage.told(), @r"
+30.250 */pods unknown unknown [17]
+31.000 */pods F07 likely [17, 23]
+31.250 */nodes F07 likely [22, 23]
+40.250 */jobs F07 likely [23, 29]
+110.250 */leases F06 suspected [34, 36]
+");
+}

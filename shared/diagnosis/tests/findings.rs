@@ -163,3 +163,178 @@ fn a_right_that_comes_back_clears_the_leak() {
     40.000 F41 cleared error definite x1 */pods: It may be listed again.
     ");
 }
+
+#[test]
+fn initial_events_that_stop_without_the_bookmark_that_ends_them_lack_it_until_it_comes() {
+    let mut stage = pods();
+    stage.opened_with_initial_events("*/pods").after_s(8);
+    stage.initial("*/pods", "a", 3).after_s(8);
+    stage.initial("*/pods", "b", 5).after_s(14);
+    stage.end_bookmark("*/pods", 20).after_s(60);
+    insta::assert_snapshot!(stage.found(), @r"
+26.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
+30.000 F35 cleared error suspected x1 */pods: The bookmark came that ends the initial events.
+");
+}
+
+#[test]
+fn nor_do_initial_events_lack_it_whose_stream_ends() {
+    let mut stage = pods();
+    stage.opened_with_initial_events("*/pods").after_s(9);
+    stage.initial("*/pods", "a", 3).after_s(9);
+    stage.ended("*/pods", Cause::Cancelled).after_s(60);
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn what_a_selector_lost_and_another_watch_has_only_left_the_selector_whoever_is_told_first() {
+    for selecting_is_first in [true, false] {
+        let mut stage = pods();
+        stage.selecting("*/pods?tier").after_s(1);
+        for watch in ["*/pods", "*/pods?tier"] {
+            stage.live(watch, ADDED, "a", "u1", 11, None);
+        }
+        if selecting_is_first {
+            stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
+        }
+        stage.live("*/pods", MODIFIED, "a", "u1", 12, None);
+        if !selecting_is_first {
+            stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
+        }
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: DELETED of a came to */pods?tier at 12, and */pods has it at 12: it only left the selector.");
+        }
+    }
+}
+
+#[test]
+fn what_a_selector_lost_and_another_watch_was_told_is_deleted_is_gone_whoever_is_told_first() {
+    for first in [["*/pods", "*/pods?tier"], ["*/pods?tier", "*/pods"]] {
+        let mut stage = pods();
+        stage.selecting("*/pods?tier").after_s(1);
+        for watch in first {
+            stage.live(watch, ADDED, "a", "u1", 11, None);
+        }
+        for watch in first {
+            stage.live(watch, DELETED, "a", "u1", 12, None);
+        }
+        for watch in first {
+            stage.live(watch, ADDED, "a", "u2", 13, None);
+        }
+        assert_eq!(stage.found(), "");
+    }
+}
+
+#[test]
+fn what_a_selector_lost_and_a_get_finds_only_left_the_selector_most_likely() {
+    let mut stage = pods();
+    stage.selecting("*/pods?tier").after_s(1);
+    for name in ["a", "b"] {
+        stage.live("*/pods?tier", ADDED, name, name, 11, None);
+        stage.live("*/pods?tier", DELETED, name, name, 12, None);
+    }
+    stage
+        .got("*/pods?tier", "a", 404)
+        .got("*/pods?tier", "a", 200);
+    stage
+        .got("*/pods?tier", "b", 200)
+        .got("*/pods?tier", "b", 200);
+    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note likely x1 */pods?tier: DELETED of b came to */pods?tier at 12, and a GET of it was answered with 200: it only left the selector, or was created anew.");
+}
+
+#[test]
+fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
+    let mut stage = pods().telling_alike();
+    stage
+        .live("*/pods", ADDED, "a", "u1", 11, None)
+        .live("*/pods", DELETED, "a", "u1", 12, None)
+        .live("*/pods", ADDED, "b", "u2", 13, None)
+        .live("*/pods", DELETED, "b", "u2", 14, None);
+    stage
+        .listed("*/pods", "b", "u3", 15)
+        .listed("*/pods", "a", "u1", 11);
+    insta::assert_snapshot!(stage.found(), @"0.000 F22 or F33 raised warning definite x1 */pods: a came to */pods again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
+}
+
+#[test]
+fn lists_that_no_server_has_come_far_enough_for_are_a_livelock_at_the_third_in_a_minute() {
+    let too_large = "Too large resource version: 40, current: 37";
+    let mut stage = pods();
+    stage.live("*/pods", ADDED, "a", "u1", 40, None);
+    for _ in 0..2 {
+        stage.refused("*/pods", 504, too_large);
+        stage.refused("*/pods", 504, too_large);
+        stage.refused("*/pods", 504, "the server was not in time");
+        stage.after_s(65);
+    }
+    stage.refused("*/pods", 504, too_large);
+    stage.refused("*/pods", 504, too_large).after_s(3);
+    assert_eq!(stage.found(), "");
+    stage.refused("*/pods", 504, too_large);
+    insta::assert_snapshot!(stage.found(), @"133.000 F14 raised warning likely x1 */pods: */pods was told 3 times in 3.0 s that no list as far as 40 can be had (504): those who answer have not come so far.");
+}
+
+/// A watch's request, over a connection that so many other streams share, that has no answer.
+fn unanswered_beside(streams: usize) -> String {
+    let names: Vec<String> = (0..streams).map(|n| format!("n{n}/pods")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).chain(["*/pods"]).collect();
+    let mut stage = Stage::new(1, &names).telling_alike();
+    let connection = stage.sharing(&names);
+    stage.after_s(20).ended("*/pods", Cause::End);
+    stage.asks_for_a_stream("*/pods", connection).after_s(15);
+    stage.found().to_owned()
+}
+
+#[test]
+fn a_request_without_an_answer_beside_many_streams_of_its_connection_has_met_their_cap() {
+    let told = [0, 1, 120].map(unanswered_beside);
+    insta::assert_snapshot!(told.join("\n"), @r"
+30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
+30.000 F50 or F44 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
+30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
+");
+}
+
+#[test]
+fn a_compacted_history_says_for_how_long_the_type_was_quiet() {
+    let compacted = |wait_s| {
+        let mut stage = pods();
+        stage.live("*/pods", ADDED, "a", "u1", 11, None);
+        stage.after_s(20).bookmark("*/pods", 12);
+        stage.after_s(20).bookmark("*/pods", 12);
+        stage.ended("*/pods", Cause::End).reopened("*/pods");
+        stage.after_s(wait_s);
+        let words = "The resourceVersion for the provided watch is too old.";
+        stage.error("*/pods", 410, "Expired", words);
+        stage.ended("*/pods", Cause::ErrorEvent).after_s(3);
+        stage.found().to_owned()
+    };
+    insta::assert_snapshot!([compacted(279), compacted(281)].join("\n"), @r"
+319.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10.
+321.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 301.0 s, while others wrote: what is quiet for so long expires.
+");
+}
+
+#[test]
+fn a_cache_that_does_not_become_ready_is_found_after_a_while_and_until_it_is() {
+    let mut stage = pods();
+    stage.ended("*/pods", Cause::End);
+    let told = |stage: &mut Stage, times, wait_s| {
+        let connection = stage.sharing(&[]);
+        for _ in 0..times {
+            stage.asks_for_a_stream("*/pods", connection);
+            stage.refused_last("*/pods", 429, "storage is (re)initializing");
+            stage.after_s(wait_s);
+        }
+    };
+    told(&mut stage, 8, 2);
+    assert!(!stage.found().contains("F15"));
+    told(&mut stage, 4, 3);
+    stage.reopened("*/pods").answered_last("*/pods");
+    insta::assert_snapshot!(stage.found(), @r"
+2.250 F16 raised warning likely x1 */pods: The server ended */pods after 0.0 s and 0 events: its cache of the resource begins anew.
+22.000 F15 raised warning definite x1 */pods: api.example.com:6443 refused 11 requests of */pods in a row with 429 for 22.0 s: its cache of the type does not become ready.
+25.000 F15 raised warning definite x2 */pods: api.example.com:6443 refused 12 requests of */pods in a row with 429 for 25.0 s: its cache of the type does not become ready.
+28.000 F15 cleared warning definite x2 */pods: The server's cache is ready.
+");
+}

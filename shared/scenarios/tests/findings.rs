@@ -131,18 +131,7 @@ fn tell(row: &Row, finds: &Finds, way: &Way, seed: u64) -> (Run, Time) {
         ));
     }
     if finds.needs_each_server {
-        others.extend((0..2).map(|index| WatchSpec {
-            name: WatchName::new(
-                "default",
-                "configmaps",
-                "",
-                None,
-                None,
-                u32::from(index) + 2,
-            ),
-            server: Some(address_of(ServerId(index))),
-            ..WatchSpec::of("default", "configmaps", "ConfigMap")
-        }));
+        others.extend(by_each_server());
     }
     let writes_every_ms = way.writes_every_ms.or(finds.needs_others.then_some(3_000));
     if let Some(every_ms) = writes_every_ms {
@@ -327,6 +316,113 @@ fn each_row_is_found_in_time_in_every_variant_and_nothing_that_did_not_happen() 
     if std::env::var_os("WATCHSCOPE_TEST_ROW").is_none() {
         is_current("detection.md", &table);
     }
+}
+
+/// A row's story told in another form, to other watches beside its own; when a finding of it was first raised, with its
+/// subject and sentence.
+fn first_in_form(
+    code: &str,
+    change: impl FnOnce(&mut Row),
+    others: &[WatchSpec],
+    found: &str,
+) -> Option<String> {
+    let mut rows = catalogue::rows().into_iter();
+    let mut row = rows.find(|row| row.code == code).expect("a row");
+    change(&mut row);
+    let began = Run::of_story(row.story.clone(), 0).now();
+    let run = row.run_audited(0, others, false, Level::Full);
+    let told = told(&run, began);
+    let mut raised = told
+        .iter()
+        .filter(|(_, finding)| finding.state == Standing::Raised && &*finding.code == found);
+    raised.next().map(|(at, finding)| {
+        let alike: Vec<&str> = finding.candidates.iter().map(|code| &**code).collect();
+        let (alike, subject) = (alike.join(" "), subject(finding));
+        format!("{at:.0} s [{alike}] {subject}: {}", finding.summary)
+    })
+}
+
+#[test]
+fn a_watch_that_an_edit_left_behind_is_found_by_what_lists_have_and_it_has_not() {
+    let definitions = WatchSpec::of(
+        "-",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "CustomResourceDefinition",
+    );
+    let promotion = json!({
+        "apiVersion": "shop.example.com/v1", "kind": "Promotion",
+        "metadata": {"name": "summer"}, "spec": {"discountPercent": 10},
+    });
+    let create = Request::new(
+        "POST",
+        "/apis/shop.example.com/v1/namespaces/shop/promotions",
+    );
+    // Before 1.15 the streams of an edited type were neither ended nor fed.
+    let found = first_in_form(
+        "F17",
+        |row| {
+            row.story.config.servers = vec!["1.14.0".parse().expect("a version")];
+            row.lasts = Duration::from_secs(200);
+            act(row, 12_000, Deed::Call(create.json(&promotion)));
+        },
+        &[definitions],
+        "F17",
+    );
+    insta::assert_snapshot!(found.unwrap_or_default(), @"159 s [F04 F31] shop/promotions.shop.example.com: A list at 97 differs from what shop/promotions.shop.example.com holds, whose stream stands at 88 and has said nothing for 149.0 s, since its definition was edited: the server left it behind.");
+}
+
+/// Watches of the default namespace's configmaps by each of two servers.
+fn by_each_server() -> [WatchSpec; 2] {
+    [0, 1].map(|index| WatchSpec {
+        name: WatchName::new(
+            "default",
+            "configmaps",
+            "",
+            None,
+            None,
+            u32::from(index) + 2,
+        ),
+        server: Some(address_of(ServerId(index))),
+        ..WatchSpec::of("default", "configmaps", "ConfigMap")
+    })
+}
+
+#[test]
+fn a_restored_etcd_is_one_or_the_other_until_both_servers_were_asked() {
+    let told = ["F32", "F33"].map(|code| {
+        let two = |row: &mut Row| {
+            row.story.config.servers = vec!["1.30.0".parse().expect("a version"); 2];
+            row.lasts = Duration::from_secs(60);
+        };
+        first_in_form("F33", two, &by_each_server(), code).unwrap_or_default()
+    });
+    insta::assert_snapshot!(told.join("\n"), @r"
+20 s [F33] : A list of the newest state is at 15, 2 below 17, which default/configmaps has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
+20 s [] : A list of the newest state is at 15, 2 below 17, which default/configmaps#3 has seen, and so say all 2 servers: etcd holds an older state than it did.
+");
+}
+
+#[test]
+fn an_object_that_left_a_selector_is_seen_to_by_a_watch_without_one_at_once() {
+    let all = WatchSpec::of("default", "configmaps", "ConfigMap");
+    let found = first_in_form("F43", |_| {}, &[all], "F43");
+    insta::assert_snapshot!(found.unwrap_or_default(), @"5 s [] default/configmaps?tier=web: DELETED of default/a came to default/configmaps?tier=web at 17, and default/configmaps has it at 17: it only left the selector.");
+}
+
+#[test]
+fn an_event_that_is_missing_from_before_a_streams_first_is_the_race_at_its_start() {
+    let create = Request::new("POST", "/api/v1/namespaces/default/configmaps");
+    let born = |row: &mut Row| {
+        for act in &mut row.story.acts {
+            // What is missed is a birth, not an end.
+            if act.at == Duration::from_secs(6) {
+                let body = json!({"metadata": {"name": "c"}});
+                act.deeds = vec![Deed::Call(create.clone().json(&body))];
+            }
+        }
+    };
+    let found = first_in_form("F45", born, &[], "F45");
+    insta::assert_snapshot!(found.unwrap_or_default(), @"16 s [F24 F25 F33] default/configmaps: Read twice at one resourceVersion, default/c is in etcd at 17 and is not held; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 16, which brought nothing below 18.");
 }
 
 /// So often each row is told by the test that draws.

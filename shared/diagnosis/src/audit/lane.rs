@@ -55,8 +55,20 @@ pub(super) enum Task {
 struct Behind {
     version: ResourceVersion,
     since: Time,
-    /// How often the server's own cache was found behind where the stream was opened; `u32::MAX` once it was not.
-    future: u32,
+    future: Future,
+}
+
+/// Whether a stream was opened beyond what its server's cache knows (F32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Future {
+    /// It was not asked yet.
+    Unasked,
+    /// The cache was behind once.
+    Once,
+    /// It was behind twice, a while apart.
+    Sure,
+    /// It was not: the watch is behind for another reason.
+    No,
 }
 
 /// A watch, as the audit sees it.
@@ -290,7 +302,8 @@ impl Lane {
                 self.cannot_tell(turn, "list", Some(at), why);
             } else {
                 let is_new = now.micros_since(behind.since) < AGAIN_US;
-                let may_be_from_the_future = says_nothing(watch) && behind.future < 2;
+                let is_open = matches!(behind.future, Future::Unasked | Future::Once);
+                let may_be_from_the_future = says_nothing(watch) && is_open;
                 if may_be_from_the_future && !is_new {
                     self.tasks.push_back(Task::Any);
                 }

@@ -1,28 +1,54 @@
 //! What the audit's reads show: objects that are wrong (F24 to F27, F45), a revision that went back (F33), a watch from
 //! the future (F32).
 //!
-//! Which of the causes it was cannot be seen from outside: the event is not there.
+//! Which of the causes it was cannot be seen from outside: the event is not there. Only where it must have come first on
+//! its stream is the race at a stream's start (F45) named before the others.
 
 use watchscope_model::event::{Audit, Verdict};
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, Divergence, Standing};
-use watchscope_model::{Object, ResourceVersion, State, Text, WatchName};
+use watchscope_model::vocabulary::{Certainty, Divergence, Severity, Standing};
+use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
-use super::book::{Book, Found, Subject};
-use super::words::{self, count, name};
+use super::book::{Book, Found, MAX_EVIDENCE, Subject};
+use super::streams::Streams;
+use super::words::{self, count, name, seconds};
 use crate::audit::{FROM_THE_FUTURE, WENT_BACK};
 use crate::awake::Awake;
+use crate::ends::Ends;
 
+/// How the audit calls it that a watch does not come to where a list differed from what it holds.
+const NOT_PROGRESSING: &str = "list";
 /// Rows that leave an object which is gone.
 const GHOST: &[&str] = &["F25", "F26", "F27", "F33", "F45"];
 /// Rows that hide an object, or a change of it.
 const HIDDEN: &[&str] = &["F25", "F33", "F45"];
 
-/// Objects that are confirmed to be wrong, by watch; at most as many as verdicts stand.
+/// Rows that look like a race at a stream's start.
+const LIKE_A_RACE: &[&str] = &["F24", "F25", "F33"];
+
+/// Objects that are confirmed to be wrong, by watch, at most as many as verdicts stand; and watches and servers that
+/// reads show to be ahead of, or behind, what they should be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Audits {
     wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
+    /// Watches whose streams were found to say nothing, until they do, and what that was found to be: opened beyond what
+    /// their server knows (F32), left behind by an edit (F17), or behind (F31).
+    silent: BTreeMap<WatchName, &'static str>,
+    back: Option<Back>,
+}
+
+/// Some servers list a state from before what was seen, and it is not known yet what the others do: etcd holds an older
+/// state (F33), or these servers are behind (F32).
+#[derive(Clone, Debug)]
+struct Back {
+    since: Time,
+    servers: BTreeSet<Text>,
+    /// The highest version that a watch of theirs had seen.
+    seen: u64,
+    evidence: Vec<Seq>,
+    /// Another server was found to have come as far, so it is not etcd.
+    is_told_apart: bool,
 }
 
 impl Audits {
@@ -30,6 +56,7 @@ impl Audits {
         &mut self,
         event: &Verdict,
         before: &State,
+        streams: &Streams,
         record: Moment,
         book: &mut Book,
     ) {
@@ -40,12 +67,10 @@ impl Audits {
             Standing::Cleared => {
                 let was_wrong = wrong.remove(&place);
                 if was_wrong && wrong.is_empty() {
-                    book.clear(
-                        "F24",
-                        subject,
-                        record.seq,
-                        "What the watch holds is so again.",
-                    );
+                    for code in ["F24", "F45"] {
+                        let why = "What the watch holds is so again.";
+                        book.clear(code, subject.clone(), record.seq, why);
+                    }
                 }
             }
             Standing::Confirmed => {
@@ -58,7 +83,20 @@ impl Audits {
                 };
                 let watch = before.watches.get(&event.watch);
                 let (certainty, why) = words::unless_unread(watch, Certainty::Likely);
-                let summary = sentence(event, wrong.len()) + why;
+                let mut summary = sentence(event, wrong.len());
+                // The event that was missed is that of the version read; of a ghost it is not known.
+                let missed = event.listed.as_ref().and_then(ResourceVersion::number);
+                let start = missed.and_then(|missed| streams.start_around(&event.watch, missed));
+                let (code, alike) = match start {
+                    Some((from, until)) => {
+                        summary += &format!(
+                            " Its event should have begun the stream from {from}, which brought nothing below {until}."
+                        );
+                        ("F45", LIKE_A_RACE)
+                    }
+                    None => ("F24", alike),
+                };
+                let summary = summary + why;
                 let raised = watch.and_then(|watch| {
                     let mut open = watch.verdicts.values();
                     open.find(|open| open.verdict.object == event.object)
@@ -66,7 +104,7 @@ impl Audits {
                 let mut evidence = vec![record.seq];
                 evidence.extend(raised.map(|open| open.since.seq));
                 tree::sort(&mut evidence);
-                let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
+                let found = Found::of(code, certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(alike).until_cleared(), record.at);
             }
             _ => {}
@@ -74,10 +112,11 @@ impl Audits {
     }
 
     pub(super) fn audited(
+        &mut self,
         event: &Audit,
         before: &State,
         record: Moment,
-        awake: &Awake,
+        (awake, open): (&Awake, &Ends),
         book: &mut Book,
     ) {
         let Some(watch) = before.watches.get(&event.watch) else {
@@ -87,25 +126,10 @@ impl Audits {
             return;
         };
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
-        let mut evidence = vec![record.seq];
         match &*event.method {
-            WENT_BACK => {
-                let summary = format!(
-                    "A list of the newest state is at {read}, {back} below {progress}, which {} has seen: etcd holds an \
-                     older state than it did.",
-                    event.watch
-                );
-                let found = Found::of(
-                    "F33",
-                    Certainty::Likely,
-                    Subject::Cluster,
-                    evidence,
-                    record.at,
-                    summary,
-                );
-                book.raise(found.alike(&["F32"]), record.at);
-            }
+            WENT_BACK => self.went_back(event, before, record, book),
             FROM_THE_FUTURE => {
+                let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
                 let summary = format!(
@@ -118,15 +142,204 @@ impl Audits {
                     .as_ref()
                     .map_or(record.at, |stream| awake.of(stream.since.at));
                 let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
-                book.raise(found.alike(&["F31"]), record.at);
+                book.raise(found.alike(&["F31"]).until_cleared(), record.at);
+                self.silent.insert(event.watch.clone(), "F32");
             }
-            _ => {}
+            NOT_PROGRESSING
+                if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
+            {
+                let edit = open.silent_since_edit(&event.watch, before);
+                self.stands_still(event, progress, edit, record, book);
+            }
+            _ => self.is_there(event, before, record, book),
+        }
+    }
+
+    /// A list differs from what a watch holds, and the watch has not come to its version for long (semantics 4.2).
+    fn stands_still(
+        &mut self,
+        event: &Audit,
+        progress: &ResourceVersion,
+        edit: Option<(Seq, Time)>,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let (watch, Some(read)) = (&event.watch, &event.resource_version) else {
+            return;
+        };
+        let what = format!(
+            "A list at {read} differs from what {watch} holds, whose stream stands at {progress}"
+        );
+        let subject = Subject::Watch(watch.clone());
+        let found = if let Some((seq, at)) = edit {
+            let ago = seconds(record.at.millis_since(at));
+            let summary = format!(
+                "{what} and has said nothing for {ago}, since its definition was edited: the server left it behind."
+            );
+            let evidence = vec![seq, record.seq];
+            let found = Found::of("F17", Certainty::Likely, subject, evidence, at, summary);
+            Found {
+                // Nothing ends it by itself.
+                severity: Severity::Error,
+                ..found.alike(&["F04", "F31"])
+            }
+        } else {
+            let summary =
+                format!("{what} and does not come to it: its server is behind, or nothing passes.");
+            let (sure, evidence) = (Certainty::Suspected, vec![record.seq]);
+            let found = Found::of("F31", sure, subject, evidence, record.at, summary);
+            found.alike(&["F04", "F32"])
+        };
+        self.silent.insert(watch.clone(), found.code);
+        book.raise(found.until_cleared(), record.at);
+    }
+
+    /// A list of the newest state is from before what its watch has seen. Where the servers are told apart, that is
+    /// etcd's doing only if all of them say so.
+    fn went_back(&mut self, event: &Audit, before: &State, record: Moment, book: &mut Book) {
+        let Some(watch) = before.watches.get(&event.watch) else {
+            return;
+        };
+        let (Some(read), Some(progress)) = (&event.resource_version, &watch.progress) else {
+            return;
+        };
+        let (read, progress) = (number(read), number(progress));
+        let short = progress.saturating_sub(read);
+        let summary = format!(
+            "A list of the newest state is at {read}, {short} below {progress}, which {} has seen",
+            event.watch
+        );
+        let servers: BTreeSet<&Text> = before
+            .watches
+            .values()
+            .filter_map(|watch| watch.server.as_ref())
+            .collect();
+        let remote = watch
+            .connection
+            .and_then(|connection| before.connections.get(&connection))
+            .map(|connection| &connection.remote);
+        let asked = watch.server.as_ref().or(remote);
+        let back = self.back.get_or_insert_with(|| Back {
+            since: record.at,
+            servers: BTreeSet::new(),
+            seen: 0,
+            evidence: Vec::new(),
+            is_told_apart: false,
+        });
+        back.servers.extend(asked.cloned());
+        back.seen = back.seen.max(progress);
+        if back.evidence.len() < MAX_EVIDENCE {
+            back.evidence.push(record.seq);
+        }
+        let have_answered = servers
+            .iter()
+            .filter(|server| back.servers.contains(**server))
+            .count();
+        if have_answered < servers.len() {
+            let (alike, certainty, what): (&'static [&'static str], _, _) = if back.is_told_apart {
+                let what = "and not at others: servers that are behind, or of another etcd";
+                (&["F31"], Certainty::Likely, what)
+            } else {
+                let what = "by now: either not all have come as far, or etcd holds an older state than it did";
+                (&["F33"], Certainty::Suspected, what)
+            };
+            let summary = format!(
+                "{summary}. It shows at {} of {} {what}.",
+                have_answered.max(1),
+                count(servers.len() as u64, "server"),
+            );
+            let evidence = vec![record.seq];
+            let found = Found::of(
+                "F32",
+                certainty,
+                Subject::Cluster,
+                evidence,
+                back.since,
+                summary,
+            );
+            book.raise(found.alike(alike).until_cleared(), record.at);
+            return;
+        }
+        let evidence = std::mem::take(&mut back.evidence);
+        let since = back.since;
+        self.back = None;
+        let why = "Every server was asked by now, and says so: it is etcd (F33).";
+        book.clear("F32", Subject::Cluster, record.seq, why);
+        let (alike, all): (&'static [&'static str], _) = match servers.len() {
+            0 => (&["F32"], String::new()),
+            1 => (&[], ", and there is no other server".to_owned()),
+            servers => (&[], format!(", and so say all {servers} servers")),
+        };
+        let found = Found::of(
+            "F33",
+            Certainty::Likely,
+            Subject::Cluster,
+            evidence,
+            since,
+            format!("{summary}{all}: etcd holds an older state than it did."),
+        );
+        book.raise(found.alike(alike), record.at);
+    }
+
+    /// A read is at a version that its server has come to.
+    fn is_there(&mut self, event: &Audit, before: &State, record: Moment, book: &mut Book) {
+        let (Some(back), Some(read)) = (&mut self.back, &event.resource_version) else {
+            return;
+        };
+        let server = before
+            .watches
+            .get(&event.watch)
+            .and_then(|watch| watch.server.as_ref());
+        let Some(server) = server.filter(|_| &*event.outcome != Audit::CANNOT_TELL) else {
+            return;
+        };
+        if number(read) < back.seen {
+            return;
+        }
+        if back.servers.remove(server) {
+            if back.servers.is_empty() {
+                self.back = None;
+                let why = "All servers have come as far again.";
+                book.clear("F32", Subject::Cluster, record.seq, why);
+            }
+            return;
+        }
+        if !std::mem::replace(&mut back.is_told_apart, true) {
+            let behind = list(&back.servers);
+            let summary = format!(
+                "{server} was read at {read}, and what {behind} lists as the newest is from before {}, which was seen \
+                 there: etcd has not gone back, but {behind} is behind, or of another.",
+                back.seen
+            );
+            book.amend("F32", Subject::Cluster, |found| {
+                found.alike = &["F31"];
+                found.certainty = Certainty::Likely;
+                found.evidence.push(record.seq);
+                found.summary = summary;
+            });
+        }
+    }
+
+    /// The stream of a watch brought something, or is over: it says nothing no more.
+    pub(super) fn came(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+        if !self.silent.is_empty()
+            && let Some(code) = self.silent.remove(watch)
+        {
+            let why = "Its stream goes on, or is over.";
+            book.clear(code, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.wrong.remove(watch);
+        self.silent.remove(watch);
     }
+}
+
+/// Names, as a sentence has them.
+fn list(names: &BTreeSet<Text>) -> String {
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    names.join(" and ")
 }
 
 fn number(version: &ResourceVersion) -> u64 {

@@ -14,8 +14,9 @@ use watchscope_model::{ResourceVersion, Seq, State, Text, Time};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
-use super::words::{seconds, server_version};
+use super::words::{count, seconds, server_version};
 use super::{Timer, Timers};
+use crate::WHOLE;
 
 /// Most clients that are followed; the records of others are passed over.
 pub const MAX_CLIENTS: usize = 1_024;
@@ -55,6 +56,9 @@ struct Client {
     /// The last request, and what watches asked for.
     asked: Option<Asked>,
     watched_paths: BTreeSet<String>,
+    /// What it watches of each resource, and a list of something else of one of them that it asked for meanwhile (F42).
+    scopes: BTreeMap<String, String>,
+    compared: Option<Compared>,
     /// Streams of initial events that were asked for and not finished.
     unfinished: Vec<Seq>,
     /// Whether it had begun to read initial events since its last request.
@@ -83,6 +87,14 @@ struct Asked {
     is_versionless: bool,
 }
 
+/// A list of another scope than is watched.
+#[derive(Clone, Debug)]
+struct Compared {
+    seq: Seq,
+    watched: String,
+    listed: String,
+}
+
 /// What a client holds of a resource.
 #[derive(Clone, Debug, Default)]
 struct Belief {
@@ -100,6 +112,7 @@ pub(super) struct Clients(BTreeMap<Text, Client>);
 /// A client's request, read.
 struct Line<'a> {
     path: &'a str,
+    query: &'a str,
     is_watch: bool,
     version: Option<&'a str>,
     wants_initial_events: bool,
@@ -119,10 +132,23 @@ impl<'a> Line<'a> {
         };
         Some(Self {
             path,
+            query,
             is_watch: matches!(value("watch"), Some("true" | "1")),
             version: value("resourceVersion"),
             wants_initial_events: value("sendInitialEvents") == Some("true"),
         })
+    }
+
+    /// What is asked for: path and selectors.
+    fn scope(&self) -> String {
+        let selects =
+            |pair: &&str| pair.starts_with("labelSelector=") || pair.starts_with("fieldSelector=");
+        let mut scope = self.path.to_owned();
+        for pair in self.query.split('&').filter(selects) {
+            scope += if scope.contains('?') { "&" } else { "?" };
+            scope += pair;
+        }
+        scope
     }
 
     /// The resource, as beliefs name it: `configmaps`, `deployments.apps`.
@@ -156,6 +182,8 @@ impl Clients {
             reported_at: record.at,
             asked: None,
             watched_paths: BTreeSet::new(),
+            scopes: BTreeMap::new(),
+            compared: None,
             unfinished: Vec::new(),
             is_syncing: false,
             listed: None,
@@ -260,6 +288,9 @@ impl Clients {
                 }
             }
         }
+        if WHOLE {
+            client.compares(&line, record.seq);
+        }
         if line.is_watch && client.watched_paths.len() < CROWD {
             client.watched_paths.insert(line.path.to_owned());
         }
@@ -277,6 +308,8 @@ impl Clients {
         client.wait(name, record.at.plus_micros(STUCK_US), timers);
         if line.is_watch && version.is_none() && !line.wants_initial_events {
             self.crowd(before, record, book);
+        } else if WHOLE {
+            self.dissolve(record, book);
         }
     }
 
@@ -285,17 +318,7 @@ impl Clients {
         if book.stands("F20", Subject::Cluster) || !may_ask_etcd(before) {
             return;
         }
-        let open = |client: &&Client| {
-            client
-                .asked
-                .as_ref()
-                .is_some_and(|asked| asked.is_versionless && asked.version.is_none())
-                && !matches!(
-                    &*client.phase,
-                    "returned" | "failed" | "done" | "spinning" | "sleeping" | "backoff"
-                )
-        };
-        let crowd: Vec<&Client> = self.0.values().filter(open).collect();
+        let crowd = self.versionless();
         if crowd.len() < CROWD {
             return;
         }
@@ -317,6 +340,33 @@ impl Clients {
         );
         found.lasts = Lasts::UntilCleared;
         book.raise(found, record.at);
+    }
+
+    /// The crowd is over, if it is.
+    fn dissolve(&self, record: Moment, book: &mut Book) {
+        if !book.stands("F20", Subject::Cluster) {
+            return;
+        }
+        let left = self.versionless().len();
+        if left < CROWD / 2 {
+            let why = format!("{left} clients are left that watch without a resourceVersion.");
+            book.clear("F20", Subject::Cluster, record.seq, &why);
+        }
+    }
+
+    /// Clients that watch without a resourceVersion.
+    fn versionless(&self) -> Vec<&Client> {
+        let open = |client: &&Client| {
+            client
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.is_versionless && asked.version.is_none())
+                && !matches!(
+                    &*client.phase,
+                    "returned" | "failed" | "done" | "spinning" | "sleeping" | "backoff"
+                )
+        };
+        self.0.values().filter(open).collect()
     }
 
     pub(super) fn reported(
@@ -351,6 +401,9 @@ impl Clients {
                 record,
                 book,
             );
+        }
+        if WHOLE && event.belief.is_none() && handled > 0 {
+            client.found_differences(handled, &event.client, record, book);
         }
         match event.belief.as_deref() {
             Some(text) => {
@@ -401,6 +454,12 @@ impl Clients {
             merged(client, &event.client, record, book);
         }
         if !is_same_phase {
+            if WHOLE {
+                for code in ["F01", "F02"] {
+                    let why = "The client turns no longer.";
+                    book.clear(code, subject.clone(), record.seq, why);
+                }
+            }
             client.phase = event.phase.clone();
             client.phase_since = record.at;
             client.phase_seq = record.seq;
@@ -425,6 +484,9 @@ impl Clients {
             "returned" => client.wait(name, client.phase_since.plus_micros(SILENT_US), timers),
             "connecting" | "syncing" => client.wait(name, record.at.plus_micros(STUCK_US), timers),
             _ => {}
+        }
+        if WHOLE && !is_same_phase {
+            self.dissolve(record, book);
         }
     }
 
@@ -496,6 +558,50 @@ impl Clients {
 }
 
 impl Client {
+    /// It asks for something: notes what it watches, and whether it lists something else of that.
+    fn compares(&mut self, line: &Line<'_>, seq: Seq) {
+        let (resource, scope) = (line.resource(), line.scope());
+        let watched = self.scopes.get(&resource);
+        if line.is_watch {
+            if watched.is_some() || self.scopes.len() < CROWD {
+                self.scopes.insert(resource, scope);
+            }
+            return;
+        }
+        let other = watched.filter(|watched| **watched != scope);
+        self.compared = other.map(|watched| Compared {
+            seq,
+            watched: watched.clone(),
+            listed: scope,
+        });
+    }
+
+    /// F42: it took something up though nothing it watches changed, right after it had listed another scope.
+    fn found_differences(&mut self, handled: u64, name: &Text, record: Moment, book: &mut Book) {
+        let Some(compared) = self.compared.take() else {
+            return;
+        };
+        let summary = format!(
+            "{name} watches {} and listed {}. Nothing that it watches changed, and it took up {}: it compares what is not \
+             the same.",
+            compared.watched,
+            compared.listed,
+            count(handled, "difference")
+        );
+        let subject = Subject::Client(name.clone());
+        let evidence = vec![compared.seq, record.seq];
+        let found = found(
+            "F42",
+            &[],
+            Certainty::Likely,
+            &subject,
+            evidence,
+            record.at,
+            summary,
+        );
+        book.raise(found, record.at);
+    }
+
     /// Waits for a moment, instead of any other.
     fn wait(&mut self, name: Text, at: Time, timers: &mut Timers) {
         if let Some(old) = self.timer.replace(at) {

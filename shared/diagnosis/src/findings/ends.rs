@@ -18,6 +18,8 @@ const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 /// How long after a pause of ours a watch may find that its history has passed, in microseconds: as long as silence is
 /// borne before a stream is looked after, and then some.
 const PASSED_US: i64 = 180_000_000;
+/// A watch that nothing moved on for so long expires because its type is quiet (F12), in milliseconds.
+const QUIET_TYPE_MS: u64 = 300_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -31,6 +33,8 @@ struct Pending {
     unread_ms: Option<u64>,
     /// The version it began at.
     from: Option<u64>,
+    /// How long nothing had come to its watch that moves it on, in milliseconds, if anything ever had.
+    quiet_ms: Option<u64>,
     /// The oldest version that the server said could be gone on from.
     oldest: Option<u64>,
     answer: Option<Answer>,
@@ -67,7 +71,7 @@ impl Ended {
     pub(super) fn ended(
         &mut self,
         event: &StreamEnded,
-        from: Option<u64>,
+        (from, moved_at): (Option<u64>, Option<Time>),
         record: Moment,
         book: &mut Book,
         timers: &mut Timers,
@@ -85,6 +89,7 @@ impl Ended {
                 events: event.events,
                 unread_ms: event.unread_ms,
                 from,
+                quiet_ms: moved_at.map(|at| record.at.millis_since(at)),
                 oldest: self.oldest.remove(&event.watch),
                 answer: None,
                 outcome: None,
@@ -328,6 +333,17 @@ fn asked_from(end: &Pending) -> String {
     }
 }
 
+/// Whether the type was so quiet that its version aged until it was compacted.
+fn quiet(end: &Pending) -> String {
+    match end.quiet_ms {
+        Some(quiet_ms) if WHOLE && quiet_ms > QUIET_TYPE_MS => format!(
+            " Neither event nor bookmark had moved it on for {}, while others wrote: what is quiet for so long expires.",
+            seconds(quiet_ms)
+        ),
+        _ => String::new(),
+    }
+}
+
 fn sentence(code: &str, end: &Pending) -> String {
     let watch = &end.watch;
     let after = format!(
@@ -352,8 +368,9 @@ fn sentence(code: &str, end: &Pending) -> String {
             asked_from(end)
         ),
         "F12" => format!(
-            "etcd has compacted the history that {watch} asked for (410){}.",
-            asked_from(end)
+            "etcd has compacted the history that {watch} asked for (410){}.{}",
+            asked_from(end),
+            quiet(end)
         ),
         "F16" => {
             format!("The server ended {watch} {after}: its cache of the resource begins anew.")

@@ -6,6 +6,7 @@
 //!                                   ├─► requests  refusals, silence before an answer, lists
 //!                                   ├─► clients   what client programs do and believe
 //!                                   ├─► audits    what the audit's reads show
+//!                                   ├─► left      objects that left a view, and come back
 //!                                   └─► servers   several servers against each other (C9)
 //!                                          └─► book: raised, counted, cleared
 //! ```
@@ -17,6 +18,7 @@ mod audits;
 mod book;
 mod clients;
 mod ends;
+mod left;
 mod requests;
 mod servers;
 mod streams;
@@ -25,6 +27,7 @@ mod words;
 use watchscope_model::event::WatchStopped;
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeSet;
+use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Event, State, StreamId, Text, Time, WatchName};
 
 use self::audits::Audits;
@@ -33,18 +36,22 @@ pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_R
 use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
 use self::ends::Ended;
+use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
 pub(crate) use self::words::server_version;
 use crate::WHOLE;
 use crate::awake::Awake;
+use crate::ends::Ends;
 
 /// What a moment is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     /// A stream should have had a bookmark.
     Bookmark(StreamId),
+    /// The initial events of a stream should have gone on, or be over.
+    Initial(StreamId),
     /// A watch request should have been answered.
     Answer(WatchName),
     /// Why a stream ended is settled.
@@ -84,6 +91,7 @@ pub(crate) struct Findings {
     requests: Requests,
     clients: Clients,
     audits: Audits,
+    left: Left,
     servers: Servers,
 }
 
@@ -98,7 +106,14 @@ impl Findings {
         }
     }
 
-    pub(crate) fn observe(&mut self, before: &State, event: &Event, record: Moment, awake: &Awake) {
+    pub(crate) fn observe(
+        &mut self,
+        before: &State,
+        event: &Event,
+        record: Moment,
+        awake: &Awake,
+        open: &Ends,
+    ) {
         let Self {
             book,
             timers,
@@ -107,55 +122,82 @@ impl Findings {
             requests,
             clients,
             audits,
+            left,
             servers,
         } = self;
         match event {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
                 requests.changed(event, record);
+                if WHOLE {
+                    left.changed(event, before, record, book);
+                    if event.origin == Origin::Live {
+                        audits.came(&event.watch, record, book);
+                    }
+                }
                 servers.changed(event, before, record, book, timers);
             }
             Event::Bookmark(event) => {
                 streams.bookmarked(event, record, book, timers);
+                if WHOLE {
+                    audits.came(&event.watch, record, book);
+                }
                 servers.bookmarked(event, before, record, book);
             }
             Event::StreamOpened(event) => {
-                let asks_bookmarks = requests.asks_bookmarks(&event.watch);
-                streams.opened(event, asks_bookmarks, before, record, timers);
                 let is_initial = requests.asks_initial(&event.watch);
+                let asks = (requests.asks_bookmarks(&event.watch), is_initial);
+                streams.opened(event, asks, before, record, timers);
                 servers.opened(event, is_initial, record, timers);
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
-                let from = streams.ended(event, timers);
+                if WHOLE {
+                    audits.came(&event.watch, record, book);
+                }
+                let place = streams.ended(event, record, book, timers);
+                if WHOLE {
+                    requests.ended(&event.watch);
+                }
                 servers.ended(&event.watch);
-                ends.ended(event, from, record, book, timers);
+                ends.ended(event, place, record, book, timers);
             }
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),
             Event::StreamError(event) => {
                 ends.error(event);
-                requests.stream_error(event, record, book);
+                requests.stream_error(event, before, record, book);
             }
-            Event::RequestSent(event) => requests.sent(event, record, timers),
+            Event::RequestSent(event) => {
+                if WHOLE {
+                    left.asked(event);
+                }
+                requests.sent(event, record, timers);
+            }
             Event::RequestAnswered(event) => {
+                if WHOLE {
+                    left.answered(event, record, book);
+                }
                 requests.answered(event, before, record, book, timers);
             }
             Event::ListComplete(event) => {
                 requests.listed(event, before, record, book);
                 servers.listed(event, record, timers);
             }
-            Event::WatchStarted(event) => servers.started(event),
+            Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
             Event::ClientReport(event) => {
                 clients.reported(event, before, streams, record, book, timers);
             }
-            Event::Verdict(event) if WHOLE => audits.judged(event, before, record, book),
-            Event::Audit(event) if WHOLE => Audits::audited(event, before, record, awake, book),
+            Event::Verdict(event) if WHOLE => audits.judged(event, before, streams, record, book),
+            Event::Audit(event) if WHOLE => {
+                audits.audited(event, before, record, (awake, open), book)
+            }
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
+                left.forget(watch);
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
                 requests.forget(watch, timers);
@@ -177,6 +219,9 @@ impl Findings {
             match timer {
                 Timer::Bookmark(stream) => {
                     self.streams.no_bookmark(stream, at, book, &mut self.timers);
+                }
+                Timer::Initial(stream) => {
+                    self.streams.no_end(stream, at, book, &mut self.timers);
                 }
                 Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
                 Timer::Settled(stream) => self.ends.settled(stream, at, book),

@@ -25,12 +25,19 @@ const STORM: usize = 5;
 const STORM_US: i64 = 10_000_000;
 /// so are so many in a row of one watch.
 const STORM_IN_A_ROW: usize = 3;
+/// The words of a server that has not come as far as it is asked for (table 1.6).
+const TOO_LARGE: &str = "Too large resource version";
+/// A cache that is not ready for so long, and so many refusals in a row, is more than one that begins anew, in
+/// microseconds (F15).
+const UNREADY_US: i64 = 20_000_000;
 /// A storm is over when the server refused nobody for so long and answered, in microseconds.
 const CALM_US: i64 = 10_000_000;
 /// So many lists…
 const CIRCLE: usize = 3;
 /// …in this time, each after a 410, that come no further are a livelock (F14), in microseconds.
 const CIRCLE_US: i64 = 60_000_000;
+/// So many streams over one connection come near the most that a server allows there (F50).
+const MANY_STREAMS: usize = 100;
 /// So many failures in a row about what cannot be read or converted block a watch (F38).
 const POISON: usize = 2;
 /// Inferred deletions that are named as evidence.
@@ -49,10 +56,16 @@ struct Lane {
     leaks_since: Option<Time>,
     /// 429s in a row.
     throttled: Vec<Seq>,
+    /// Since when, and how often in a row, it was told that the cache of its type is not ready.
+    unready: Option<(Time, u64)>,
     /// Failures in a row about what cannot be read or converted.
     poison: Vec<Seq>,
     /// Lists after a 410: when, and at which version.
     circle: VecDeque<(Time, Seq, u64)>,
+    /// Lists that no server had come far enough for (504).
+    too_large: VecDeque<(Time, Seq)>,
+    /// The connection of its open stream.
+    streams_over: Option<ConnectionId>,
     /// Whether the last thing it was told of its history is a 410.
     is_expired: bool,
     /// Deletions that a list showed and no event told.
@@ -155,6 +168,14 @@ impl Requests {
         };
         if let Some(open) = lane.open.take_if(|open| open.request == event.request) {
             open.stop_waiting(&event.watch, timers);
+            lane.streams_over = Some(open.connection);
+        }
+    }
+
+    /// A stream is over.
+    pub(super) fn ended(&mut self, watch: &WatchName) {
+        if let Some(lane) = self.lanes.get_mut(watch) {
+            lane.streams_over = None;
         }
     }
 
@@ -168,20 +189,33 @@ impl Requests {
             return;
         };
         open.is_told = true;
-        let summary = format!(
+        let (since, evidence, connection) = (open.at, vec![open.seq], open.connection);
+        let mut summary = format!(
             "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
             NO_ANSWER_US / 1_000_000
         );
-        let found = Found::of(
-            "F44",
-            Certainty::Suspected,
-            Subject::Watch(watch.clone()),
-            vec![open.seq],
-            open.at,
-            summary,
-        )
-        .alike(&["F50", "F04", "F15"]);
-        book.raise(found, now);
+        let over = |lane: &&Lane| lane.streams_over == Some(connection);
+        let beside = if WHOLE {
+            self.lanes.values().filter(over).count()
+        } else {
+            0
+        };
+        // Streams beside it that are answered are not held back by whoever is on the way.
+        let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
+            0 => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
+            1..MANY_STREAMS => ("F50", &["F44", "F04", "F15"], Certainty::Suspected),
+            _ => ("F50", &["F44"], Certainty::Likely),
+        };
+        if WHOLE && beside > 0 {
+            summary += &format!(
+                " {} over its connection {} open.",
+                count(beside as u64, "stream"),
+                if beside == 1 { "is" } else { "are" }
+            );
+        }
+        let subject = Subject::Watch(watch.clone());
+        let found = Found::of(code, certainty, subject, evidence, since, summary);
+        book.raise(found.alike(alike), now);
     }
 
     pub(super) fn answered(
@@ -215,6 +249,10 @@ impl Requests {
         if status == 200 {
             lane.had_success = true;
             lane.throttled.clear();
+            if WHOLE && lane.unready.take().is_some() {
+                let why = "The server's cache is ready.";
+                book.clear("F15", subject.clone(), record.seq, why);
+            }
             for code in ["F18", "F40", "F41"] {
                 // A stream that may be had does not make a list allowed again.
                 if WHOLE && code == "F41" && is_watch && lane.leaks_since.is_some() {
@@ -232,8 +270,14 @@ impl Requests {
             }
             if let Some(open) = open.filter(|open| open.is_told) {
                 let took = seconds(record.at.millis_since(open.at));
-                book.amend("F44", subject, |found| {
-                    found.alike = &["F50"];
+                let (code, alike): (_, &'static [&'static str]) =
+                    if WHOLE && book.stands("F50", subject.clone()) {
+                        ("F50", &["F44"])
+                    } else {
+                        ("F44", &["F50"])
+                    };
+                book.amend(code, subject, |found| {
+                    found.alike = alike;
                     found.certainty = Certainty::Likely;
                     found.evidence.push(record.seq);
                     found.summary = format!(
@@ -298,6 +342,10 @@ impl Requests {
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }
+            504 if WHOLE && !is_watch && words.contains(TOO_LARGE) => {
+                self.too_large(&event.watch, before, record, book);
+                return;
+            }
             _ => return,
         };
         let lasts = if status == 410 {
@@ -319,6 +367,35 @@ impl Requests {
             },
             record.at,
         );
+    }
+
+    /// F14: no server that answers has come as far as the watch, again and again.
+    fn too_large(&mut self, watch: &WatchName, before: &State, record: Moment, book: &mut Book) {
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        if lane.too_large.len() == CIRCLE {
+            lane.too_large.pop_front();
+        }
+        lane.too_large.push_back((record.at, record.seq));
+        let Some((began, _)) = lane.too_large.front() else {
+            return;
+        };
+        if lane.too_large.len() < CIRCLE || record.at.micros_since(*began) > CIRCLE_US {
+            return;
+        }
+        let progress = before.watches.get(watch);
+        let progress = progress.and_then(|watch| watch.progress.as_ref());
+        let far = progress.map_or_else(String::new, |progress| format!(" as far as {progress}"));
+        let summary = format!(
+            "{watch} was told {CIRCLE} times in {} that no list{far} can be had (504): those who answer have not come so \
+             far.",
+            seconds(record.at.millis_since(*began))
+        );
+        let evidence = lane.too_large.iter().map(|(_, seq)| *seq).collect();
+        let subject = Subject::Watch(watch.clone());
+        let found = Found::of("F14", Certainty::Likely, subject, evidence, *began, summary);
+        book.raise(found.alike(&["F31", "F32"]), record.at);
     }
 
     /// A read of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
@@ -373,6 +450,10 @@ impl Requests {
         record: Moment,
         book: &mut Book,
     ) {
+        if WHOLE && words.contains("initializing") {
+            self.unready(event, server, record, book);
+            return;
+        }
         let is_other = words.contains("shutting down") || words.contains("initializing");
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
         if is_other || words.is_empty() || words.starts_with("the server answered") {
@@ -419,10 +500,43 @@ impl Requests {
                 evidence,
                 record.at,
                 format!("{server} refused {what} with 429: it has too much to do."),
-            )
-            .until_cleared(),
+            ),
             record.at,
         );
+    }
+
+    /// A server's cache of a type begins anew, which is another row's while it is short.
+    fn unready(
+        &mut self,
+        event: &RequestAnswered,
+        server: Option<Text>,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
+            return;
+        };
+        let (since, times) = lane.unready.get_or_insert((record.at, 0));
+        *times += 1;
+        let lasts_us = record.at.micros_since(*since);
+        if lasts_us < UNREADY_US || *times < STORM as u64 {
+            return;
+        }
+        let summary = format!(
+            "{server} refused {} of {} in a row with 429 for {}: its cache of the type does not become ready.",
+            count(*times, "request"),
+            event.watch,
+            seconds(record.at.millis_since(*since))
+        );
+        let found = Found::of(
+            "F15",
+            Certainty::Definite,
+            Subject::Watch(event.watch.clone()),
+            vec![record.seq],
+            *since,
+            summary,
+        );
+        book.raise(found.alike(&["F16"]).until_cleared(), record.at);
     }
 
     /// A server answered: its storm is over, if that was long ago.
@@ -435,8 +549,22 @@ impl Requests {
         }
     }
 
-    pub(super) fn stream_error(&mut self, event: &StreamError, record: Moment, book: &mut Book) {
+    pub(super) fn stream_error(
+        &mut self,
+        event: &StreamError,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
         match event.code {
+            504 if WHOLE
+                && event
+                    .message
+                    .as_deref()
+                    .is_some_and(|words| words.contains(TOO_LARGE)) =>
+            {
+                self.too_large(&event.watch, before, record, book);
+            }
             410 => {
                 if let Some(lane) = self.lanes.get_mut(&event.watch) {
                     lane.is_expired = true;

@@ -1,23 +1,35 @@
 //! Watches of the same by several apiservers, held against each other: who is behind (F31), and who has kept an event to
-//! itself (C9: a second watch is the best witness, and needs no read of etcd).
+//! itself (C9: a second watch is the best witness, and needs no read of etcd). With them goes the watch of the same by
+//! the configured address: what it tells late though each server has told it directly is held up on its way (F44).
 //!
 //! resourceVersions of one etcd can be compared (semantics 4.7). That one server is at another version than the next is
-//! normal; that it tells of an event seconds later is not, nor that it goes beyond an event without telling of it.
+//! normal, and so is that now and then an event comes late; that one event in twenty comes seconds later is not, nor that
+//! a server goes beyond an event without telling of it.
+
+use std::collections::VecDeque;
 
 use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, WatchStarted};
 use watchscope_model::fold::{Moment, Watch};
-use watchscope_model::tree::BTreeMap;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::streams::SILENT_LOSS;
-use super::words::{self, place};
+use super::words::{self, count, place, seconds};
 use super::{Timer, Timers};
 use crate::WHOLE;
 
-/// How much later than another a server may tell of an event, in microseconds (F31).
+/// How much later than another a server may tell of events, in microseconds (F31): 19 of 20 have to come sooner.
 const BEHIND_US: i64 = 3_000_000;
+/// How much later than by all servers directly events may come by the configured address, in microseconds (F44): as many.
+const HELD_UP_US: i64 = 2_000_000;
+/// So many have to come so late by the configured address: a buffer does it again and again.
+const HELD_UP: usize = 5;
+/// Lags count for so long, in microseconds.
+const WINDOW_US: i64 = 60_000_000;
+/// Most lags of a watch that count; of more the oldest are forgotten.
+const LAGS: usize = 256;
 /// Events that are remembered of what is watched by several servers; of more the oldest are forgotten unjudged.
 const REMEMBERED: usize = 1_024;
 
@@ -33,12 +45,17 @@ struct Event {
     at: Time,
     /// The watches that had it, a bit each by their ordinals.
     had_by: u64,
+    /// When the last of the servers told it directly.
+    by_all_at: Option<Time>,
 }
 
-/// A watch by one server.
+/// A watch by one server, or by the configured address.
 #[derive(Clone, Debug)]
 struct Member {
+    /// The server, or the watch's own name.
     server: Text,
+    /// Whether it is by a server directly.
+    is_direct: bool,
     /// Its open stream, once it is known what that has to tell.
     stream: Option<Stream>,
     /// A stream that begins with initial events has something to tell only after them.
@@ -47,9 +64,98 @@ struct Member {
     highest: u64,
     /// It is behind another, and that was found.
     is_behind: bool,
+    /// When it told of events, and how much later than it should have, in microseconds; the last [`LAGS`].
+    lags: VecDeque<(Time, i64)>,
+    /// The last record that it told of an event.
+    told: Seq,
 }
 
 impl Member {
+    fn new(server: Text, is_direct: bool) -> Self {
+        Self {
+            server,
+            is_direct,
+            stream: None,
+            is_open: false,
+            highest: 0,
+            is_behind: false,
+            lags: VecDeque::new(),
+            told: Seq(0),
+        }
+    }
+
+    /// How much later than others it may tell of events, in microseconds.
+    fn may_lag_us(&self) -> i64 {
+        if self.is_direct {
+            BEHIND_US
+        } else {
+            HELD_UP_US
+        }
+    }
+
+    /// When it should have had an event, if it is told when at all.
+    fn expected_at(&self, event: &Event, stream: &Stream) -> Option<Time> {
+        let told = if self.is_direct {
+            Some(event.at)
+        } else {
+            event.by_all_at
+        };
+        // One that has come back needs its time to catch up.
+        told.map(|told| told.max(stream.since))
+    }
+
+    /// It told of an event.
+    fn lagged(&mut self, event: &Event, record: Moment) {
+        self.told = record.seq;
+        let stream = self.stream.as_ref();
+        let expected = stream.and_then(|stream| self.expected_at(event, stream));
+        let lag_us = expected.map_or(0, |expected| record.at.micros_since(expected));
+        if self.lags.len() == LAGS {
+            self.lags.pop_front();
+        }
+        self.lags.push_back((record.at, lag_us));
+    }
+
+    /// The 95th percentile of the lags of the last minute, and of what is late by now, in microseconds; and of how many.
+    fn p95(&self, late: impl Iterator<Item = i64>, now: Time) -> Option<(i64, usize)> {
+        let recent = self
+            .lags
+            .iter()
+            .filter(|(at, _)| now.micros_since(*at) < WINDOW_US);
+        let mut lags: Vec<i64> = recent.map(|(_, lag_us)| *lag_us).chain(late).collect();
+        tree::sort(&mut lags);
+        let place = (lags.len() * 19).div_ceil(20).checked_sub(1)?;
+        let long = lags.iter().filter(|lag_us| **lag_us >= self.may_lag_us());
+        let is_enough = self.is_direct || long.count() >= HELD_UP;
+        is_enough.then(|| (lags[place], lags.len()))
+    }
+
+    /// Clears what was found of it, if it is behind no longer.
+    fn caught_up(
+        &mut self,
+        events: &BTreeMap<Told, Event>,
+        watch: &WatchName,
+        now: Time,
+        book: &mut Book,
+    ) {
+        let is_late = late(events, watch, self, now).next().is_some();
+        let p95 = self.p95(std::iter::empty(), now);
+        if is_late || p95.is_some_and(|(p95_us, _)| p95_us >= self.may_lag_us()) {
+            return;
+        }
+        self.is_behind = false;
+        let code = if self.is_direct { "F31" } else { "F44" };
+        let why = match p95 {
+            Some((p95_us, of)) => format!(
+                "It has caught up: p95 of its lag is {}, of {} in a minute.",
+                seconds(u64::try_from(p95_us / 1_000).unwrap_or(0)),
+                count(of as u64, "event")
+            ),
+            None => "It has caught up.".to_owned(),
+        };
+        book.clear(code, Subject::Watch(watch.clone()), self.told, &why);
+    }
+
     fn comes_to(&mut self, version: u64) {
         self.highest = self.highest.max(version);
         if let Some(stream) = &mut self.stream {
@@ -105,18 +211,12 @@ impl Servers {
     fn join(&mut self, watch: &WatchName, server: &Text) -> &mut Group {
         let (what, _) = watch.what_and_ordinal();
         let group = self.groups.entry(what.into()).or_default();
-        let member = Member {
-            server: server.clone(),
-            stream: None,
-            is_open: false,
-            highest: 0,
-            is_behind: false,
-        };
+        let member = Member::new(server.clone(), true);
         group.members.insert(watch.clone(), member);
         group
     }
 
-    /// The group of a watch, if it is by a server of its own.
+    /// The group of a watch, if it is by a server of its own, or something is watched by its servers beside it.
     fn group(&mut self, watch: &WatchName) -> Option<&mut Group> {
         // Nearly always: it must cost an event nothing.
         if !WHOLE || self.groups.is_empty() {
@@ -127,11 +227,34 @@ impl Servers {
         group.members.contains_key(watch).then_some(group)
     }
 
-    pub(super) fn started(&mut self, event: &WatchStarted) {
-        if let Some(server) = &event.server
-            && WHOLE
-        {
-            self.join(&event.watch, server);
+    pub(super) fn started(&mut self, event: &WatchStarted, before: &State, now: Time) {
+        if !WHOLE || event.watch.is_aside() {
+            return;
+        }
+        let (what, _) = event.watch.what_and_ordinal();
+        let Some(server) = &event.server else {
+            if let Some(group) = self.groups.get_mut(what) {
+                let member = Member::new(event.watch.as_str().into(), false);
+                group.members.insert(event.watch.clone(), member);
+            }
+            return;
+        };
+        let is_first = !self.groups.contains_key(what);
+        let group = self.join(&event.watch, server);
+        let others = before.watches.iter().filter(|(name, watch)| {
+            let is_same = name.what_and_ordinal().0 == what && !name.is_aside();
+            is_first && watch.server.is_none() && is_same
+        });
+        for (name, watch) in others {
+            let mut member = Member::new(name.as_str().into(), false);
+            member.is_open = watch.stream.is_some();
+            let seen = watch.seen.as_ref().and_then(ResourceVersion::number);
+            member.stream = seen.filter(|_| member.is_open).map(|seen| Stream {
+                since: now,
+                from: seen,
+                reached: seen,
+            });
+            group.members.insert(name.clone(), member);
         }
     }
 
@@ -141,7 +264,7 @@ impl Servers {
             return;
         };
         group.members.remove(watch);
-        if group.members.is_empty() {
+        if !group.members.values().any(|member| member.is_direct) {
             if let Some(due) = group.due {
                 timers.unset(due, Timer::Behind(what.into()));
             }
@@ -237,13 +360,22 @@ impl Servers {
         };
         let server = member.server.clone();
         member.comes_to(version);
+        let by_all = group.direct(version);
         if version > group.floor && group.members.len() > 1 {
             let Object {
                 namespace, name, ..
             } = &*event.object;
             let told = (version, namespace.clone(), name.clone());
             if let Some(known) = group.events.get_mut(&told) {
+                if known.had_by & bit == 0
+                    && let Some(member) = group.members.get_mut(&event.watch)
+                {
+                    member.lagged(known, record);
+                }
                 known.had_by |= bit;
+                if known.had_by & by_all == by_all {
+                    known.by_all_at.get_or_insert(record.at);
+                }
             } else {
                 let known = Event {
                     change: event.change,
@@ -251,7 +383,11 @@ impl Servers {
                     seq: record.seq,
                     at: record.at,
                     had_by: bit,
+                    by_all_at: (bit & by_all == by_all).then_some(record.at),
                 };
+                if let Some(member) = group.members.get_mut(&event.watch) {
+                    member.lagged(&known, record);
+                }
                 group.events.insert(told.clone(), known);
                 // Who came beyond it before anybody told of it has kept it to itself.
                 let others = group.members.iter().filter(|(watch, member)| {
@@ -262,12 +398,15 @@ impl Servers {
                 for watch in others {
                     group.kept(&told, &watch, before, record, book);
                 }
-                group.wait(what, record.at, timers);
             }
+            // The shortest of what may be waited for.
+            group.wait_until(what, record.at.plus_micros(HELD_UP_US), timers);
             group.settle(&told);
         }
         group.passed(&event.watch, version, before, record, book);
-        group.caught_up(&event.watch, record, book);
+        if group.caught_up(&event.watch, record, book) {
+            group.wait_until(what, record.at.plus_micros(WINDOW_US), timers);
+        }
     }
 
     pub(super) fn bookmarked(
@@ -297,7 +436,7 @@ impl Servers {
         group.caught_up(&event.watch, record, book);
     }
 
-    /// Somebody may have fallen behind.
+    /// Somebody may have fallen behind, or caught up.
     pub(super) fn behind(&mut self, what: &Text, now: Time, book: &mut Book, timers: &mut Timers) {
         let Some(group) = self.groups.get_mut(what).filter(|_| WHOLE) else {
             return;
@@ -305,27 +444,51 @@ impl Servers {
         group.due = None;
         for (watch, member) in &mut group.members {
             if member.is_behind {
+                member.caught_up(&group.events, watch, now, book);
                 continue;
             }
             let late: Vec<_> = late(&group.events, watch, member, now).collect();
-            let Some((((version, namespace, object), event), rest)) = late.split_first() else {
+            let Some((((version, namespace, object), event, _), rest)) = late.split_first() else {
                 continue;
             };
-            let summary = format!(
-                "{} told of {} {} at {version} {} s ago, and {} has not yet{}: who moves from the one to the other goes \
-                 back in time.",
-                event.first,
-                event.change,
+            let lags = late.iter().map(|(.., lag_us)| *lag_us);
+            let Some((p95_us, of)) = member.p95(lags, now) else {
+                continue;
+            };
+            if p95_us < member.may_lag_us() {
+                continue;
+            }
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(", nor of {more} more"),
+            };
+            let told = format!(
+                "{} at {version} {} s ago",
                 place(namespace.as_ref(), object),
-                now.millis_since(event.at) / 1_000,
-                member.server,
-                match rest.len() {
-                    0 => String::new(),
-                    more => format!(", nor of {more} more"),
-                },
+                now.millis_since(event.at) / 1_000
             );
+            let p95 = format!(
+                "p95 of its lag is {}, of {} in a minute.",
+                seconds(u64::try_from(p95_us / 1_000).unwrap_or(0)),
+                count(of as u64, "event")
+            );
+            let (code, summary): (_, String) = if member.is_direct {
+                let summary = format!(
+                    "{} told of {} {told}, and {} has not yet{more}: who moves from the one to the other goes back in \
+                     time. {p95}",
+                    event.first, event.change, member.server,
+                );
+                ("F31", summary)
+            } else {
+                let summary = format!(
+                    "All its servers told directly of {} {told}, and it has not come to {watch} yet{more}: something on \
+                     the way holds it back. {p95}",
+                    event.change,
+                );
+                ("F44", summary)
+            };
             let found = Found::of(
-                "F31",
+                code,
                 Certainty::Likely,
                 Subject::Watch(watch.clone()),
                 vec![event.seq],
@@ -333,28 +496,30 @@ impl Servers {
                 summary,
             );
             member.is_behind = true;
-            book.raise(found.alike(&["F04", "F44"]).until_cleared(), now);
+            let alike: &'static [&'static str] = if member.is_direct {
+                &["F04", "F44"]
+            } else {
+                &["F04"]
+            };
+            book.raise(found.alike(alike).until_cleared(), now);
         }
         group.wait(what, now, timers);
     }
 }
 
-/// The events that others told long ago, and this watch has yet to tell.
+/// The events that this watch should have told of long ago and has yet to, and how late they are, in microseconds.
 fn late<'a>(
     events: &'a BTreeMap<Told, Event>,
     watch: &WatchName,
-    member: &Member,
+    member: &'a Member,
     now: Time,
-) -> impl Iterator<Item = (&'a Told, &'a Event)> {
+) -> impl Iterator<Item = (&'a Told, &'a Event, i64)> {
     let bit = bit(watch);
-    let stream = member.stream;
-    events.iter().filter(move |((version, ..), event)| {
-        let (Some(stream), Some(bit)) = (stream, bit) else {
-            return false;
-        };
-        // One that has come back needs its time to catch up.
-        let is_late = event.at.max(stream.since).plus_micros(BEHIND_US) <= now;
-        is_late && *version > stream.reached && event.had_by & bit == 0
+    events.iter().filter_map(move |(told, event)| {
+        let (stream, bit) = (member.stream.as_ref()?, bit?);
+        let late_us = now.micros_since(member.expected_at(event, stream)?);
+        let is_to_come = told.0 > stream.reached && event.had_by & bit == 0;
+        (is_to_come && late_us >= member.may_lag_us()).then_some((told, event, late_us))
     })
 }
 
@@ -441,35 +606,56 @@ impl Group {
         }
     }
 
-    /// Clears what was found of a watch that is behind no longer.
-    fn caught_up(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
-        let Some(member) = self.members.get_mut(watch) else {
-            return;
+    /// A watch told of something: whether it is behind still, if it was.
+    fn caught_up(&mut self, watch: &WatchName, record: Moment, book: &mut Book) -> bool {
+        let behind = self.members.get_mut(watch);
+        behind.is_some_and(|member| {
+            if member.is_behind {
+                member.caught_up(&self.events, watch, record.at, book);
+            }
+            member.is_behind
+        })
+    }
+
+    /// The bits of the watches by a server each, of those that have an event of this version to tell.
+    fn direct(&self, version: u64) -> u64 {
+        let has_it = |member: &Member| {
+            let stream = member.stream.filter(|stream| version > stream.from);
+            member.is_direct && stream.is_some()
         };
-        let is_over = member.is_behind
-            && late(&self.events, watch, member, record.at)
-                .next()
-                .is_none();
-        if is_over {
-            member.is_behind = false;
-            let subject = Subject::Watch(watch.clone());
-            book.clear("F31", subject, record.seq, "It has caught up.");
+        let members = self.members.iter().filter(|(_, member)| has_it(member));
+        members
+            .filter_map(|(watch, _)| bit(watch))
+            .fold(0, |all, bit| all | bit)
+    }
+
+    /// Waits until what is late by now, or may be later, is to be looked at: by those who were there or have come back
+    /// since, and again when what came in time counts no more.
+    fn wait(&mut self, what: &str, now: Time, timers: &mut Timers) {
+        let told = self.events.values().map(|event| event.at);
+        let by_all = self.events.values().filter_map(|event| event.by_all_at);
+        let came = self.members.values().filter_map(|member| member.stream);
+        let since = told.chain(by_all).chain(came.map(|stream| stream.since));
+        let waits = [HELD_UP_US, BEHIND_US, WINDOW_US];
+        let due = since.flat_map(|since| waits.map(|wait_us| since.plus_micros(wait_us)));
+        let due = due.filter(|_| !self.events.is_empty());
+        let last = |member: &Member| Some(member.lags.back()?.0.plus_micros(WINDOW_US));
+        let behind = self.members.values().filter(|member| member.is_behind);
+        let due = due.chain(behind.filter_map(last));
+        if let Some(due) = due.filter(|due| *due > now).min() {
+            self.wait_until(what, due, timers);
         }
     }
 
-    /// Waits until the next event that not all have told of is late, by those who were there or have come back since.
-    fn wait(&mut self, what: &str, now: Time, timers: &mut Timers) {
-        if self.due.is_some() || self.events.is_empty() {
+    /// Looks at who is behind at a moment, if not sooner.
+    fn wait_until(&mut self, what: &str, due: Time, timers: &mut Timers) {
+        if self.due.is_some_and(|known| known <= due) {
             return;
         }
-        let told = self.events.values().map(|event| event.at);
-        let came = self.members.values().filter_map(|member| member.stream);
-        let since = told.chain(came.map(|stream| stream.since));
-        let due = since.map(|since| since.plus_micros(BEHIND_US));
-        if let Some(due) = due.filter(|due| *due > now).min() {
-            self.due = Some(due);
-            timers.set(due, Timer::Behind(what.into()));
+        if let Some(known) = self.due.replace(due) {
+            timers.unset(known, Timer::Behind(what.into()));
         }
+        timers.set(due, Timer::Behind(what.into()));
     }
 
     /// The bits of all its watches.

@@ -11,17 +11,24 @@ use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
-use super::words::{name, server_version};
+use super::words::{name, seconds, server_version};
 use super::{Timer, Timers};
+use crate::WHOLE;
 
 /// Versions of a watch that are remembered, to tell what comes twice (F29) from what comes late (F30).
 const REMEMBERED: usize = 256;
+/// Streams of a watch of which it is remembered where they began (F45).
+const STARTS: usize = 16;
 /// Objects of a watch that are remembered because they left its view (F43) or ended with an old version (F23).
 const GONE: usize = 64;
 /// A stream that asked for bookmarks and is so old without one has none (F34), in microseconds.
 const NO_BOOKMARK_US: i64 = 150_000_000;
 /// If all that its watch lacks came later than this before, it is looked at again after as long, in microseconds.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
+/// Initial events that stopped for so long without the bookmark that ends them lack it (F35), in microseconds.
+const NO_END_US: i64 = 10_000_000;
+/// That they lack it.
+const NO_END: &str = "F35";
 /// Groups whose types raise their generation by one with each write of their spec (C8).
 const COUNTING_GROUPS: [&str; 2] = ["apps", "batch"];
 
@@ -42,6 +49,11 @@ struct Lane {
     bookmark: Option<(u64, Seq, Time)>,
     /// When it should have had a bookmark.
     bookmark_due: Option<Time>,
+    /// Of a stream that begins with initial events: when the last of them came, if any did, until a bookmark has ended
+    /// them; and when it is looked at next.
+    initial: Option<(Time, Time)>,
+    /// Whether it began with initial events, which are over.
+    is_initial: bool,
 }
 
 /// What is remembered of a watch from stream to stream.
@@ -53,10 +65,14 @@ struct Memory {
     deleted_old: VecDeque<Uid>,
     /// Objects that left its view.
     left: VecDeque<Uid>,
+    /// When a bookmark moved it on last.
+    bookmarked_at: Option<Time>,
+    /// Where its last streams began, and the version below which nothing came by each.
+    starts: VecDeque<(u64, u64)>,
 }
 
-/// Open streams, and what is remembered of each watch: at most [`REMEMBERED`] versions and twice [`GONE`] objects; of
-/// more the oldest are forgotten.
+/// Open streams, and what is remembered of each watch: at most [`REMEMBERED`] versions, twice [`GONE`] objects and
+/// [`STARTS`] streams; of more the oldest are forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
     lanes: BTreeMap<StreamId, Lane>,
@@ -95,6 +111,8 @@ impl Streams {
                 highest: seen.unwrap_or(0),
                 bookmark: None,
                 bookmark_due: None,
+                initial: None,
+                is_initial: false,
             };
             Some((open.stream, lane))
         };
@@ -107,7 +125,7 @@ impl Streams {
     pub(super) fn opened(
         &mut self,
         event: &StreamOpened,
-        asks_bookmarks: bool,
+        (asks_bookmarks, asks_initial): (bool, bool),
         before: &State,
         record: Moment,
         timers: &mut Timers,
@@ -121,6 +139,11 @@ impl Streams {
         if let Some(due) = due {
             timers.set(due, Timer::Bookmark(event.stream));
         }
+        let initial = (WHOLE && asks_initial).then(|| {
+            let due = record.at.plus_micros(NO_END_US);
+            timers.set(due, Timer::Initial(event.stream));
+            (record.at, due)
+        });
         let lane = Lane {
             watch: event.watch.clone(),
             since: record.at,
@@ -129,25 +152,42 @@ impl Streams {
             highest: 0,
             bookmark: None,
             bookmark_due: due,
+            initial,
+            is_initial: false,
         };
         self.lanes.insert(event.stream, lane);
     }
 
-    /// A stream is over; where it was opened from.
-    pub(super) fn ended(&mut self, event: &StreamEnded, timers: &mut Timers) -> Option<u64> {
-        let lane = self.lanes.remove(&event.stream)?;
-        if let Some(due) = lane.bookmark_due {
-            timers.unset(due, Timer::Bookmark(event.stream));
+    /// A stream is over; where it was opened from, and when an event or a bookmark moved its watch on last.
+    pub(super) fn ended(
+        &mut self,
+        event: &StreamEnded,
+        record: Moment,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) -> (Option<u64>, Option<Time>) {
+        let Some(mut lane) = self.lanes.remove(&event.stream) else {
+            return (None, None);
+        };
+        lane.stop_waiting(event.stream, timers);
+        if WHOLE && lane.initial.is_some() {
+            let subject = Subject::Watch(lane.watch);
+            book.clear(NO_END, subject, record.seq, "The stream is over.");
         }
-        Some(lane.from)
+        let memory = self.memories.get(&event.watch).filter(|_| WHOLE);
+        let moved_at = memory.and_then(|memory| {
+            let event = memory.recent.back().map(|(.., at)| *at);
+            event.max(memory.bookmarked_at)
+        });
+        (Some(lane.from), moved_at)
     }
 
     pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         self.memories.remove(watch);
         self.lanes.retain(|stream, lane| {
             let stays = lane.watch != *watch;
-            if !stays && let Some(due) = lane.bookmark_due {
-                timers.unset(due, Timer::Bookmark(*stream));
+            if !stays {
+                lane.stop_waiting(*stream, timers);
             }
             stays
         });
@@ -160,6 +200,13 @@ impl Streams {
         versions
             .find(|(seen, at)| *seen > version && *at < before)
             .map(|(seen, _)| seen)
+    }
+
+    /// The start of a stream at which the event of a version would have had to come: where that stream began, and the
+    /// version below which it brought nothing.
+    pub(super) fn start_around(&self, watch: &WatchName, version: u64) -> Option<(u64, u64)> {
+        let mut starts = self.memories.get(watch)?.starts.iter().copied();
+        starts.find(|(from, until)| (from + 1..*until).contains(&version))
     }
 
     pub(super) fn changed(
@@ -185,7 +232,13 @@ impl Streams {
                 lost(LostEvent::Deleted, event, lane, record, book);
                 return;
             }
-            Origin::List | Origin::Initial | Origin::Unknown => return,
+            Origin::Initial => {
+                if let Some((last, _)) = lane.initial.as_mut().filter(|_| WHOLE) {
+                    *last = record.at;
+                }
+                return;
+            }
+            Origin::List | Origin::Unknown => return,
         }
         if watch
             .namespace
@@ -206,6 +259,9 @@ impl Streams {
             return;
         }
         check_life(event, held, watch, lane, memory, record, book);
+        if WHOLE && let Some(from) = lane.start() {
+            remember(&mut memory.starts, (from, version), STARTS);
+        }
         lane.highest = version;
         remember(
             &mut memory.recent,
@@ -253,6 +309,23 @@ impl Streams {
             );
             return;
         }
+        let reached = lane.bookmark.map_or(0, |(last, ..)| last);
+        if WHOLE && version > reached.max(lane.highest).max(lane.from) {
+            memory(&mut self.memories, &event.watch).bookmarked_at = Some(record.at);
+        }
+        if WHOLE
+            && event.initial_events_end == Some(true)
+            && let Some((_, due)) = lane.initial.take()
+        {
+            timers.unset(due, Timer::Initial(event.stream));
+            let subject = Subject::Watch(event.watch.clone());
+            let why = "The bookmark came that ends the initial events.";
+            book.clear(NO_END, subject, record.seq, why);
+            lane.is_initial = true;
+        } else if WHOLE && let Some(from) = lane.start() {
+            let memory = memory(&mut self.memories, &event.watch);
+            remember(&mut memory.starts, (from, version + 1), STARTS);
+        }
         lane.bookmark = Some((version, record.seq, record.at));
     }
 
@@ -299,6 +372,43 @@ impl Streams {
         book.raise(found, now);
     }
 
+    /// The initial events of a stream may have stopped without the bookmark that ends them.
+    pub(super) fn no_end(
+        &mut self,
+        stream: StreamId,
+        now: Time,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        let Some(lane) = self.lanes.get_mut(&stream).filter(|_| WHOLE) else {
+            return;
+        };
+        let Some((last, due)) = &mut lane.initial else {
+            return;
+        };
+        *due = last.plus_micros(NO_END_US);
+        if *due > now {
+            timers.set(*due, Timer::Initial(stream));
+            return;
+        }
+        let (watch, last) = (lane.watch.clone(), *last);
+        let summary = format!(
+            "{watch} asked for initial events. None came for {}, and no bookmark says that they are over.",
+            seconds(now.millis_since(last))
+        );
+        let evidence = vec![lane.opened];
+        let subject = Subject::Watch(watch);
+        let found = Found::of(
+            NO_END,
+            Certainty::Suspected,
+            subject,
+            evidence,
+            last,
+            summary,
+        );
+        book.raise(found.alike(&["F37", "F04"]).until_cleared(), now);
+    }
+
     /// A version beyond this one that some watch had brought before a moment.
     fn beyond(&self, version: u64, before: Time) -> Option<u64> {
         let events = self.memories.values().flat_map(|memory| &memory.recent);
@@ -309,6 +419,29 @@ impl Streams {
             .chain(bookmarks)
             .find(|(seen, at)| *seen > version && *at < before)
             .map(|(seen, _)| seen)
+    }
+}
+
+impl Lane {
+    /// Where it began, if nothing has come since.
+    fn start(&self) -> Option<u64> {
+        let last = self.bookmark.map(|(last, ..)| last);
+        match (self.highest, last) {
+            (0, None) if self.initial.is_none() => Some(self.from),
+            // The bookmark that ends initial events is their version, as a list has one.
+            (0, last) if self.is_initial => last,
+            _ => None,
+        }
+    }
+
+    /// Nothing is waited for any more.
+    fn stop_waiting(&mut self, stream: StreamId, timers: &mut Timers) {
+        if let Some(due) = self.bookmark_due {
+            timers.unset(due, Timer::Bookmark(stream));
+        }
+        if let Some((_, due)) = self.initial.filter(|_| WHOLE) {
+            timers.unset(due, Timer::Initial(stream));
+        }
     }
 }
 
@@ -461,9 +594,10 @@ fn check_life(
         (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
             memory.left.retain(|gone| gone != uid);
             let summary = format!(
-                "{} came back to {} with the same uid: its DELETED was only that it left the selector.",
+                "{} came back to {} with the same uid at {}: its DELETED was only that it left the selector.",
                 name(&event.object),
-                event.watch
+                event.watch,
+                event.resource_version
             );
             let found = Found::of(
                 "F43",
@@ -542,9 +676,10 @@ fn out_of_scope(event: &Change, lane: &Lane, record: Moment, book: &mut Book) {
             vec![record.seq, lane.opened],
             record.at,
             format!(
-                "{} came to {}, which did not ask for its namespace.",
+                "{} came to {} at {}, which did not ask for its namespace.",
                 name(&event.object),
-                event.watch
+                event.watch,
+                event.resource_version
             ),
         ),
         record.at,

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Bookmark, Change, Clock, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Loss,
-    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, WatchPhase, WatchStarted,
+    Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ConnectionClosed,
+    ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered, RequestSent, StreamEnded,
+    StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
+use watchscope_model::vocabulary::{
+    Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason, Standing,
+};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
     WatchName,
@@ -24,9 +27,12 @@ pub(crate) struct Stage {
     diagnosis: Diagnosis,
     now: Time,
     ids: u64,
+    last_request: RequestId,
     timeout_s: Option<u64>,
     told: String,
     found: String,
+    /// Whether findings are told with those that look alike.
+    tells_alike: bool,
 }
 
 impl Stage {
@@ -47,9 +53,11 @@ impl Stage {
             diagnosis: Diagnosis::default(),
             now: Time(0),
             ids: first_id,
+            last_request: RequestId(0),
             timeout_s,
             told: String::new(),
             found: String::new(),
+            tells_alike: false,
         };
         for name in watches {
             let (namespace, rest) = name.split_once('/').unwrap();
@@ -71,6 +79,30 @@ impl Stage {
             stage.reopened(name);
         }
         stage
+    }
+
+    /// A watch of the same as others by the configured address begins to stream.
+    pub(crate) fn by_address(&mut self, watch: &str) -> &mut Self {
+        self.started(watch, "pods", None)
+    }
+
+    /// A watch of pods with a selector begins to stream.
+    pub(crate) fn selecting(&mut self, watch: &str) -> &mut Self {
+        self.started(watch, "pods", Some("tier=web"))
+    }
+
+    fn started(&mut self, watch: &str, resource: &str, labels: Option<&str>) -> &mut Self {
+        self.record(WatchStarted {
+            watch: watch.into(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: resource.into(),
+            namespace: None,
+            label_selector: labels.map(Into::into),
+            field_selector: None,
+            server: None,
+        });
+        self.reopened(watch)
     }
 
     fn id(&mut self) -> u64 {
@@ -103,11 +135,17 @@ impl Stage {
             }
             if let Event::Finding(found) = &event {
                 let seconds = self.now.0 as f64 / 1e6;
-                let watch = found.watch.as_ref().map_or("", |watch| watch.as_str());
+                let watch = found.watch.as_ref().map(|watch| watch.as_str());
+                let watch = watch.or(found.client.as_deref()).unwrap_or("");
                 let count = found.count.unwrap_or(0);
+                let alike: Vec<&str> = found.candidates.iter().map(|code| &**code).collect();
+                let alike = match (self.tells_alike, alike.as_slice()) {
+                    (true, [_, ..]) => format!(" or {}", alike.join(" ")),
+                    _ => String::new(),
+                };
                 writeln!(
                     self.found,
-                    "{seconds:.3} {} {} {} {} x{count} {watch}: {}",
+                    "{seconds:.3} {}{alike} {} {} {} x{count} {watch}: {}",
                     found.code, found.state, found.severity, found.certainty, found.summary
                 )
                 .unwrap();
@@ -190,12 +228,45 @@ impl Stage {
         connection
     }
 
+    /// The watch asks for a stream over a connection, and has no answer.
+    pub(crate) fn asks_for_a_stream(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        let request = RequestId(self.id());
+        self.last_request = request;
+        self.record(RequestSent {
+            watch: watch.into(),
+            request,
+            connection,
+            verb: "watch".into(),
+            path: "/api".into(),
+            query: None,
+        });
+        self
+    }
+
+    /// The watch's stream ends, and it opens another, with initial events.
+    pub(crate) fn opened_with_initial_events(&mut self, watch: &str) -> &mut Self {
+        self.ended(watch, Cause::Cancelled);
+        let connection = self.connected("10.0.0.1:6443");
+        self.opened_asking(watch, connection, "&sendInitialEvents=true", None)
+    }
+
     fn opened_on(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        self.opened_asking(watch, connection, "", Some(10))
+    }
+
+    fn opened_asking(
+        &mut self,
+        watch: &str,
+        connection: ConnectionId,
+        more: &str,
+        from: Option<u64>,
+    ) -> &mut Self {
         let request = RequestId(self.id());
         let stream = StreamId(self.id());
+        self.last_request = request;
         let query = self
             .timeout_s
-            .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}"));
+            .map(|timeout_s| format!("watch=true&timeoutSeconds={timeout_s}{more}"));
         self.record(RequestSent {
             watch: watch.into(),
             request,
@@ -208,7 +279,7 @@ impl Stage {
             watch: watch.into(),
             stream,
             request,
-            resource_version: Some(ResourceVersion::from(10)),
+            resource_version: from.map(ResourceVersion::from),
             http2_stream: None,
         });
         self
@@ -308,8 +379,24 @@ impl Stage {
         });
     }
 
-    pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) {
-        self.answer(watch.into(), status, Some(error));
+    pub(crate) fn refused(&mut self, watch: &str, status: u16, error: &str) -> &mut Self {
+        self.answer(watch.into(), status, Some(error))
+    }
+
+    /// The audit reads an object, and this is the status it gets.
+    pub(crate) fn got(&mut self, watch: &str, name: &str, status: u16) -> &mut Self {
+        let connection = self.connected("10.0.0.1:6443");
+        let request = RequestId(self.id());
+        let watch = WatchName::from(watch).aside(Aside::Audit);
+        self.record(RequestSent {
+            watch: watch.clone(),
+            request,
+            connection,
+            verb: "get".into(),
+            path: format!("/api/v1/pods/{name}").as_str().into(),
+            query: None,
+        });
+        self.answer_to(request, watch, status, None)
     }
 
     /// The audit reads the watch's objects, and this is the status it gets.
@@ -324,6 +411,28 @@ impl Stage {
 
     fn answer(&mut self, watch: WatchName, status: u16, error: Option<&str>) -> &mut Self {
         let request = RequestId(self.id());
+        self.answer_to(request, watch, status, error)
+    }
+
+    /// The last request of the watch is refused.
+    pub(crate) fn refused_last(&mut self, watch: &str, status: u16, error: &str) -> &mut Self {
+        let request = self.last_request;
+        self.answer_to(request, watch.into(), status, Some(error))
+    }
+
+    /// The last request of the watch is answered with 200.
+    pub(crate) fn answered_last(&mut self, watch: &str) -> &mut Self {
+        let request = self.last_request;
+        self.answer_to(request, watch.into(), 200, None)
+    }
+
+    fn answer_to(
+        &mut self,
+        request: RequestId,
+        watch: WatchName,
+        status: u16,
+        error: Option<&str>,
+    ) -> &mut Self {
         self.record(RequestAnswered {
             watch,
             request,
@@ -367,6 +476,37 @@ impl Stage {
         version: u64,
         generation: Option<u64>,
     ) -> &mut Self {
+        self.brings(
+            Origin::Live,
+            watch,
+            change,
+            (name, uid),
+            version,
+            generation,
+        )
+    }
+
+    /// The stream of a watch brings an initial event.
+    pub(crate) fn initial(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let added = ChangeType::Added;
+        self.brings(Origin::Initial, watch, added, (name, name), version, None)
+    }
+
+    /// A list shows an object that was not held.
+    pub(crate) fn listed(&mut self, watch: &str, name: &str, uid: &str, version: u64) -> &mut Self {
+        let added = ChangeType::Added;
+        self.brings(Origin::List, watch, added, (name, uid), version, None)
+    }
+
+    fn brings(
+        &mut self,
+        origin: Origin,
+        watch: &str,
+        change: ChangeType,
+        (name, uid): (&str, &str),
+        version: u64,
+        generation: Option<u64>,
+    ) -> &mut Self {
         let watch: WatchName = watch.into();
         let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
         let object = Object {
@@ -376,9 +516,9 @@ impl Stage {
         };
         self.record(Change {
             watch,
-            stream: Some(stream),
+            stream: (origin != Origin::List).then_some(stream),
             change,
-            origin: Origin::Live,
+            origin,
             object: Arc::new(object),
             resource_version: ResourceVersion::from(version),
             generation,
@@ -391,14 +531,114 @@ impl Stage {
 
     /// The stream of a watch brings a bookmark.
     pub(crate) fn bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
+        self.bookmarked(watch, version, None)
+    }
+
+    /// The stream of a watch brings the bookmark that ends its initial events.
+    pub(crate) fn end_bookmark(&mut self, watch: &str, version: u64) -> &mut Self {
+        self.bookmarked(watch, version, Some(true))
+    }
+
+    fn bookmarked(&mut self, watch: &str, version: u64, ends: Option<bool>) -> &mut Self {
         let watch: WatchName = watch.into();
         let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
         self.record(Bookmark {
             watch,
             stream,
             resource_version: ResourceVersion::from(version),
-            initial_events_end: None,
+            initial_events_end: ends,
         });
+        self
+    }
+
+    /// The audit read the watch in some way, at a version.
+    pub(crate) fn audited(
+        &mut self,
+        watch: &str,
+        method: &str,
+        outcome: &str,
+        version: u64,
+    ) -> &mut Self {
+        self.record(Audit {
+            watch: watch.into(),
+            resource_version: Some(ResourceVersion::from(version)),
+            method: method.into(),
+            compared: 1,
+            outcome: outcome.into(),
+            reason: None,
+            object: None,
+        });
+        self.conclude();
+        self
+    }
+
+    /// The audit is sure that an object is held wrongly, or that it is not any more.
+    pub(crate) fn verdict(
+        &mut self,
+        watch: &str,
+        name: &str,
+        kind: Divergence,
+        listed: u64,
+        state: Standing,
+    ) -> &mut Self {
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse("u"),
+        };
+        self.record(Verdict {
+            watch: watch.into(),
+            object: Arc::new(object),
+            kind,
+            held: None,
+            listed: (listed > 0).then(|| ResourceVersion::from(listed)),
+            state,
+            certainty: Certainty::Definite,
+        });
+        self.conclude();
+        self
+    }
+
+    /// A client program starts.
+    pub(crate) fn starts(&mut self, client: &str, program: &str) -> &mut Self {
+        self.record(ClientStarted {
+            client: client.into(),
+            program: program.into(),
+            version: None,
+        });
+        self
+    }
+
+    /// A client asks for something.
+    pub(crate) fn asks(&mut self, client: &str, target: &str) -> &mut Self {
+        self.record(ClientRequest {
+            client: client.into(),
+            request: format!("GET {target}"),
+        });
+        self
+    }
+
+    /// A client tells what it does, how often it turned, how many events it handled, and what it holds if that is new.
+    pub(crate) fn reports(
+        &mut self,
+        client: &str,
+        phase: &str,
+        (iterations, handled): (u64, u64),
+        belief: Option<&str>,
+    ) -> &mut Self {
+        self.record(ClientReport {
+            client: client.into(),
+            phase: phase.into(),
+            iterations,
+            handled,
+            belief: belief.map(str::to_owned),
+        });
+        self
+    }
+
+    /// Findings are told with those that look alike.
+    pub(crate) fn telling_alike(mut self) -> Self {
+        self.tells_alike = true;
         self
     }
 

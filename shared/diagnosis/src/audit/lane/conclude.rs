@@ -9,7 +9,7 @@ use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
-use super::{AGAIN_US, Behind, Lane, Owed, Task, Turn, says_nothing};
+use super::{AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, says_nothing};
 use crate::audit::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use crate::audit::reads::{exact_lists_are_etcds, newest_lists_are_etcds};
 use crate::audit::{Reply, cleared};
@@ -344,7 +344,7 @@ impl Lane {
             let behind = Behind {
                 version: page.version.clone(),
                 since: turn.now,
-                future: 0,
+                future: Future::Unasked,
             };
             self.behind.get_or_insert(behind);
             self.look_again(turn.now);
@@ -385,12 +385,16 @@ impl Lane {
         };
         if !says_nothing(turn.watch) || !progress.is_after(&version) {
             // It will come, or it is behind for another reason.
-            behind.future = u32::MAX;
+            behind.future = Future::No;
             return;
         }
-        behind.future += 1;
-        if behind.future < 2 {
-            return self.look_again(turn.now);
+        match behind.future {
+            Future::Unasked => {
+                behind.future = Future::Once;
+                return self.look_again(turn.now);
+            }
+            Future::No => return,
+            Future::Once | Future::Sure => behind.future = Future::Sure,
         }
         let why = format!(
             "the server knows nothing beyond {version}; the stream was opened at {progress}, and a list at {} differs \

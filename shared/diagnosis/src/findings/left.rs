@@ -1,0 +1,245 @@
+//! Objects that left a watch's view: whether they only left its selector (F43), and whether a list brings back what was
+//! deleted (F22).
+//!
+//! To a watch with a selector the server says DELETED of what matches no more. That it is still there is shown by
+//! another watch of its type, or by a read of ours.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use watchscope_model::event::{Change, RequestAnswered, RequestSent};
+use watchscope_model::fold::{Moment, Watch};
+use watchscope_model::tree::BTreeMap;
+use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
+use watchscope_model::{Object, RequestId, Seq, State, Uid, WatchName};
+
+use super::book::{Book, Found, Subject};
+use super::words::name;
+
+/// Objects that are remembered because they left a selector, and of each watch because they were deleted; of more the
+/// oldest are forgotten.
+const LEFT: usize = 64;
+
+/// DELETED, as a watch with a selector was told.
+#[derive(Clone, Debug)]
+struct Leaving {
+    watch: WatchName,
+    object: Arc<Object>,
+    version: u64,
+    seq: Seq,
+}
+
+/// Objects that left a view. Bounded by [`LEFT`], for each watch and over all.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left {
+    /// It is not known whether they are still there.
+    unsure: VecDeque<Leaving>,
+    /// Deleted, as watches without a selector were told.
+    deleted: BTreeMap<WatchName, VecDeque<Uid>>,
+    /// The read under way of one that left.
+    asked: Option<(RequestId, Uid)>,
+}
+
+impl Left {
+    pub(super) fn changed(
+        &mut self,
+        event: &Change,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let uid = &event.object.uid;
+        if uid.is_empty() {
+            return;
+        }
+        match (event.origin, event.change) {
+            (Origin::Live, ChangeType::Added | ChangeType::Modified) if self.unsure.is_empty() => {}
+            (Origin::Live, ChangeType::Deleted) => self.deleted(event, before, record, book),
+            (Origin::Live, _) => {
+                let version = event.resource_version.number().unwrap_or(0);
+                let by = (&event.watch, version, record);
+                self.is_there(uid, by, book);
+            }
+            (Origin::Inferred, ChangeType::Deleted)
+                if selects(before, &event.watch) == Some(false) =>
+            {
+                self.remember(event);
+            }
+            (Origin::List | Origin::Initial, ChangeType::Added) => {
+                self.is_back(event, record, book);
+            }
+            _ => {}
+        }
+    }
+
+    fn deleted(&mut self, event: &Change, before: &State, record: Moment, book: &mut Book) {
+        let uid = &event.object.uid;
+        let Some(watch) = before.watches.get(&event.watch) else {
+            return;
+        };
+        let Some(version) = event.resource_version.number() else {
+            return;
+        };
+        if !has_selector(watch) {
+            // It is really gone, whoever else was told of it.
+            self.unsure.retain(|left| left.object.uid != *uid);
+            self.remember(event);
+            return;
+        }
+        if self.unsure.len() == LEFT {
+            self.unsure.pop_front();
+        }
+        self.unsure.push_back(Leaving {
+            watch: event.watch.clone(),
+            object: event.object.clone(),
+            version,
+            seq: record.seq,
+        });
+        let holds = |other: &Watch| {
+            let held = other.held(&event.object)?;
+            let is_it = other.resource == watch.resource
+                && other.group == watch.group
+                && held.object.uid == *uid;
+            held.resource_version.number().filter(|_| is_it)
+        };
+        let mut others = before
+            .watches
+            .iter()
+            .filter(|(name, _)| **name != event.watch)
+            .filter_map(|(name, other)| Some((name, holds(other)?)));
+        if let Some((other, at)) = others.find(|(_, at)| *at >= version) {
+            self.is_there(uid, (other, at, record), book);
+        }
+    }
+
+    /// A watch was told that an object is gone, and shall not be told of it again.
+    fn remember(&mut self, event: &Change) {
+        if !self.deleted.contains_key(&event.watch) {
+            self.deleted.insert(event.watch.clone(), VecDeque::new());
+        }
+        if let Some(gone) = self.deleted.get_mut(&event.watch) {
+            if gone.len() == LEFT {
+                gone.pop_front();
+            }
+            gone.push_back(event.object.uid.clone());
+        }
+    }
+
+    /// Another watch has an object at a version: who was told that it is gone before that has lost it from sight only.
+    fn is_there(
+        &mut self,
+        uid: &Uid,
+        (by, version, record): (&WatchName, u64, Moment),
+        book: &mut Book,
+    ) {
+        self.unsure.retain(|left| {
+            let is_it = left.object.uid == *uid && left.version <= version && left.watch != *by;
+            if is_it {
+                let summary = format!(
+                    "DELETED of {} came to {} at {}, and {by} has it at {version}: it only left the selector.",
+                    name(&left.object),
+                    left.watch,
+                    left.version,
+                );
+                raise(left, Certainty::Definite, summary, record, book);
+            }
+            !is_it
+        });
+    }
+
+    /// A list, or initial events, bring an object that the watch was told is gone.
+    fn is_back(&mut self, event: &Change, record: Moment, book: &mut Book) {
+        let Some(gone) = self.deleted.get_mut(&event.watch) else {
+            return;
+        };
+        let Some(place) = gone.iter().position(|uid| *uid == event.object.uid) else {
+            return;
+        };
+        gone.remove(place);
+        // In an older state of etcd it is there by right.
+        if book.stands("F33", Subject::Cluster) {
+            return;
+        }
+        let summary = format!(
+            "{} came to {} again by a list, at {} and with the uid it had when it was deleted: the list is of a state \
+             from before.",
+            name(&event.object),
+            event.watch,
+            event.resource_version,
+        );
+        let found = Found::of(
+            "F22",
+            Certainty::Definite,
+            Subject::Watch(event.watch.clone()),
+            vec![record.seq],
+            record.at,
+            summary,
+        );
+        book.raise(found.alike(&["F33"]), record.at);
+    }
+
+    /// A read of ours is under way, perhaps of an object that left a view.
+    pub(super) fn asked(&mut self, event: &RequestSent) {
+        let Some(watch) = event.watch.about().filter(|_| &*event.verb == "get") else {
+            return;
+        };
+        let is_of = |left: &&Leaving| {
+            let Object {
+                namespace, name, ..
+            } = &*left.object;
+            let path = event.path.strip_suffix(&**name);
+            let path = path.and_then(|path| path.strip_suffix('/'));
+            let is_in = |path: &str| match namespace {
+                Some(namespace) => path.contains(&format!("/namespaces/{namespace}/")),
+                None => true,
+            };
+            left.watch == watch && path.is_some_and(is_in)
+        };
+        let left = self.unsure.iter().find(is_of);
+        self.asked = left.map(|left| (event.request, left.object.uid.clone()));
+    }
+
+    /// A read of ours was answered.
+    pub(super) fn answered(&mut self, event: &RequestAnswered, record: Moment, book: &mut Book) {
+        let asked = self.asked.take_if(|(request, _)| *request == event.request);
+        let (Some((_, uid)), Some(200 | 404)) = (asked, event.status) else {
+            return;
+        };
+        self.unsure.retain(|left| {
+            let is_it = left.object.uid == uid;
+            // Who has the name now may be another: only its uid, which is not in the log, would tell.
+            if is_it && event.status == Some(200) {
+                let summary = format!(
+                    "DELETED of {} came to {} at {}, and a GET of it was answered with 200: it only left the selector, \
+                     or was created anew.",
+                    name(&left.object),
+                    left.watch,
+                    left.version,
+                );
+                raise(left, Certainty::Likely, summary, record, book);
+            }
+            !is_it
+        });
+    }
+
+    pub(super) fn forget(&mut self, watch: &WatchName) {
+        self.deleted.remove(watch);
+        self.unsure.retain(|left| left.watch != *watch);
+    }
+}
+
+fn selects(state: &State, watch: &WatchName) -> Option<bool> {
+    state.watches.get(watch).map(has_selector)
+}
+
+fn has_selector(watch: &Watch) -> bool {
+    watch.label_selector.is_some() || watch.field_selector.is_some()
+}
+
+fn raise(left: &Leaving, certainty: Certainty, summary: String, record: Moment, book: &mut Book) {
+    let mut evidence = vec![left.seq, record.seq];
+    evidence.dedup();
+    let subject = Subject::Watch(left.watch.clone());
+    let found = Found::of("F43", certainty, subject, evidence, record.at, summary);
+    book.raise(found, record.at);
+}

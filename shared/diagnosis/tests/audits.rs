@@ -1,0 +1,177 @@
+//! What reads of the audit are taken for: objects that are wrong (F24, F45), a revision that went back (F33) or servers
+//! that are behind (F32).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use stage::Stage;
+use watchscope_model::event::Audit;
+use watchscope_model::vocabulary::{Cause, ChangeType, Divergence, Standing};
+
+const ADDED: ChangeType = ChangeType::Added;
+const MODIFIED: ChangeType = ChangeType::Modified;
+const A: &str = "*/pods";
+const B: &str = "*/pods#2";
+const C: &str = "*/pods#3";
+
+fn two() -> Stage {
+    Stage::new(0, &[A, B]).telling_alike()
+}
+
+#[test]
+fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_first_of_all() {
+    let mut stage = Stage::new(1, &[A]).telling_alike();
+    stage
+        .live(A, ADDED, "a", "u1", 20, None)
+        .live(A, ADDED, "b", "u2", 30, None)
+        .verdict(A, "early", Divergence::Missing, 15, Standing::Confirmed)
+        .after_s(2);
+    stage
+        .verdict(A, "early", Divergence::Missing, 15, Standing::Cleared)
+        .verdict(A, "later", Divergence::Missing, 25, Standing::Confirmed);
+    insta::assert_snapshot!(stage.found(), @r"
+0.000 F45 or F24 F25 F33 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is in etcd at 15 and is not held; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 10, which brought nothing below 20.
+2.000 F45 or F24 F25 F33 cleared divergence likely x1 */pods: What the watch holds is so again.
+2.000 F24 or F25 F33 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, later is in etcd at 25 and is not held; the stream never said so. 1 object of this watch is wrong.
+");
+}
+
+#[test]
+fn one_server_that_is_back_is_behind_or_etcd_is_until_each_was_asked_and_then_it_is_etcd() {
+    let mut stage = two();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
+    stage
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .after_s(5);
+    stage.audited(B, "list newest twice", Audit::CANNOT_TELL, 34);
+    insta::assert_snapshot!(stage.found(), @r"
+5.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
+10.000 F32 or F33 cleared error suspected x1 : Every server was asked by now, and says so: it is etcd (F33).
+10.000 F33 raised error likely x1 : A list of the newest state is at 34, 6 below 40, which */pods#2 has seen, and so say all 2 servers: etcd holds an older state than it did.
+");
+}
+
+#[test]
+fn one_server_that_is_back_while_another_is_not_is_behind_until_it_has_come_as_far() {
+    let mut stage = two();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
+    stage
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .after_s(5);
+    // That says nothing: it is from before.
+    stage.audited(B, "list exact", Audit::AGREES, 39).after_s(5);
+    stage.audited(B, "list exact", Audit::AGREES, 41).after_s(5);
+    stage.audited(A, "list newest", Audit::AGREES, 45);
+    insta::assert_snapshot!(stage.found(), @r"
+5.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
+15.000 F32 or F31 updated error likely x1 : 10.0.0.2:6443 was read at 41, and what 10.0.0.1:6443 lists as the newest is from before 40, which was seen there: etcd has not gone back, but 10.0.0.1:6443 is behind, or of another.
+20.000 F32 or F31 cleared error likely x1 : All servers have come as far again.
+");
+}
+
+#[test]
+fn three_servers_of_which_two_went_back_are_still_either() {
+    let mut stage = Stage::new(0, &[A, B, C]).telling_alike();
+    for watch in [A, B, C] {
+        stage.live(watch, ADDED, "a", "u1", 40, None);
+    }
+    stage.after_s(5);
+    for watch in [A, A, B] {
+        stage
+            .audited(watch, "list newest twice", Audit::CANNOT_TELL, 33)
+            .after_s(5);
+    }
+    insta::assert_snapshot!(stage.found(), @r"
+5.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 3 servers by now: either not all have come as far, or etcd holds an older state than it did.
+10.000 F32 or F33 raised error suspected x2 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 3 servers by now: either not all have come as far, or etcd holds an older state than it did.
+15.000 F32 or F33 raised error suspected x3 : A list of the newest state is at 33, 7 below 40, which */pods#2 has seen. It shows at 2 of 3 servers by now: either not all have come as far, or etcd holds an older state than it did.
+");
+}
+
+#[test]
+fn a_revision_that_went_back_by_the_only_server_there_is_is_etcds_or_that_servers() {
+    let mut stage = Stage::new(1, &[A]).telling_alike();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
+    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+}
+
+#[test]
+fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
+    let nodes = "-/nodes";
+    let mut stage = Stage::new(1, &[A, nodes]).telling_alike();
+    for watch in [A, nodes] {
+        stage.live(watch, ADDED, "a", "u1", 40, None);
+        stage.audited(watch, "list any twice", Audit::CANNOT_TELL, 37);
+    }
+    stage.after_s(5).live(A, MODIFIED, "a", "u1", 41, None);
+    stage.after_s(5).ended(nodes, Cause::End);
+    insta::assert_snapshot!(stage.found(), @r"
+0.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server knows nothing beyond 37, 3 before that, and says nothing until it does, though lists have changed.
+0.000 F32 or F31 raised error likely x1 -/nodes: The watch was opened at 40; its server knows nothing beyond 37, 3 before that, and says nothing until it does, though lists have changed.
+5.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
+10.000 F32 or F31 cleared error likely x1 -/nodes: Its stream goes on, or is over.
+");
+}
+
+#[test]
+fn a_race_at_the_start_of_a_stream_of_initial_events_is_behind_the_bookmark_that_ends_them() {
+    let mut stage = Stage::new(1, &[A]);
+    stage
+        .opened_with_initial_events(A)
+        .initial(A, "a", 5)
+        .end_bookmark(A, 20)
+        .live(A, ADDED, "b", "u2", 30, None)
+        .verdict(A, "b4", Divergence::Stale, 15, Standing::Confirmed)
+        .verdict(A, "b4", Divergence::Stale, 15, Standing::Cleared)
+        .verdict(A, "early", Divergence::Stale, 25, Standing::Confirmed);
+    insta::assert_snapshot!(stage.found(), @r"
+0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, b4 is held at none, and etcd has it at 15; the stream never said so. 1 object of this watch is wrong.
+0.000 F24 cleared divergence likely x1 */pods: What the watch holds is so again.
+0.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is held at none, and etcd has it at 25; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 20, which brought nothing below 30.
+");
+}
+
+/// A watch of widgets that brought one at 20, and one of definitions; their definition is edited if `edits`, and the
+/// audit lists something at 30 that the watch does not come to.
+fn left_behind(edits: bool) -> Stage {
+    let (widgets, definitions) = (
+        "*/widgets.example.com",
+        "-/customresourcedefinitions.apiextensions.k8s.io",
+    );
+    let mut stage = Stage::new(1, &[widgets, definitions]).telling_alike();
+    stage.held(definitions, "widgets.example.com", 1);
+    stage.live(widgets, ADDED, "a", "u1", 20, None).after_s(5);
+    if edits {
+        stage.changed(definitions, "widgets.example.com", 2);
+    }
+    stage.after_s(130);
+    stage
+        .audited(widgets, "list", Audit::CANNOT_TELL, 30)
+        .after_s(1);
+    stage
+}
+
+#[test]
+fn a_watch_that_says_nothing_since_an_edit_though_lists_do_is_left_behind_by_it() {
+    let mut stage = left_behind(true);
+    stage.ended("*/widgets.example.com", Cause::End);
+    insta::assert_snapshot!(stage.found(), @r"
+135.000 F17 or F04 F31 raised error likely x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds, whose stream stands at 20 and has said nothing for 130.0 s, since its definition was edited: the server left it behind.
+136.000 F17 or F04 F31 cleared error likely x1 */widgets.example.com: Its stream goes on, or is over.
+");
+}
+
+#[test]
+fn one_that_does_not_come_to_what_is_listed_without_an_edit_is_behind_somehow() {
+    let mut stage = left_behind(false);
+    stage.live("*/widgets.example.com", ADDED, "b", "u2", 30, None);
+    insta::assert_snapshot!(stage.found(), @r"
+135.000 F31 or F04 F32 raised warning suspected x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds, whose stream stands at 20 and does not come to it: its server is behind, or nothing passes.
+136.000 F31 or F04 F32 cleared warning suspected x1 */widgets.example.com: Its stream goes on, or is over.
+");
+}

@@ -1,0 +1,107 @@
+//! What client programs' own records show (semantics 3), as scripts tell them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use stage::Stage;
+
+const MAPS: &str = "/api/v1/configmaps";
+const IN_SHOP: &str = "/api/v1/namespaces/shop/configmaps";
+const HOLDS: &str =
+    r#"[{"resource":"configmaps","resourceVersion":"11","objects":1,"held":{"shop/a":"u@11"}}]"#;
+
+fn nobody() -> Stage {
+    Stage::new(1, &["*/pods"])
+}
+
+/// A client that watches a scope, lists another every two seconds, and takes up something after each list.
+fn comparing(watched: &str, listed: &str) -> Stage {
+    let mut stage = nobody();
+    stage
+        .starts("c", "comparer")
+        .asks("c", watched)
+        .reports("c", "watching", (0, 0), Some(HOLDS))
+        .after_s(2);
+    for n in 1..=3 {
+        stage
+            .asks("c", listed)
+            .after_s(1)
+            .reports("c", "watching", (n, n * 2), None)
+            .after_s(1);
+    }
+    stage
+}
+
+#[test]
+fn a_client_that_takes_up_what_a_list_of_another_scope_has_compares_what_is_not_the_same() {
+    let watch = format!("{IN_SHOP}?watch=true&resourceVersion=11&labelSelector=tier%3Dweb");
+    let same = format!("{IN_SHOP}?limit=500&labelSelector=tier%3Dweb");
+    for listed in [&same, "/api/v1/pods"] {
+        assert_eq!(comparing(&watch, listed).found(), "");
+    }
+    let other = format!("{IN_SHOP}?labelSelector=tier%3Ddb");
+    insta::assert_snapshot!(comparing(&watch, &other).found(), @r"
+3.000 F42 raised error likely x1 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+5.000 F42 raised error likely x2 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+7.000 F42 raised error likely x3 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+");
+    insta::assert_snapshot!(comparing(&watch, MAPS).found(), @r"
+3.000 F42 raised error likely x1 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+5.000 F42 raised error likely x2 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+7.000 F42 raised error likely x3 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+");
+}
+
+#[test]
+fn a_client_that_lists_another_scope_and_takes_up_nothing_is_no_finding() {
+    let mut stage = nobody();
+    stage
+        .starts("c", "informer")
+        .asks("c", &format!("{IN_SHOP}?watch=true&resourceVersion=11"))
+        .reports("c", "watching", (0, 0), Some(HOLDS))
+        .after_s(2)
+        .asks("c", MAPS)
+        .after_s(1)
+        .reports("c", "watching", (1, 0), None)
+        .after_s(1)
+        .reports("c", "watching", (2, 1), Some(HOLDS));
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
+    let mut stage = nobody();
+    let names: Vec<String> = (0..20).map(|n| format!("c{n}")).collect();
+    for name in &names {
+        stage.starts(name, "watch-deployment");
+        stage.asks(name, &format!("{MAPS}?watch=true"));
+        stage.reports(name, "watching", (0, 0), None);
+    }
+    stage.after_s(5);
+    for name in &names[..12] {
+        stage.reports(name, "returned", (0, 0), None);
+    }
+    let told = stage.found().to_owned();
+    insta::assert_snapshot!(told, @r"
+0.000 F20 raised warning suspected x1 : 20 clients watch without a resourceVersion: a server of 1.27 to 1.29 opens a watch of etcd for each.
+5.000 F20 cleared warning suspected x1 : 9 clients are left that watch without a resourceVersion.
+");
+}
+
+#[test]
+fn a_loop_that_stops_turning_spins_no_longer() {
+    let mut stage = nobody();
+    stage.starts("c", "pvc-loop");
+    stage.asks("c", &format!("{MAPS}?watch=true&resourceVersion=11"));
+    stage.after_s(5);
+    stage.reports("c", "spinning", (0, 0), None).after_s(1);
+    stage.reports("c", "spinning", (90_000, 90_000), None);
+    stage.after_s(1);
+    stage.reports("c", "failed", (180_000, 180_000), None);
+    insta::assert_snapshot!(stage.found(), @r"
+6.000 F01 raised error definite x1 c: c turns 90000 times a second though no stream of it is open and it asks for none: it reads a closed channel and takes what it reads there for events.
+7.000 F01 cleared error definite x1 c: The client turns no longer.
+");
+}
