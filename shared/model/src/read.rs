@@ -24,4 +24,6 @@ pub struct Page {
     pub items: Vec<Seen>,
     /// Items of which not even name and version can be read.
     pub unreadable: u64,
+    /// Its items came whole, though their metadata alone was asked for.
+    pub is_whole: bool,
 }

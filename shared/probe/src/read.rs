@@ -24,6 +24,7 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
         version: ResourceVersion::parse(&page.resource_version),
         token: page.token.map(|token| token.into_owned()),
         unreadable: (found - items.len()) as u64,
+        is_whole: page.is_whole,
         items,
     })
 }
@@ -71,6 +72,9 @@ mod tests {
             (page.version, page.token.as_deref(), page.unreadable),
             (14.into(), Some("abc"), 1)
         );
+        assert!(!page.is_whole);
+        let whole = br#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"14"},"items":[]}"#;
+        assert!(read_page(whole).unwrap().is_whole);
         let Seen { object, version } = &page.items[0];
         assert_eq!((&*object.name, version), ("a", &11.into()));
         assert!(object.uid.is("u1"));
