@@ -42,6 +42,9 @@ struct Stage {
     page: usize,
     /// The server that never answers.
     hangs: Option<Text>,
+    /// Since when objects are to be deleted, and whom they belong to.
+    deleted: BTreeMap<String, &'static str>,
+    owned: BTreeMap<String, Uid>,
     /// No list is answered.
     lists_fail: bool,
     /// No list is given at an exact version (422).
@@ -67,6 +70,8 @@ impl Stage {
             says: None,
             page: usize::MAX,
             hangs: None,
+            deleted: BTreeMap::new(),
+            owned: BTreeMap::new(),
             lists_fail: false,
             refuses_exact: false,
             refuses_get: false,
@@ -250,6 +255,14 @@ impl Stage {
         });
     }
 
+    fn seen(&self, name: &str, uid: u8, version: &ResourceVersion) -> Seen {
+        Seen {
+            deleted_at: self.deleted.get(name).map(|at| (*at).into()),
+            owners: self.owned.get(name).cloned().into_iter().collect(),
+            ..seen(name, uid, version.clone())
+        }
+    }
+
     /// What the server answers.
     fn answer(&self, read: &Read) -> Reply {
         let query = read.query.as_deref().unwrap_or("");
@@ -269,10 +282,7 @@ impl Stage {
         if read.verb == "get" {
             let name = read.path.rsplit('/').next().expect("a name");
             return match objects.get(name) {
-                Some((uid, version)) => Reply::One(Seen {
-                    object: object(name, *uid),
-                    version: version.clone(),
-                }),
+                Some((uid, version)) => Reply::One(self.seen(name, *uid, version)),
                 None => refused(404),
             };
         }
@@ -313,10 +323,7 @@ impl Stage {
         let all: Vec<Seen> = found
             .iter()
             .filter(|(name, _)| one.as_ref().is_none_or(|one| one == *name))
-            .map(|(name, (uid, version))| Seen {
-                object: object(name, *uid),
-                version: version.clone(),
-            })
+            .map(|(name, (uid, version))| self.seen(name, *uid, version))
             .collect();
         let items: Vec<Seen> = all.iter().skip(from).take(self.page).cloned().collect();
         let next = from + items.len();
@@ -424,6 +431,15 @@ fn refused(status: u16) -> Reply {
     Reply::Refused {
         status,
         retry_after_ms: None,
+    }
+}
+
+fn seen(name: &str, uid: u8, version: ResourceVersion) -> Seen {
+    Seen {
+        object: object(name, uid),
+        version,
+        deleted_at: None,
+        owners: Vec::new(),
     }
 }
 
@@ -668,10 +684,7 @@ fn trap_different_scope_selector_or_version_of_the_api() {
 #[test]
 fn trap_chunked_list_continued_with_an_inconsistent_token() {
     let mut stage = watching(30, Level::Light);
-    let items = vec![Seen {
-        object: object("a", 1),
-        version: 11.into(),
-    }];
+    let items = vec![seen("a", 1, 11.into())];
     let first = Reply::Page(Page {
         version: 12.into(),
         token: Some("12.1".into()),
@@ -745,10 +758,7 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
             is_whole: false,
         })
     };
-    let seen = |name: &str, version: &str| Seen {
-        object: object(name, 1),
-        version: ResourceVersion::parse(version),
-    };
+    let seen = |name: &str, version: &str| seen(name, 1, ResourceVersion::parse(version));
     let at_another = page("x9", vec![]);
     let other_versions = page("x7", vec![seen("a", "x2"), seen("b", "x7")]);
     let equal = page("x7", vec![seen("a", "x1"), seen("b", "x7")]);
@@ -1202,6 +1212,41 @@ fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
             );
         }
     }
+}
+
+#[test]
+fn in_a_large_watch_what_should_be_gone_is_looked_up_first() {
+    let mut stage = Stage::new(35, Level::Light);
+    stage.write("owner", 7);
+    for n in 0..900 {
+        stage.write(&format!("p{n:03}"), 1);
+    }
+    stage.watch(WATCH);
+    let version = stage.delete("owner");
+    stage.event(ChangeType::Deleted, "owner", 7, version);
+    stage.deleted = (700..710)
+        .map(|n| (format!("p{n}"), "2026-01-02T03:04:05Z"))
+        .collect();
+    stage.deleted.insert("p800".into(), "2025-12-31T23:59:59Z");
+    stage.owned = BTreeMap::from([("p600".into(), object("owner", 7).uid.clone())]);
+    let (_, held) = stage.current();
+    for ghost in ["p600", "p700", "p800"] {
+        stage.delete(ghost);
+    }
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.cache = Some((version, held));
+    stage.after_s(180);
+    let verdicts = stage.verdicts();
+    let confirmed = verdicts.iter().filter(|line| line.contains("confirmed"));
+    let names: Vec<&str> = confirmed
+        .filter_map(|line| line.split(' ').nth(1))
+        .collect();
+    assert_eq!(names, ["p800", "p700", "p600"]);
+    // The others have their turn too.
+    let looked_up = looked_up(&stage);
+    let others = looked_up.keys().filter(|name| name.as_str() < "p600");
+    assert!(others.count() >= 12);
 }
 
 #[test]

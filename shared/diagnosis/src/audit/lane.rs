@@ -19,7 +19,7 @@ use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
-use super::{FULL_WATCH, Level, Read};
+use super::{FULL_WATCH, Gone, Level, Read};
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
@@ -120,6 +120,8 @@ pub(super) struct Turn<'a> {
     /// Whether the server's requests of this minute are nearly spent.
     pub(super) is_scarce: bool,
     pub(super) now: Time,
+    /// Objects that watches were told are gone.
+    pub(super) gone: &'a Gone,
     pub(super) out: &'a mut Vec<Event>,
 }
 
@@ -343,7 +345,7 @@ impl Lane {
         }
         if matches!(self.owed, Some(Owed::All)) && may_hide(watch, turn.server) {
             for _ in 0..AT_ONCE.min(watch.objects.len()) {
-                let next = self.samples.next(watch, now);
+                let next = self.samples.next(watch, self.level, now);
                 self.tasks
                     .extend(next.map(|object| self.look(object, progress)));
             }
@@ -359,7 +361,7 @@ impl Lane {
         if let Some(progress) = position(watch)
             && is_comparable
             && may_hide(watch, turn.server)
-            && let Some(object) = self.samples.next(watch, now)
+            && let Some(object) = self.samples.next(watch, self.level, now)
         {
             let period_us = Samples::period_us(self.level, watch.objects.len());
             self.sample_at = Some(now.plus_micros(period_us));

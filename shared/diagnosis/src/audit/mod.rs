@@ -21,15 +21,15 @@ mod history;
 mod lane;
 mod reads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use watchscope_model::event::{Clock, RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
-use watchscope_model::vocabulary::Standing;
+use watchscope_model::vocabulary::{ChangeType, Standing};
 use watchscope_model::{
-    ConnectionId, Event, Object, Record, RequestId, State, Text, Time, WatchName,
+    ConnectionId, Event, Object, Record, RequestId, State, Text, Time, Uid, WatchName,
 };
 
 use self::budget::Budget;
@@ -41,6 +41,11 @@ pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
 use crate::findings::server_version;
+
+/// Objects that are remembered to be gone; with 20 deletions a second, those of the last minute and more.
+const MOST_GONE: usize = 2_048;
+/// How long the garbage collector may take to delete what belongs to an object that is gone, in microseconds.
+const COLLECTED_US: i64 = 30_000_000;
 
 /// How much is audited without being asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,7 +166,35 @@ pub struct Auditor {
     per_minute: usize,
     /// What is asked of each server, by the address that watches are pinned to; of any, if they are not.
     servers: BTreeMap<Option<Text>, Traffic>,
+    gone: Gone,
     out: Vec<Event>,
+}
+
+/// Objects that watches were told are gone, of late: the last [`MOST_GONE`]. What belongs to one of them should be gone
+/// too.
+#[derive(Clone, Debug, Default)]
+struct Gone {
+    since: BTreeMap<Uid, Time>,
+    order: VecDeque<Uid>,
+}
+
+impl Gone {
+    fn take(&mut self, uid: &Uid, now: Time) {
+        if self.since.insert(uid.clone(), now).is_none() {
+            self.order.push_back(uid.clone());
+        }
+        if self.order.len() > MOST_GONE
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.since.remove(&oldest);
+        }
+    }
+
+    /// Whether it has been gone for longer than the garbage collector needs to follow.
+    fn is_gone(&self, uid: &Uid, now: Time) -> bool {
+        let since = self.since.get(uid);
+        since.is_some_and(|since| now.micros_since(*since) >= COLLECTED_US)
+    }
 }
 
 /// What is asked of one server.
@@ -200,6 +233,7 @@ impl Auditor {
             lanes: BTreeMap::new(),
             per_minute: per_minute.max(1),
             servers: BTreeMap::new(),
+            gone: Gone::default(),
             out: Vec::new(),
         }
     }
@@ -248,6 +282,9 @@ impl Auditor {
                 if let Event::Change(change) = event {
                     let cleared = lane::overtaken(watch, change);
                     self.out.extend(cleared.map(Event::from));
+                    if change.change == ChangeType::Deleted {
+                        self.gone.take(&change.object.uid, now);
+                    }
                 }
                 lane.observe(watch, event, now);
             }
@@ -302,6 +339,7 @@ impl Auditor {
                     server: version,
                     is_scarce: traffic.is_some_and(|traffic| traffic.budget.is_scarce(now)),
                     now,
+                    gone: &self.gone,
                     out: &mut self.out,
                 });
             }
@@ -359,6 +397,7 @@ impl Auditor {
             server,
             is_scarce,
             now,
+            gone: &self.gone,
             out: &mut self.out,
         };
         lane.answered(task, reply, &mut turn);
@@ -377,6 +416,7 @@ impl Auditor {
                     server,
                     is_scarce,
                     now,
+                    gone: &self.gone,
                     out: &mut self.out,
                 };
                 lane.overheard(&object, seen.as_ref(), &mut turn);

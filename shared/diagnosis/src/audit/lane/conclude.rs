@@ -60,6 +60,8 @@ impl Lane {
             (_, Reply::Page(page)) => {
                 self.forbidden = 0;
                 self.lists_whole = page.is_whole;
+                self.samples
+                    .listed(&page.items, |owner| turn.gone.is_gone(owner, turn.now));
             }
             (_, Reply::One(_)) => self.forbidden = 0,
             (
