@@ -642,8 +642,9 @@ mod tests {
               --audit <off|light|full>
                   Compare what watches hold with etcd, by at most 120 small requests a
                   minute to a server: light confirms what is wrong in a small watch (of
-                  fewer than 500 objects; of at most 15 from Kubernetes 1.34 on) within a
-                  minute, full looks at each of 200 objects within two [default: light]
+                  fewer than 500 objects; of at most 15 from Kubernetes 1.34 on) within
+                  a minute, full looks at each of 200 objects within two [default:
+                  light]
               --memory <SIZE>
                   Memory for the log: two sevenths for its records, five for the objects
                   in them [default: 224MiB]

@@ -35,6 +35,8 @@ struct Stage {
     compacted: u64,
     /// What lists served by a cache return instead, whatever they ask for.
     cache: Option<(u64, Objects)>,
+    /// The same of the lists of one server.
+    cache_of: BTreeMap<Text, (u64, Objects)>,
     /// Answers given instead of the server's, by the number of the read.
     answers: BTreeMap<usize, Reply>,
     /// The version a list says it is of, where it is not the one asked for.
@@ -66,6 +68,7 @@ impl Stage {
             etcd: BTreeMap::from([(10, Objects::new())]),
             compacted: 0,
             cache: None,
+            cache_of: BTreeMap::new(),
             answers: BTreeMap::new(),
             says: None,
             page: usize::MAX,
@@ -304,7 +307,8 @@ impl Stage {
             Some(0) => true,
             Some(_) => self.minor >= 34,
         };
-        let (at, found) = match (&self.cache, wanted) {
+        let of_server = read.server.as_ref().and_then(|of| self.cache_of.get(of));
+        let (at, found) = match (of_server.or(self.cache.as_ref()), wanted) {
             (Some((at, objects)), None | Some(0)) if cached => (*at, objects.clone()),
             (Some((_, objects)), Some(at)) if cached => (at, objects.clone()),
             (_, None | Some(0)) => (now, objects),
@@ -1212,6 +1216,62 @@ fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
             );
         }
     }
+}
+
+/// A watch by two servers. That of the first and its cache hold `z` or not, the other way round than the second's and
+/// etcd.
+fn of_two_minds(first_has_z: bool) -> Stage {
+    let mut stage = Stage::new(35, Level::Light);
+    // More than are looked up one by one in this time.
+    for n in 0..60 {
+        stage.write(&format!("p{n:02}"), 1);
+    }
+    stage.write("z", 1);
+    let (version, with_z) = stage.current();
+    let mut without_z = with_z.clone();
+    without_z.remove("z");
+    let (firsts, seconds) = if first_has_z {
+        (with_z, without_z)
+    } else {
+        (without_z, with_z)
+    };
+    for (watch, server, held) in [
+        ("shop/pods", "10.0.0.1:6443", firsts),
+        ("shop/pods#2", "10.0.0.2:6443", seconds),
+    ] {
+        stage.etcd.insert(version, held.clone());
+        stage.watch_at(watch, Some(server));
+        stage.cache_of.insert(server.into(), (version, held));
+    }
+    stage
+}
+
+#[test]
+fn what_one_servers_cache_lacks_is_found_by_the_list_of_another() {
+    let mut stage = of_two_minds(false);
+    stage.after_s(2);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 71 60 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods#2 list of another server at 71 61 cannot-tell: what differs is looked up in etcd, to tell which server is wrong; made by 10.0.0.1:6443
+    0.02 shop/pods#2 list one exact at 71 1 agrees
+    0.03 shop/pods list one exact at 71 1 differs
+    0.03 z missing held - listed 71 raised likely
+    0.04 shop/pods#2 list exact at 71 61 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.04 shop/pods list of another server at 71 61 differs: in what is known to be wrong; made by 10.0.0.2:6443
+    0.05 shop/pods list one exact at 71 1 differs
+    0.05 z missing held - listed 71 confirmed definite
+    ");
+}
+
+#[test]
+fn of_two_servers_lists_that_differ_etcd_says_which_is_wrong() {
+    let mut stage = of_two_minds(true);
+    stage.after_s(5);
+    assert_snapshot!(stage.verdicts().join("\n"), @r"
+    0.03 z ghost held 71 listed - raised likely
+    0.05 z ghost held 71 listed - confirmed definite
+    ");
+    assert_eq!(stage.state.watches[&WATCH.into()].verdicts.len(), 1);
 }
 
 #[test]

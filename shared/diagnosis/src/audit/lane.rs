@@ -164,6 +164,11 @@ impl Lane {
         &self.server
     }
 
+    /// What it is of, once that is known.
+    pub(super) fn scope(&self) -> Option<&Scope> {
+        self.scope.as_ref()
+    }
+
     /// How long a round takes, in milliseconds. Where requests are scarce, objects looked up one by one show more than
     /// lists that may be a cache's.
     fn period_ms(&self, turn: &Turn<'_>) -> u64 {
@@ -462,7 +467,7 @@ fn is_long(watch: &Watch) -> bool {
 }
 
 /// Whether lists do not show all that is wrong, so that objects are to be looked up one by one.
-fn may_hide(watch: &Watch, server: Server) -> bool {
+pub(super) fn may_hide(watch: &Watch, server: Server) -> bool {
     is_long(watch) || !exact_lists_are_etcds(server)
 }
 

@@ -400,26 +400,36 @@ impl Auditor {
             gone: &self.gone,
             out: &mut self.out,
         };
+        let listed = listed_whole(&task, &reply).filter(|_| lane::may_hide(watch, server));
+        let listed = listed.and_then(|page| Some((lane.scope()?.clone(), page.clone())));
         lane.answered(task, reply, &mut turn);
-        let Some((object, seen)) = looked_up else {
-            return;
+        let mut others = Others {
+            of: &name,
+            lanes: &mut self.lanes,
+            state,
+            server,
+            is_scarce,
+            now,
+            gone: &self.gone,
+            out: &mut self.out,
         };
-        for (other, lane) in &mut self.lanes {
-            let is_its = *lane.server() == read.server && lane.looks_there(&object, &read.path);
-            if let Some(watch) = state.watches.get(other)
-                && *other != name
-                && is_its
-            {
-                let mut turn = Turn {
-                    name: other,
-                    watch,
-                    server,
-                    is_scarce,
-                    now,
-                    gone: &self.gone,
-                    out: &mut self.out,
-                };
-                lane.overheard(&object, seen.as_ref(), &mut turn);
+        if let Some((object, seen)) = looked_up {
+            others.each(|lane, turn| {
+                if *lane.server() == read.server && lane.looks_there(&object, &read.path) {
+                    lane.overheard(&object, seen.as_ref(), turn);
+                }
+            });
+        }
+        if let (Some((scope, page)), Some(from)) = (listed, &read.server) {
+            let mut suspects = Vec::new();
+            others.each(|lane, turn| {
+                if lane.scope() == Some(&scope) && lane.server().as_ref().is_some_and(|s| s != from)
+                {
+                    suspects.extend(lane.listed_elsewhere(&page, from, watch, turn));
+                }
+            });
+            if let Some(lane) = self.lanes.get_mut(&name) {
+                lane.doubt(suspects, watch);
             }
         }
     }
@@ -459,6 +469,50 @@ impl Auditor {
     pub fn steps(&self) -> usize {
         self.lanes.values().map(Lane::steps).sum()
     }
+}
+
+/// The lanes besides one.
+struct Others<'a> {
+    of: &'a WatchName,
+    lanes: &'a mut BTreeMap<WatchName, Lane>,
+    state: &'a State,
+    server: reads::Server,
+    is_scarce: bool,
+    now: Time,
+    gone: &'a Gone,
+    out: &'a mut Vec<Event>,
+}
+
+impl Others<'_> {
+    fn each(&mut self, mut tell: impl FnMut(&mut Lane, &mut Turn<'_>)) {
+        for (name, lane) in self.lanes.iter_mut().filter(|(name, _)| *name != self.of) {
+            if let Some(watch) = self.state.watches.get(name) {
+                let mut turn = Turn {
+                    name,
+                    watch,
+                    server: self.server,
+                    is_scarce: self.is_scarce,
+                    now: self.now,
+                    gone: self.gone,
+                    out: self.out,
+                };
+                tell(lane, &mut turn);
+            }
+        }
+    }
+}
+
+/// The list, if it came in one page and is of one version.
+fn listed_whole<'a>(task: &Task, reply: &'a Reply) -> Option<&'a Page> {
+    let Reply::Page(page) = reply else {
+        return None;
+    };
+    let is_first = match task {
+        Task::Exact(comparison) => comparison.token.is_none() && page.version == comparison.at,
+        Task::Newest => true,
+        _ => false,
+    };
+    (is_first && page.token.is_none() && page.unreadable == 0).then_some(page)
 }
 
 /// That a verdict is over.

@@ -23,6 +23,7 @@ const MAX_RESTARTS: u32 = 2;
 const EXACT: &str = "list exact";
 const EXACT_AGAIN: &str = "list exact again";
 const NEWEST: &str = "list newest";
+const ELSEWHERE: &str = "list of another server";
 const ANY: &str = "list any";
 const GET: &str = "get";
 const ONE: &str = "list one exact";
@@ -163,6 +164,72 @@ impl Lane {
         }
     }
 
+    /// A list of the same by another server, `from`, made for its watch `theirs`: two caches do not lose the same. What
+    /// differs is looked up in etcd for both, which tells who is wrong; what, is returned.
+    pub(in crate::audit) fn listed_elsewhere(
+        &mut self,
+        page: &Page,
+        from: &str,
+        theirs: &Watch,
+        turn: &mut Turn<'_>,
+    ) -> Vec<Arc<Object>> {
+        let watch = turn.watch;
+        let is_comparable = is_streaming(watch) && self.behind.is_none();
+        let Some(past) = self
+            .history
+            .at(watch, &page.version)
+            .filter(|_| is_comparable)
+        else {
+            return Vec::new();
+        };
+        let mut comparison = Comparison::new(page.version.clone(), None);
+        comparison.take(&page.items, &past);
+        if comparison.unclear > 0 {
+            return Vec::new();
+        }
+        let (compared, differences) = comparison.finish(&past);
+        let is_known = |object: &Object| {
+            [watch, theirs]
+                .iter()
+                .any(|w| w.verdict_on(object).is_some())
+        };
+        let is_equal = differences.is_empty();
+        let mut news: Vec<Arc<Object>> = differences
+            .into_iter()
+            .map(|found| found.object)
+            .filter(|object| !is_known(object))
+            .collect();
+        news.truncate(FOLLOWED);
+        let (outcome, why) = match (is_equal, news.is_empty()) {
+            (true, _) => (Audit::AGREES, "made by"),
+            (false, true) => (Audit::DIFFERS, "in what is known to be wrong; made by"),
+            (false, false) => (
+                Audit::CANNOT_TELL,
+                "what differs is looked up in etcd, to tell which server is wrong; made by",
+            ),
+        };
+        let told = Audit {
+            resource_version: Some(page.version.clone()),
+            compared,
+            reason: Some(format!("{why} {from}").as_str().into()),
+            ..audit(turn, ELSEWHERE, outcome)
+        };
+        self.tell(turn, told);
+        for object in news.iter().rev() {
+            self.look_up(object, page.version.clone());
+        }
+        news
+    }
+
+    /// A watch of another server holds something else of these objects.
+    pub(in crate::audit) fn doubt(&mut self, objects: Vec<Arc<Object>>, watch: &Watch) {
+        if let Some(progress) = position(watch) {
+            for object in objects.iter().take(FOLLOWED) {
+                self.look_up(object, progress.clone());
+            }
+        }
+    }
+
     /// A page of all at exactly a version.
     fn exact(&mut self, mut comparison: Comparison, page: Page, turn: &mut Turn<'_>) {
         let method = match comparison.first {
@@ -288,11 +355,15 @@ impl Lane {
     }
 
     fn look_up(&mut self, object: &Arc<Object>, at: ResourceVersion) {
-        self.tasks.push_front(Task::One {
-            object: object.clone(),
-            at,
-            first: None,
-        });
+        let is_asked =
+            |task: &Task| matches!(task, Task::One { object: of, .. } if same_place(of, object));
+        if !self.tasks.iter().any(is_asked) {
+            self.tasks.push_front(Task::One {
+                object: object.clone(),
+                at,
+                first: None,
+            });
+        }
     }
 
     /// An object as it is in etcd now. Only if it is not what is held does its version matter.
