@@ -400,7 +400,8 @@ impl Auditor {
             gone: &self.gone,
             out: &mut self.out,
         };
-        let listed = listed_whole(&task, &reply).filter(|_| lane::may_hide(watch, server));
+        let has_others = read.server.is_some() && lane::may_hide(watch, server);
+        let listed = listed_whole(&task, &reply).filter(|_| has_others);
         let listed = listed.and_then(|page| Some((lane.scope()?.clone(), page.clone())));
         lane.answered(task, reply, &mut turn);
         let mut others = Others {
