@@ -1,14 +1,15 @@
-//! The audit's reads: what the planner in the log's writer asks for, over a connection of its own, and back.
+//! The audit's reads: what the planner in the log's writer asks for, over connections of its own, and back.
 //!
 //! ```text
-//!   writer: records ─► Auditor ─► Read ──channel──► Reader ──GET──► apiserver
-//!             ▲                                       │
-//!             └── request.sent, request.answered, Reply ┘
+//!   writer: records ─► Auditor ─► Read ──channel──► Readers ──► Reader, one for each server ──GET──► apiserver
+//!             ▲                                                   │
+//!             └───────── request.sent, request.answered, Reply ───┘
 //! ```
 //!
-//! One read at a time, with its own user agent, each in the log under the watch's name with `#a`. What is asked, when,
-//! and what it means is the planner's.
+//! One read at a time of each server, so that one that hangs holds up no other's, with its own user agent, each in the
+//! log under the watch's name with `#a`. What is asked, when, and what it means is the planner's.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered};
 use watchscope_model::field::Headers;
@@ -38,8 +40,48 @@ const PATIENCE: Duration = Duration::from_secs(75);
 /// The longest answer that is read: a page of whole objects, where metadata alone cannot be had, may be longer.
 const BODY_LIMIT: usize = 64 << 20;
 
-/// Carries out reads, one at a time. Holds one connection and one answer.
-pub(crate) struct Reader {
+/// Gives each read to its server's reader. Holds one for each server there was.
+pub(crate) struct Readers {
+    reads: mpsc::Receiver<Read>,
+    pools: Pools,
+    log: LogHandle,
+}
+
+impl Readers {
+    pub(crate) fn new(reads: mpsc::Receiver<Read>, pools: Pools, log: LogHandle) -> Self {
+        Self { reads, pools, log }
+    }
+
+    /// Has reads carried out until stopped, or until nobody asks any more.
+    pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        let mut readers = BTreeMap::new();
+        let mut running = JoinSet::new();
+        loop {
+            let read = tokio::select! {
+                () = stopped(&mut stop) => break,
+                read = self.reads.recv() => match read {
+                    Some(read) => read,
+                    None => break,
+                },
+            };
+            let reads = readers.entry(read.server.clone()).or_insert_with(|| {
+                let (asks, reads) = mpsc::channel(1);
+                let reader = Reader::new(reads, self.pools.clone(), self.log.clone());
+                running.spawn(reader.run(stop.clone()));
+                asks
+            });
+            // There is room: a server is not asked again before its reader has answered. An error means that it stopped.
+            if reads.send(read).await.is_err() {
+                break;
+            }
+        }
+        drop(readers);
+        while running.join_next().await.is_some() {}
+    }
+}
+
+/// Carries out reads of one server, one at a time. Holds one connection and one answer.
+struct Reader {
     reads: mpsc::Receiver<Read>,
     pools: Pools,
     log: LogHandle,
@@ -68,7 +110,7 @@ struct Answer {
 }
 
 impl Reader {
-    pub(crate) fn new(reads: mpsc::Receiver<Read>, pools: Pools, log: LogHandle) -> Self {
+    fn new(reads: mpsc::Receiver<Read>, pools: Pools, log: LogHandle) -> Self {
         Self {
             reads,
             pools,
@@ -80,7 +122,7 @@ impl Reader {
     }
 
     /// Reads until stopped, or until nobody asks any more.
-    pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
+    async fn run(mut self, mut stop: watch::Receiver<bool>) {
         loop {
             let read = tokio::select! {
                 () = stopped(&mut stop) => break,
@@ -97,7 +139,7 @@ impl Reader {
                 () = stopped(&mut stop) => break,
                 reply = self.carry_out(&read) => reply,
             };
-            if self.log.answer_audit(reply).await.is_err() {
+            if self.log.answer_audit(read, reply).await.is_err() {
                 return;
             }
         }

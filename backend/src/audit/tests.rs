@@ -1,21 +1,26 @@
 //! The audit over sockets, against a simulated apiserver with a defect switch.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
-use watchscope_diagnosis::audit::Level;
+use tokio::sync::{mpsc, watch};
+use watchscope_diagnosis::audit::{Level, Read as AuditRead};
 use watchscope_model::vocabulary::{ChangeType, Divergence, Standing};
-use watchscope_model::{Entry, Event, Record};
+use watchscope_model::{Aside, Entry, Event, Record, WatchName};
 use watchscope_probe::ProbeConfig;
 use watchscope_scenarios::{Act, Deed, Story, View};
 use watchscope_simulator::{Config, Fault, Request, Target};
 
-use crate::cluster::ConfigSource;
+use super::Readers;
+use crate::cluster::{Cluster, ConfigSource};
 use crate::demo::Demo;
 use crate::log::{LogConfig, LogHandle, LogReader, Read, Since};
+use crate::probes::connections::Connections;
+use crate::probes::servers::Pools;
 use crate::probes::{Servers, Settings, Watches, Wishes};
-use crate::transport::Protocols;
+use crate::transport::{DialLimits, Protocols};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -168,4 +173,55 @@ async fn the_same_without_the_defect_gives_no_verdict_and_its_reads_are_in_the_l
             "{sent} sent, {answered} answered"
         );
     }
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_holds_up_no_others_reads() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let demo = Demo::start(story(false), 1, listener).unwrap();
+    // The kernel takes its connections, and nobody answers on them.
+    let hangs = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let source = ConfigSource::Url(format!("http://{}", demo.address).parse().unwrap());
+    let config = source.load().unwrap();
+    let limits = DialLimits::default();
+    let cluster = Arc::new(Cluster::new(&source, config, Protocols::Http1, limits));
+    let log = LogHandle::open(LogConfig::new("test".into())).unwrap();
+    let servers = [hangs.local_addr().unwrap(), demo.address];
+    let pools = Pools::default();
+    for server in servers {
+        let connections = Connections::new(Arc::clone(&cluster), Some(server), log.clone());
+        pools.push(connections);
+    }
+    let (asks, reads) = mpsc::channel(2);
+    let (stop, stopped) = watch::channel(false);
+    let running = tokio::spawn(Readers::new(reads, pools, log.clone()).run(stopped));
+    for (watch, server) in ["default/configmaps", "default/configmaps#2"]
+        .into_iter()
+        .zip(servers)
+    {
+        let watch = WatchName::from(watch);
+        let lane = watch.aside(Aside::Audit);
+        let read = AuditRead {
+            watch,
+            lane,
+            server: Some(server.to_string().as_str().into()),
+            verb: "list",
+            path: MAPS.to_owned(),
+            query: None,
+        };
+        asks.send(read).await.unwrap();
+    }
+    let (mut reader, mut records) = (log.reader(Since::First), Vec::new());
+    let answered = |record: &Record| match &record.event {
+        Event::RequestAnswered(answer) => Some((answer.watch.to_string(), answer.status)),
+        _ => None,
+    };
+    while !records.iter().any(|record| answered(record).is_some()) {
+        next(&mut reader, &mut records).await;
+    }
+    let answers: Vec<_> = records.iter().filter_map(answered).collect();
+    assert_eq!(answers, [("default/configmaps#2#a".to_owned(), Some(200))]);
+    stop.send_replace(true);
+    running.await.unwrap();
+    log.close().await;
 }

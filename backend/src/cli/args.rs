@@ -232,7 +232,9 @@ pub(super) struct WhatArgs {
 /// How much is audited.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct AuditLevelArgs {
-    /// Compare what watches hold with etcd: at most 120 small requests a minute, 20 a watch
+    /// Compare what watches hold with etcd, by at most 120 small requests a minute to a server:
+    /// light confirms what is wrong in a small watch (of fewer than 500 objects; of at most 15 from
+    /// Kubernetes 1.34 on) within a minute, full looks at each of 200 objects within two
     #[arg(
         long = "audit",
         env = "WATCHSCOPE_AUDIT",
@@ -638,8 +640,11 @@ mod tests {
                   Speak HTTP/2 with the simulated cluster, all watches over one
                   connection [default: HTTP/1.1, one for each]
               --audit <off|light|full>
-                  Compare what watches hold with etcd: at most 120 small requests a
-                  minute, 20 a watch [default: light]
+                  Compare what watches hold with etcd, by at most 120 small requests a
+                  minute to a server: light confirms what is wrong in a small watch (of
+                  fewer than 500 objects; of at most 15 from Kubernetes 1.34 on) within
+                  a minute, full looks at each of 200 objects within two [default:
+                  light]
               --memory <SIZE>
                   Memory for the log: two sevenths for its records, five for the objects
                   in them [default: 224MiB]

@@ -32,6 +32,7 @@ pub use self::ids::Ids;
 pub use self::reader::{LogReader, Read, Since};
 use self::writer::{Input, Writer};
 use crate::metrics::{Exposition, families as f};
+use crate::probes::MAX_SERVERS_EVER;
 
 /// Bytes of the ring unless asked otherwise.
 pub const RING_BYTES: u64 = 64 << 20;
@@ -39,6 +40,8 @@ pub const RING_BYTES: u64 = 64 << 20;
 pub const BODY_BYTES: u64 = 160 << 20;
 /// Batches that wait for the writer; past that, who appends waits.
 const QUEUED_BATCHES: usize = 64;
+/// Reads of the audit that wait to be carried out: one for each server that may be watched.
+const MOST_READS: usize = MAX_SERVERS_EVER + 1;
 
 /// Events to append together, in order, and the bodies of some.
 #[derive(Clone, Debug, Default)]
@@ -197,13 +200,13 @@ impl LogHandle {
             .map_err(|_| LogClosed)
     }
 
-    /// Has all records from now on audited. What the audit wants to read comes out of the channel, one at a time, and is
-    /// to be answered by [`LogHandle::answer_audit`].
+    /// Has all records from now on audited. What the audit wants to read comes out of the channel, one read at a time of
+    /// each server, and is to be answered by [`LogHandle::answer_audit`].
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
     pub async fn audit(&self, auditor: Auditor) -> Result<mpsc::Receiver<AuditRead>, LogClosed> {
-        let (asks, reads) = mpsc::channel(1);
+        let (asks, reads) = mpsc::channel(MOST_READS);
         self.put(Input::Audit(Box::new(auditor), asks)).await?;
         Ok(reads)
     }
@@ -212,8 +215,8 @@ impl LogHandle {
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
-    pub async fn answer_audit(&self, reply: Reply) -> Result<(), LogClosed> {
-        self.put(Input::Reply(reply)).await
+    pub async fn answer_audit(&self, read: AuditRead, reply: Reply) -> Result<(), LogClosed> {
+        self.put(Input::Reply(read, reply)).await
     }
 
     /// Has a watch, or all, compared with etcd now; of one watch, an object of it. Whether there is such a watch.

@@ -41,7 +41,7 @@ pub(super) enum Input {
     /// Have records audited from now on, and send what is to be read there.
     Audit(Box<Auditor>, mpsc::Sender<AuditRead>),
     /// What came of a read.
-    Reply(Reply),
+    Reply(AuditRead, Reply),
     /// Compare a watch, or all, or an object of one, now.
     Ask(
         Option<WatchName>,
@@ -116,7 +116,7 @@ impl Writer {
                     Input::Batch(batch) => self.append(batch),
                     Input::Inside(inside) => self.append_inside(inside),
                     Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
-                    Input::Reply(reply) => self.take_reply(reply),
+                    Input::Reply(read, reply) => self.take_reply(&read, reply),
                     Input::Ask(watch, object, reply) => {
                         let is_there = self.audit.as_mut().is_some_and(|(auditor, _)| {
                             auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now())
@@ -212,11 +212,12 @@ impl Writer {
         let now = self.shared.clock.now();
         self.append_audits();
         if let Some((auditor, asks)) = &mut self.audit {
-            if let Some(read) = auditor.next(now, self.sealer.state())
-                && asks.try_send(read).is_err()
-            {
-                // Nobody reads: the watches have ended, and the process soon will.
-                self.audit = None;
+            while let Some(read) = auditor.next(now, self.sealer.state()) {
+                if asks.try_send(read).is_err() {
+                    // Nobody reads: the watches have ended, and the process soon will.
+                    self.audit = None;
+                    break;
+                }
             }
             self.append_audits();
         }
@@ -232,10 +233,10 @@ impl Writer {
         }
     }
 
-    fn take_reply(&mut self, reply: Reply) {
+    fn take_reply(&mut self, read: &AuditRead, reply: Reply) {
         let now = self.shared.clock.now();
         if let Some((auditor, _)) = &mut self.audit {
-            auditor.answer(reply, now, self.sealer.state());
+            auditor.answer(read, reply, now, self.sealer.state());
         }
         self.append_audits();
     }

@@ -79,7 +79,7 @@ enum Outcome {
 }
 
 impl Connections {
-    pub(super) fn new(
+    pub(crate) fn new(
         cluster: Arc<Cluster>,
         server: Option<SocketAddr>,
         log: LogHandle,

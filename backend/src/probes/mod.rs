@@ -34,7 +34,7 @@ use self::plan::builtin_catalog;
 pub use self::plan::{DEFAULT_RESOURCES, Plan, Planned, Wishes};
 use self::servers::Pools;
 pub use self::servers::{Servers, ServersError};
-use crate::audit::Reader;
+use crate::audit::Readers;
 use crate::cluster::{
     Catalog, Client, Cluster, ClusterConfig, ConfigSource, Discovery, ResolveError, apiservers,
 };
@@ -59,7 +59,7 @@ const MAX_WATCHES: usize = 1_000;
 
 /// Most apiservers that are watched one by one in the life of a process; a cluster whose masters are replaced again and
 /// again needs a new start then.
-const MAX_SERVERS_EVER: usize = 64;
+pub(crate) const MAX_SERVERS_EVER: usize = 64;
 
 /// What all watches have in common.
 #[derive(Clone, Debug)]
@@ -139,8 +139,8 @@ impl Watches {
             stopped,
         };
         if let Some(reads) = reads {
-            let reader = Reader::new(reads, minder.pools.clone(), minder.log.clone());
-            minder.running.spawn(reader.run(minder.stopped.clone()));
+            let readers = Readers::new(reads, minder.pools.clone(), minder.log.clone());
+            minder.running.spawn(readers.run(minder.stopped.clone()));
         }
         let first = async {
             minder.look_for_servers().await;

@@ -85,7 +85,7 @@ impl Pools {
             .map(Arc::clone)
     }
 
-    pub(super) fn push(&self, connections: Arc<Connections>) {
+    pub(crate) fn push(&self, connections: Arc<Connections>) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -1,8 +1,8 @@
-//! What a read of the audit returned: objects by who they are and their versions, no bodies.
+//! What a read of the audit returned: objects by who they are, their versions and what makes one suspect, no bodies.
 
 use std::sync::Arc;
 
-use crate::{Object, ResourceVersion};
+use crate::{Object, ResourceVersion, Text, Uid};
 
 /// An object as a read returned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub struct Seen {
     pub object: Arc<Object>,
     /// Its version.
     pub version: ResourceVersion,
+    /// Since when it is to be deleted, as the server has it: of RFC 3339 in UTC the order of texts is that of times.
+    pub deleted_at: Option<Text>,
+    /// Whom it belongs to, and is to be deleted with.
+    pub owners: Vec<Uid>,
 }
 
 /// A page of a list. Bounded by the `limit` it was asked for with.
@@ -24,4 +28,6 @@ pub struct Page {
     pub items: Vec<Seen>,
     /// Items of which not even name and version can be read.
     pub unreadable: u64,
+    /// Its items came whole, though their metadata alone was asked for.
+    pub is_whole: bool,
 }

@@ -1,11 +1,13 @@
-//! Reading answers to single requests that no probe makes: the audit's. Of an object only who it is and its version.
+//! Reading answers to single requests that no probe makes: the audit's. Of an object only who it is, its version, and what
+//! is to end it.
 
-use watchscope_model::ResourceVersion;
 use watchscope_model::field::Headers;
 use watchscope_model::read::{Page, Seen};
+use watchscope_model::{ResourceVersion, Uid};
 
-use crate::decode::{DecodeError, Decoder, ObjectHead, Status, decode_object, decode_page};
+use crate::decode::{DecodeError, Decoder, Object, Status, decode_object, decode_page};
 use crate::held::new_object;
+use crate::json::{JsonError, Next, Reader};
 use crate::list::identity;
 use crate::refusal;
 
@@ -18,12 +20,13 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
     let items: Vec<Seen> = page
         .items
         .into_iter()
-        .filter_map(|item| read(&item.ok()?.head).ok())
+        .filter_map(|item| read(&item.ok()?).ok())
         .collect();
     Some(Page {
         version: ResourceVersion::parse(&page.resource_version),
         token: page.token.map(|token| token.into_owned()),
         unreadable: (found - items.len()) as u64,
+        is_whole: page.is_whole,
         items,
     })
 }
@@ -33,7 +36,7 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
     let object = decode_object(body, &mut decoder).ok()?;
-    read(&object.head).ok()
+    read(&object).ok()
 }
 
 /// What a server that refuses asks us to wait, in milliseconds: in its header, else in the Status of its body.
@@ -49,12 +52,59 @@ pub fn headers_worth_keeping(headers: Headers) -> Headers {
     crate::journal::worth_keeping(headers)
 }
 
-fn read(head: &ObjectHead<'_>) -> Result<Seen, DecodeError> {
+fn read(object: &Object<'_>) -> Result<Seen, DecodeError> {
+    let head = &object.head;
     let (name, version) = identity(head)?;
     let uid = head.uid.as_deref().unwrap_or("");
-    Ok(Seen {
+    let mut seen = Seen {
         object: new_object(head.namespace.as_deref(), name, uid),
         version,
+        deleted_at: None,
+        owners: Vec::new(),
+    };
+    // It was read once: nothing is wrong with its JSON.
+    let _ = read_ends(&mut Reader::new(object.raw), &mut seen);
+    Ok(seen)
+}
+
+/// What is to end the object: a deletion that was asked for, and its owners'.
+fn read_ends(reader: &mut Reader<'_>, seen: &mut Seen) -> Result<(), JsonError> {
+    in_field(reader, "metadata", |reader| {
+        reader.object(|reader, key| {
+            match &*key {
+                "deletionTimestamp" => {
+                    seen.deleted_at = reader.optional_string()?.map(|at| (&*at).into());
+                }
+                "ownerReferences" if reader.peek()? == Next::Array => {
+                    reader.array(|reader| {
+                        in_field(reader, "uid", |reader| {
+                            let uid = reader.optional_string()?;
+                            seen.owners.extend(uid.map(|uid| Uid::parse(&uid)));
+                            Ok(())
+                        })
+                    })?;
+                }
+                _ => {
+                    reader.skip()?;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Reads one field of an object and skips the others.
+fn in_field<'a>(
+    reader: &mut Reader<'a>,
+    field: &str,
+    mut read: impl FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
+) -> Result<(), JsonError> {
+    reader.object(|reader, key| {
+        if &*key == field {
+            read(reader)
+        } else {
+            reader.skip().map(drop)
+        }
     })
 }
 
@@ -71,9 +121,23 @@ mod tests {
             (page.version, page.token.as_deref(), page.unreadable),
             (14.into(), Some("abc"), 1)
         );
-        let Seen { object, version } = &page.items[0];
+        assert!(!page.is_whole);
+        let whole = br#"{"kind":"ConfigMapList","metadata":{"resourceVersion":"14"},"items":[]}"#;
+        assert!(read_page(whole).unwrap().is_whole);
+        let Seen {
+            object, version, ..
+        } = &page.items[0];
         assert_eq!((&*object.name, version), ("a", &11.into()));
         assert!(object.uid.is("u1"));
+    }
+
+    #[test]
+    fn what_is_to_end_an_object_is_read() {
+        let body = br#"{"kind":"Pod","spec":{"metadata":{"deletionTimestamp":"no"}},"metadata":{"name":"a","resourceVersion":"11",
+            "deletionTimestamp":"2026-01-02T03:04:05Z","ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"u7"},{"uid":"u8"}]}}"#;
+        let seen = read_object(body).unwrap();
+        assert_eq!(seen.deleted_at.as_deref(), Some("2026-01-02T03:04:05Z"));
+        assert_eq!(seen.owners, [Uid::parse("u7"), Uid::parse("u8")]);
     }
 
     #[test]

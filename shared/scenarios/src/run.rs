@@ -42,7 +42,8 @@ pub struct Run {
     telling: Option<Telling>,
     clients: Vec<Client>,
     recorder: Recorder,
-    audit: Option<AuditWire>,
+    /// The audit's connections, one to each server that is asked.
+    audits: Vec<AuditWire>,
     /// How answers are read: at once, unless the story may ask for something else.
     flow: Flow,
     /// What has come and is left unread, since when; absent while all is read.
@@ -132,7 +133,7 @@ impl Run {
             telling,
             clients: Vec::new(),
             recorder: Recorder::default(),
-            audit: None,
+            audits: Vec::new(),
             flow,
             unread: None,
         }
@@ -169,7 +170,7 @@ impl Run {
             telling: None,
             clients: Vec::new(),
             recorder: Recorder::default(),
-            audit: None,
+            audits: Vec::new(),
             flow: Flow::Immediate,
             unread: None,
         }
@@ -398,11 +399,11 @@ impl Run {
         let timers = self.clients.iter().filter_map(|client| client.timer);
         let auditor = self.recorder.auditor.as_ref().filter(|_| WHOLE);
         let audit = auditor.and_then(Auditor::wake_at);
-        let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
+        let asked = self.audits.iter().filter_map(|wire| wire.asked.as_ref());
         let at = timers
             .chain(self.recorder.diagnosis.wake_at())
             .chain(audit)
-            .chain(asked.map(|asked| asked.until))
+            .chain(asked.filter(|_| WHOLE).map(|asked| asked.until))
             .min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
         Some(self.world.now() + Duration::from_micros(wait))
@@ -581,12 +582,9 @@ impl Run {
     }
 
     fn take(&mut self, delivery: Delivery) {
-        if self
-            .audit
-            .as_ref()
-            .is_some_and(|wire| wire.world == delivery.connection)
-        {
-            return self.take_audit(delivery.arrival);
+        let is_its = |wire: &AuditWire| wire.world == delivery.connection;
+        if WHOLE && let Some(wire) = self.audits.iter().position(is_its) {
+            return self.take_audit(wire, delivery.arrival);
         }
         let of = |arrival: &Arrival| match arrival {
             Arrival::Head { request, .. }

@@ -6,7 +6,7 @@ use watchscope_model::Time;
 
 /// Most requests to a server in a minute, unless it is said otherwise.
 pub const PER_MINUTE: usize = 120;
-/// Most requests in a minute for one watch.
+/// Most requests in a minute for one watch; for what `full` reads whole the server's are the limit.
 pub const PER_WATCH: usize = 20;
 /// The minute, in microseconds.
 const MINUTE_US: i64 = 60_000_000;
@@ -32,11 +32,16 @@ impl Minute {
 
     /// When the next request may be sent; the past means now.
     pub(super) fn free_at(&self) -> Time {
-        if self.sent.len() < self.most {
+        let Some(next) = self.sent.len().checked_sub(self.most) else {
             return Time(i64::MIN);
-        }
-        let after = self.sent.front().map(|first| first.plus_micros(MINUTE_US));
+        };
+        let after = self.sent.get(next).map(|sent| sent.plus_micros(MINUTE_US));
         after.unwrap_or(Time(i64::MAX))
+    }
+
+    /// So many are allowed from now on.
+    pub(super) fn allow(&mut self, most: usize) {
+        self.most = most;
     }
 
     pub(super) fn spend(&mut self, now: Time) {
@@ -84,6 +89,16 @@ impl Budget {
         self.minute.spend(now);
     }
 
+    /// Whether anything was asked in the minute before `now`, or may not be asked yet.
+    pub(super) fn is_spent(&self, now: Time) -> bool {
+        self.minute.spent(now) > 0 || self.rests_until > now
+    }
+
+    /// Whether three quarters of what may be sent in a minute were.
+    pub(super) fn is_scarce(&self, now: Time) -> bool {
+        self.minute.spent(now) * 4 >= self.minute.most * 3
+    }
+
     /// The server is busy (429, 503): nothing is asked of it for as long as it says, or ever longer.
     pub(super) fn refused(&mut self, retry_after_ms: Option<u64>, now: Time) {
         let ever_longer = (REST_MS << self.refusals.min(6)).min(LONGEST_REST_MS);
@@ -113,6 +128,8 @@ mod tests {
         }
         assert_eq!(sent, [1, 2, 3, 62, 63, 64, 123]);
         assert_eq!(minute.spent(now), 2);
+        minute.allow(1);
+        assert_eq!(minute.free_at(), now.plus_micros(MINUTE_US));
     }
 
     #[test]

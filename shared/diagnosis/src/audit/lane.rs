@@ -1,22 +1,25 @@
 //! The audit of one watch: what is read next.
 
 mod conclude;
+mod samples;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use watchscope_model::event::Event;
 use watchscope_model::fold::Watch;
+use watchscope_model::id::Place;
 use watchscope_model::vocabulary::Phase;
-use watchscope_model::{Aside, Object, ResourceVersion, Time, WatchName};
+use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
 pub(crate) use self::conclude::{FROM_THE_FUTURE, WENT_BACK};
+use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
-use super::{Level, Read};
+use super::{FULL_WATCH, Gone, Level, Read};
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
@@ -26,6 +29,10 @@ const AGAIN_US: i64 = 4_000_000;
 /// Most objects of a watch that is listed. A longer list would not be over before etcd compacts its version, within a
 /// watch's share of requests; of such a watch objects are only looked up one by one.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
+/// How long a round takes, in milliseconds.
+const ROUND_MS: u64 = 30_000;
+/// How many objects are looked up at once for a person who asks for a watch to be compared.
+const AT_ONCE: usize = 16;
 /// Most tasks that wait while a person asks for more; a round by itself has a few dozen.
 const MAX_TASKS: usize = 64;
 /// How often a round's wait is doubled at most while it is not allowed to read.
@@ -74,6 +81,8 @@ enum Future {
 /// A watch, as the audit sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
+    /// The address of the apiserver it is pinned to.
+    server: Option<Text>,
     history: History,
     scope: Option<Scope>,
     minute: Minute,
@@ -83,9 +92,10 @@ pub(super) struct Lane {
     asked_at: Time,
     tasks: VecDeque<Task>,
     restarts: u32,
-    /// Where the next sample begins.
-    cursor: usize,
-    /// Samples of this round that were equal, while any are to come.
+    samples: Samples,
+    /// When the next object is looked up.
+    sample_at: Option<Time>,
+    /// Samples that were equal and are not told yet.
     sampled: u64,
     /// The version at which all was found equal.
     agreed: Option<ResourceVersion>,
@@ -93,6 +103,10 @@ pub(super) struct Lane {
     /// Since when consistent lists are below progress: the revision went back.
     went_back: Option<Time>,
     refuses_exact: bool,
+    /// Looking an object up by its path is not allowed: a list of its name is.
+    refuses_get: bool,
+    /// The server lists no metadata alone.
+    lists_whole: bool,
     /// How often in a row it was not allowed (401, 403); each time the next round waits twice as long.
     forbidden: u32,
     /// The last thing that could not be told, which is not told again.
@@ -115,27 +129,35 @@ pub(super) struct Turn<'a> {
     pub(super) name: &'a WatchName,
     pub(super) watch: &'a Watch,
     pub(super) server: Server,
+    /// Whether the server's requests of this minute are nearly spent.
+    pub(super) is_scarce: bool,
     pub(super) now: Time,
+    /// Objects that watches were told are gone.
+    pub(super) gone: &'a Gone,
     pub(super) out: &'a mut Vec<Event>,
 }
 
 impl Lane {
-    pub(super) fn new(level: Level, now: Time) -> Self {
+    pub(super) fn new(server: Option<Text>, level: Level, now: Time) -> Self {
         Self {
+            server,
             history: History::default(),
             scope: None,
             minute: Minute::new(PER_WATCH),
             level,
             due: (level != Level::Off).then_some(now),
+            sample_at: (level != Level::Off).then_some(now),
             asked_at: Time(i64::MIN),
             tasks: VecDeque::new(),
             restarts: 0,
-            cursor: 0,
+            samples: Samples::default(),
             sampled: 0,
             agreed: None,
             behind: None,
             went_back: None,
             refuses_exact: false,
+            refuses_get: false,
+            lists_whole: false,
             forbidden: 0,
             untold: None,
             owed: None,
@@ -145,25 +167,38 @@ impl Lane {
     pub(super) fn since(watch: &Watch, level: Level, now: Time) -> Self {
         Self {
             history: History::since(watch),
-            ..Self::new(level, now)
+            ..Self::new(watch.server.clone(), level, now)
         }
     }
 
-    /// How long a round takes, in milliseconds.
-    fn period_ms(&self) -> u64 {
+    /// The address of the apiserver it is pinned to.
+    pub(super) fn server(&self) -> &Option<Text> {
+        &self.server
+    }
+
+    /// What it is of, once that is known.
+    pub(super) fn scope(&self) -> Option<&Scope> {
+        self.scope.as_ref()
+    }
+
+    /// How long a round takes, in milliseconds. Where requests are scarce, objects looked up one by one show more than
+    /// lists that may be a cache's.
+    fn period_ms(&self, turn: &Turn<'_>) -> u64 {
+        let leaves_room = exact_lists_are_etcds(turn.server) || !turn.is_scarce;
         match self.level {
-            Level::Off | Level::Light => 30_000,
-            Level::Full => 15_000,
+            Level::Full if leaves_room => ROUND_MS / 2,
+            _ => ROUND_MS,
         }
     }
 
-    /// How many objects are looked up one by one in a round, besides those that are said to be wrong.
-    fn most_sampled(&self) -> usize {
-        match self.level {
-            // A person asked for it.
-            Level::Off => 16,
-            Level::Light => 6,
-            Level::Full => 4,
+    /// How many requests it may make in a minute: what objects of a watch that `full` reads whole need, is the server's
+    /// own budget to limit and to share.
+    fn share(&self, held: usize, server: Server) -> usize {
+        let is_read_whole = self.level == Level::Full && held <= FULL_WATCH;
+        if is_read_whole && !exact_lists_are_etcds(server) {
+            usize::MAX
+        } else {
+            PER_WATCH
         }
     }
 
@@ -205,17 +240,18 @@ impl Lane {
 
     /// It is not allowed: nothing else is asked in this round, and the next comes later each time, up to 64 times as
     /// late. A person who asks does not wait.
-    fn rest(&mut self, now: Time) {
+    fn rest(&mut self, turn: &Turn<'_>) {
         self.tasks.clear();
         self.forbidden = (self.forbidden + 1).min(MOST_DOUBLED);
-        let period_ms = self.period_ms() << self.forbidden;
-        self.due = self.due.map(|_| now.plus_millis(period_ms));
+        let period_ms = self.period_ms(turn) << self.forbidden;
+        self.due = self.due.map(|_| turn.now.plus_millis(period_ms));
+        self.sample_at = self.due;
     }
 
     /// When there is something to do.
     pub(super) fn due(&self) -> Option<Time> {
         if self.tasks.is_empty() {
-            self.due
+            self.due.into_iter().chain(self.sample_at).min()
         } else {
             Some(self.minute.free_at())
         }
@@ -233,6 +269,7 @@ impl Lane {
     /// A person asks for the watch, or an object of it, to be compared now.
     pub(super) fn ask_for(&mut self, object: Option<&Arc<Object>>, now: Time) {
         self.untold = None;
+        self.refuses_get = false;
         self.owed = Some(object.map_or(Owed::All, |object| Owed::One(object.clone())));
         match object {
             Some(object) if self.tasks.len() < MAX_TASKS => {
@@ -246,15 +283,11 @@ impl Lane {
         }
     }
 
-    /// Begins a round, if it is time. Nothing is asked of a watch that does not stream: it claims nothing beyond its
-    /// progress, and is either reading a state or waiting.
+    /// Begins a round, or looks an object up, if it is time. Nothing is asked of a watch that does not stream: it claims
+    /// nothing beyond its progress, and is either reading a state or waiting.
     pub(super) fn begin(&mut self, turn: &mut Turn<'_>) {
         let (watch, now) = (turn.watch, turn.now);
-        let is_streaming = watch.stream.is_some()
-            && watch
-                .phase
-                .as_ref()
-                .is_none_or(|phase| phase.phase == Phase::Streaming);
+        let is_streaming = is_streaming(watch);
         if !is_streaming {
             self.tasks.clear();
             self.sampled = 0;
@@ -263,23 +296,33 @@ impl Lane {
                 self.cannot_tell(turn, "list", None, why.to_owned());
             }
         }
-        if !self.tasks.is_empty() || self.due.is_none_or(|due| due > now) {
+        if !self.tasks.is_empty() {
             return;
         }
+        self.minute
+            .allow(self.share(watch.objects.len(), turn.server));
+        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if is_due(self.due) {
+            self.begin_round(is_streaming, turn);
+        }
+        if self.tasks.is_empty() && is_due(self.sample_at) {
+            self.sample(is_streaming, turn);
+        }
+    }
+
+    fn begin_round(&mut self, is_streaming: bool, turn: &mut Turn<'_>) {
+        let (watch, now) = (turn.watch, turn.now);
         // Long lists are read more rarely, so that each watch costs about the same.
-        let is_long = watch.objects.len() > MOST_LISTED;
+        let is_long = is_long(watch);
         let pages = if is_long {
             1
         } else {
             1 + watch.objects.len() as u64 / PAGE as u64
         };
-        let period_ms = self.period_ms() * pages;
+        let period_ms = self.period_ms(turn) * pages;
         self.due = (self.level != Level::Off).then(|| now.plus_millis(period_ms));
-        let progress = watch
-            .progress
-            .as_ref()
-            .filter(|progress| progress.is_position());
-        let (Some(progress), true, Some(_)) = (progress, is_streaming, &self.scope) else {
+        self.tell_sampled(turn);
+        let (Some(progress), true, Some(_)) = (position(watch), is_streaming, &self.scope) else {
             if self.owed.is_some() {
                 let why = "where the watch stands is not known as a number, so no read is of the same version";
                 self.cannot_tell(turn, "list", None, why.to_owned());
@@ -287,7 +330,6 @@ impl Lane {
             return;
         };
         self.restarts = 0;
-        self.sampled = 0;
         if let Some(behind) = &self.behind {
             if !behind.version.is_after(progress) {
                 self.behind = None;
@@ -319,23 +361,63 @@ impl Lane {
             self.tasks
                 .push_back(Task::Exact(Comparison::new(progress.clone(), None)));
         }
-        if is_long || !exact_lists_are_etcds(turn.server) {
-            self.sample(watch);
+        if matches!(self.owed, Some(Owed::All)) && may_hide(watch, turn.server) {
+            for _ in 0..AT_ONCE.min(watch.objects.len()) {
+                let next = self.samples.next(watch, self.level, now);
+                self.tasks
+                    .extend(next.map(|object| self.look(object, progress)));
+            }
         }
     }
 
-    /// Picks the next few objects in turn, to be looked up one by one, and those that are said to be wrong.
-    fn sample(&mut self, watch: &Watch) {
-        for open in watch.verdicts.values().take(conclude::FOLLOWED) {
-            self.tasks.push_back(Task::Get(open.verdict.object.clone()));
+    /// Has the next object looked up, where lists may hide that it is wrong.
+    fn sample(&mut self, is_streaming: bool, turn: &Turn<'_>) {
+        let (watch, now) = (turn.watch, turn.now);
+        // There may be one in the next round.
+        self.sample_at = self.due;
+        let is_comparable = is_streaming && self.scope.is_some() && self.behind.is_none();
+        if let Some(progress) = position(watch)
+            && is_comparable
+            && may_hide(watch, turn.server)
+            && let Some(object) = self.samples.next(watch, self.level, now)
+        {
+            let period_us = Samples::period_us(self.level, watch.objects.len());
+            self.sample_at = Some(now.plus_micros(period_us));
+            self.tasks.push_back(self.look(object, progress));
         }
-        let held = watch.objects.len();
-        for _ in 0..self.most_sampled().min(held) {
-            self.cursor = (self.cursor + 1) % held;
-            if let Some(held) = watch.objects.iter().nth(self.cursor) {
-                self.tasks.push_back(Task::Get(held.object.clone()));
-            }
+    }
+
+    /// A look at an object: as it is now, or if only lists are allowed, as it was where the watch stands.
+    fn look(&self, object: Arc<Object>, progress: &ResourceVersion) -> Task {
+        if self.refuses_get {
+            let (at, first) = (progress.clone(), None);
+            Task::One { object, at, first }
+        } else {
+            Task::Get(object)
         }
+    }
+
+    /// An object need not be looked up again, if it was to be.
+    fn spare(&mut self, object: &Arc<Object>, turn: &Turn<'_>) {
+        let (watch, now) = (turn.watch, turn.now);
+        let place = Place(object.clone());
+        let waiting = self
+            .tasks
+            .iter()
+            .position(|task| matches!(task, Task::Get(object) if Place(object.clone()) == place));
+        if let Some(waiting) = waiting {
+            self.tasks.remove(waiting);
+        }
+        if self.samples.overheard(watch, object, now) && self.sample_at.is_some() {
+            let period_us = Samples::period_us(self.level, watch.objects.len());
+            self.sample_at = Some(now.plus_micros(period_us));
+        }
+    }
+
+    /// Whether a look at this path, for a watch of the same server, is one at an object of this watch too.
+    pub(super) fn looks_there(&self, object: &Object, path: &str) -> bool {
+        let is_there = |scope: &Scope| scope.get(object) == path;
+        self.scope.as_ref().is_some_and(is_there)
     }
 
     fn look_again(&mut self, now: Time) {
@@ -361,13 +443,14 @@ impl Lane {
             Task::Newest => list(scope.newest()),
             Task::Any => list(scope.any()),
             Task::Get(object) => ("get", scope.get(object), None),
-            Task::One { object, at, .. } => list(scope.one(at, object)),
+            Task::One { object, at, .. } => list(scope.one(server, at, object)),
         };
         self.minute.spend(now);
         self.asked_at = now;
         let read = Read {
             watch: name.clone(),
             lane: name.aside(Aside::Audit),
+            server: self.server.clone(),
             verb,
             path,
             query,
@@ -379,6 +462,26 @@ impl Lane {
     pub(super) fn put_back(&mut self, task: Task) {
         self.tasks.push_front(task);
     }
+}
+
+fn is_streaming(watch: &Watch) -> bool {
+    let phase = watch.phase.as_ref().map(|phase| phase.phase);
+    watch.stream.is_some() && phase.is_none_or(|phase| phase == Phase::Streaming)
+}
+
+/// Where the watch stands, if that is a position in etcd's history.
+fn position(watch: &Watch) -> Option<&ResourceVersion> {
+    let progress = watch.progress.as_ref();
+    progress.filter(|progress| progress.is_position())
+}
+
+fn is_long(watch: &Watch) -> bool {
+    watch.objects.len() > MOST_LISTED
+}
+
+/// Whether lists do not show all that is wrong, so that objects are to be looked up one by one.
+pub(super) fn may_hide(watch: &Watch, server: Server) -> bool {
+    is_long(watch) || !exact_lists_are_etcds(server)
 }
 
 /// Whether the open stream has brought nothing since it was opened, not even a bookmark.

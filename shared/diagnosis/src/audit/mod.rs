@@ -11,8 +11,8 @@
 //! watch holds at its progress p is the truth at p, or it is not; and only what was held at r is ever compared with
 //! what was read at r. A difference is `raised`; found a second time at the same r it is `confirmed`.
 //!
-//! There is no clock, connection or fold inside. One read is under way at a time; the driver answers every one. Nothing
-//! is concluded from a read that cannot reveal it: what may have been served from a watch cache never makes or clears a
+//! There is no clock, connection or fold inside. One read at a time is under way at each server, so that one that hangs
+//! holds up its own watches alone; the driver answers every read. Nothing is concluded from a read that cannot reveal it: what may have been served from a watch cache never makes or clears a
 //! verdict, it only names objects to be looked up in etcd one by one.
 
 mod budget;
@@ -21,14 +21,16 @@ mod history;
 mod lane;
 mod reads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use watchscope_model::event::{Clock, RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
-use watchscope_model::vocabulary::Standing;
-use watchscope_model::{ConnectionId, Event, Object, Record, RequestId, State, Time, WatchName};
+use watchscope_model::vocabulary::{ChangeType, Standing};
+use watchscope_model::{
+    ConnectionId, Event, Object, Record, RequestId, State, Text, Time, Uid, WatchName,
+};
 
 use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
@@ -40,18 +42,31 @@ use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
 use crate::findings::server_version;
 
+/// Objects that are remembered to be gone; with 20 deletions a second, those of the last minute and more.
+const MOST_GONE: usize = 2_048;
+/// How long the garbage collector may take to delete what belongs to an object that is gone, in microseconds.
+const COLLECTED_US: i64 = 30_000_000;
+
 /// How much is audited without being asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// Each watch every half minute, and a few objects of it one by one where lists may hide a ghost: a wrong object of
-    /// a small watch is confirmed within a minute.
+    /// Each watch is listed every half minute, and where lists may hide a ghost (1.34 and later) its objects are looked
+    /// up one by one, at most 16 a minute: a wrong object of a small watch ([`SMALL_WATCH`]) is confirmed within a
+    /// minute.
     #[default]
     Light,
-    /// Each watch every quarter of a minute, and as many objects one by one as a watch's share allows.
+    /// Each watch is listed every quarter of a minute, and where lists may hide a ghost each object of a watch of at most
+    /// [`FULL_WATCH`] is looked up within two minutes.
     Full,
 }
+
+/// Most objects of a small watch where lists may hide a ghost: each is looked up every 56 s, which with two lists a
+/// minute and two reads to confirm is what [`PER_WATCH`] allows. Where lists are etcd's it is a page of them ([`PAGE`]).
+pub const SMALL_WATCH: usize = 15;
+/// Most objects of a watch that [`Level::Full`] reads whole within two minutes: what a server's [`PER_MINUTE`] allow.
+pub const FULL_WATCH: usize = 200;
 
 /// A request to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +75,8 @@ pub struct Read {
     pub watch: WatchName,
     /// The name it goes by in the log: the watch's, with `#a`.
     pub lane: WatchName,
+    /// The address of the apiserver that the watch is pinned to, and so the read; absent: any.
+    pub server: Option<Text>,
     /// `list` or `get`.
     pub verb: &'static str,
     /// URL path.
@@ -146,10 +163,53 @@ pub enum Reply {
 pub struct Auditor {
     level: Level,
     lanes: BTreeMap<WatchName, Lane>,
+    per_minute: usize,
+    /// What is asked of each server, by the address that watches are pinned to; of any, if they are not.
+    servers: BTreeMap<Option<Text>, Traffic>,
+    gone: Gone,
+    out: Vec<Event>,
+}
+
+/// Objects that watches were told are gone, of late: the last [`MOST_GONE`]. What belongs to one of them should be gone
+/// too.
+#[derive(Clone, Debug, Default)]
+struct Gone {
+    since: BTreeMap<Uid, Time>,
+    order: VecDeque<Uid>,
+}
+
+impl Gone {
+    fn take(&mut self, uid: &Uid, now: Time) {
+        if self.since.insert(uid.clone(), now).is_none() {
+            self.order.push_back(uid.clone());
+        }
+        if self.order.len() > MOST_GONE
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.since.remove(&oldest);
+        }
+    }
+
+    /// Whether it has been gone for longer than the garbage collector needs to follow.
+    fn is_gone(&self, uid: &Uid, now: Time) -> bool {
+        let since = self.since.get(uid);
+        since.is_some_and(|since| now.micros_since(*since) >= COLLECTED_US)
+    }
+}
+
+/// What is asked of one server.
+#[derive(Clone, Debug)]
+struct Traffic {
     budget: Budget,
     /// The read under way.
     flight: Option<(WatchName, Task)>,
-    out: Vec<Event>,
+}
+
+impl Traffic {
+    /// When it may be asked something; `None`: not before it has answered.
+    fn free_at(&self) -> Option<Time> {
+        self.flight.is_none().then(|| self.budget.free_at())
+    }
 }
 
 impl Default for Auditor {
@@ -165,14 +225,15 @@ impl Auditor {
         Self::with_budget(level, PER_MINUTE)
     }
 
-    /// An auditor that makes at most so many requests a minute.
+    /// An auditor that makes at most so many requests a minute to each server.
     #[must_use]
     pub fn with_budget(level: Level, per_minute: usize) -> Self {
         Self {
             level,
             lanes: BTreeMap::new(),
-            budget: Budget::new(per_minute.max(1)),
-            flight: None,
+            per_minute: per_minute.max(1),
+            servers: BTreeMap::new(),
+            gone: Gone::default(),
             out: Vec::new(),
         }
     }
@@ -193,55 +254,92 @@ impl Auditor {
             return;
         };
         match &record.event {
-            Event::WatchStarted(_) => {
-                self.lanes.insert(name.clone(), Lane::new(self.level, now));
+            Event::WatchStarted(started) => {
+                let lane = Lane::new(started.server.clone(), self.level, now);
+                self.serve(&lane);
+                self.lanes.insert(name.clone(), lane);
             }
             Event::WatchStopped(_) => {
                 self.lanes.remove(name);
+                let lanes = &self.lanes;
+                self.servers.retain(|server, traffic| {
+                    let is_spent = traffic.flight.is_some() || traffic.budget.is_spent(now);
+                    is_spent || lanes.values().any(|lane| lane.server() == server)
+                });
             }
             event => {
                 let Some(watch) = before.watches.get(name) else {
                     return;
                 };
-                let level = self.level;
-                let lane = self
-                    .lanes
-                    .entry(name.clone())
-                    .or_insert_with(|| Lane::since(watch, level, now));
+                if !self.lanes.contains_key(name) {
+                    let lane = Lane::since(watch, self.level, now);
+                    self.serve(&lane);
+                    self.lanes.insert(name.clone(), lane);
+                }
+                let Some(lane) = self.lanes.get_mut(name) else {
+                    return;
+                };
                 if let Event::Change(change) = event {
                     let cleared = lane::overtaken(watch, change);
                     self.out.extend(cleared.map(Event::from));
+                    if change.change == ChangeType::Deleted {
+                        self.gone.take(&change.object.uid, now);
+                    }
                 }
                 lane.observe(watch, event, now);
             }
         }
     }
 
-    /// When [`Auditor::next`] has something to ask, if nothing else happens; `None` if never, or once the read under way
+    /// A lane's server may be asked from now on.
+    fn serve(&mut self, lane: &Lane) {
+        let per_minute = self.per_minute;
+        let traffic = || Traffic {
+            budget: Budget::new(per_minute),
+            flight: None,
+        };
+        self.servers
+            .entry(lane.server().clone())
+            .or_insert_with(traffic);
+    }
+
+    /// When a lane's server may be asked; `None`: not before it has answered.
+    fn free_at(&self, lane: &Lane) -> Option<Time> {
+        self.servers.get(lane.server())?.free_at()
+    }
+
+    /// When [`Auditor::next`] has something to ask, if nothing else happens; `None` if never, or once a read under way
     /// is answered. The past means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
-        if self.flight.is_some() {
-            return None;
-        }
-        let free_at = self.budget.free_at();
-        let due = |lane: &Lane| lane.due().map(|due| due.max(free_at));
+        let due = |lane: &Lane| Some(lane.due()?.max(self.free_at(lane)?));
         self.lanes.values().filter_map(due).min()
     }
 
-    /// The next read, if one is due and may be made. `state` is the fold of all records so far.
+    /// The next read, if one is due and may be made; there may be another one, at another server. `state` is the fold of
+    /// all records so far.
     pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;
         }
-        let server = server_version(state);
+        let version = server_version(state);
+        let servers = &mut self.servers;
+        let is_free = |lane: &Lane| {
+            let traffic = servers.get(lane.server());
+            traffic
+                .and_then(Traffic::free_at)
+                .is_some_and(|at| at <= now)
+        };
         for (name, lane) in &mut self.lanes {
-            if let Some(watch) = state.watches.get(name) {
+            if let Some(watch) = state.watches.get(name).filter(|_| is_free(lane)) {
+                let traffic = servers.get(lane.server());
                 lane.begin(&mut Turn {
                     name,
                     watch,
-                    server,
+                    server: version,
+                    is_scarce: traffic.is_some_and(|traffic| traffic.budget.is_scarce(now)),
                     now,
+                    gone: &self.gone,
                     out: &mut self.out,
                 });
             }
@@ -250,17 +348,21 @@ impl Auditor {
         let (name, lane) = self
             .lanes
             .iter_mut()
-            .filter(|(_, lane)| lane.can_ask(now))
+            .filter(|(_, lane)| is_free(lane) && lane.can_ask(now))
             .min_by_key(|(_, lane)| lane.asked_of_late(now))?;
-        let (task, read) = lane.ask(name, server, now)?;
-        self.budget.spend(now);
-        self.flight = Some((name.clone(), task));
+        let (task, read) = lane.ask(name, version, now)?;
+        let traffic = servers.get_mut(lane.server())?;
+        traffic.budget.spend(now);
+        traffic.flight = Some((name.clone(), task));
         Some(read)
     }
 
-    /// Takes what came of the read under way.
-    pub fn answer(&mut self, reply: Reply, now: Time, state: &State) {
-        let Some((name, task)) = self.flight.take() else {
+    /// Takes what came of a read.
+    pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
+        let Some(traffic) = self.servers.get_mut(&read.server) else {
+            return;
+        };
+        let Some((name, task)) = traffic.flight.take() else {
             return;
         };
         let busy = match &reply {
@@ -271,8 +373,8 @@ impl Auditor {
             _ => None,
         };
         match busy {
-            Some(retry_after_ms) => self.budget.refused(retry_after_ms, now),
-            None => self.budget.answered(),
+            Some(retry_after_ms) => traffic.budget.refused(retry_after_ms, now),
+            None => traffic.budget.answered(),
         }
         let (Some(lane), Some(watch)) = (self.lanes.get_mut(&name), state.watches.get(&name))
         else {
@@ -282,14 +384,55 @@ impl Auditor {
             lane.put_back(task);
             return;
         }
+        let server = server_version(state);
+        let looked_up = match (&task, &reply) {
+            (Task::Get(object), Reply::One(seen)) => Some((object.clone(), Some(seen.clone()))),
+            (Task::Get(object), Reply::Refused { status: 404, .. }) => Some((object.clone(), None)),
+            _ => None,
+        };
+        let is_scarce = traffic.budget.is_scarce(now);
         let mut turn = Turn {
             name: &name,
             watch,
-            server: server_version(state),
+            server,
+            is_scarce,
             now,
+            gone: &self.gone,
             out: &mut self.out,
         };
+        let has_others = read.server.is_some() && lane::may_hide(watch, server);
+        let listed = listed_whole(&task, &reply).filter(|_| has_others);
+        let listed = listed.and_then(|page| Some((lane.scope()?.clone(), page.clone())));
         lane.answered(task, reply, &mut turn);
+        let mut others = Others {
+            of: &name,
+            lanes: &mut self.lanes,
+            state,
+            server,
+            is_scarce,
+            now,
+            gone: &self.gone,
+            out: &mut self.out,
+        };
+        if let Some((object, seen)) = looked_up {
+            others.each(|lane, turn| {
+                if *lane.server() == read.server && lane.looks_there(&object, &read.path) {
+                    lane.overheard(&object, seen.as_ref(), turn);
+                }
+            });
+        }
+        if let (Some((scope, page)), Some(from)) = (listed, &read.server) {
+            let mut suspects = Vec::new();
+            others.each(|lane, turn| {
+                if lane.scope() == Some(&scope) && lane.server().as_ref().is_some_and(|s| s != from)
+                {
+                    suspects.extend(lane.listed_elsewhere(&page, from, watch, turn));
+                }
+            });
+            if let Some(lane) = self.lanes.get_mut(&name) {
+                lane.doubt(suspects, watch);
+            }
+        }
     }
 
     /// What is to be appended: audits, and verdicts raised, confirmed, cleared.
@@ -300,7 +443,8 @@ impl Auditor {
     /// Whether nothing is being read, or will be by itself.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        self.flight.is_none() && self.wake_at().is_none()
+        let is_asked = |traffic: &Traffic| traffic.flight.is_some();
+        !self.servers.values().any(is_asked) && self.wake_at().is_none()
     }
 
     /// A watch, or all, is to be compared now; of one watch, an object of it. Whether there is such a watch: if so, an
@@ -326,6 +470,50 @@ impl Auditor {
     pub fn steps(&self) -> usize {
         self.lanes.values().map(Lane::steps).sum()
     }
+}
+
+/// The lanes besides one.
+struct Others<'a> {
+    of: &'a WatchName,
+    lanes: &'a mut BTreeMap<WatchName, Lane>,
+    state: &'a State,
+    server: reads::Server,
+    is_scarce: bool,
+    now: Time,
+    gone: &'a Gone,
+    out: &'a mut Vec<Event>,
+}
+
+impl Others<'_> {
+    fn each(&mut self, mut tell: impl FnMut(&mut Lane, &mut Turn<'_>)) {
+        for (name, lane) in self.lanes.iter_mut().filter(|(name, _)| *name != self.of) {
+            if let Some(watch) = self.state.watches.get(name) {
+                let mut turn = Turn {
+                    name,
+                    watch,
+                    server: self.server,
+                    is_scarce: self.is_scarce,
+                    now: self.now,
+                    gone: self.gone,
+                    out: self.out,
+                };
+                tell(lane, &mut turn);
+            }
+        }
+    }
+}
+
+/// The list, if it came in one page and is of one version.
+fn listed_whole<'a>(task: &Task, reply: &'a Reply) -> Option<&'a Page> {
+    let Reply::Page(page) = reply else {
+        return None;
+    };
+    let is_first = match task {
+        Task::Exact(comparison) => comparison.token.is_none() && page.version == comparison.at,
+        Task::Newest => true,
+        _ => false,
+    };
+    (is_first && page.token.is_none() && page.unreadable == 0).then_some(page)
 }
 
 /// That a verdict is over.

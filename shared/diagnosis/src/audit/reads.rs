@@ -56,6 +56,11 @@ impl Scope {
         })
     }
 
+    /// Whether all objects of the collection are in it.
+    pub(super) fn is_all(&self) -> bool {
+        self.labels.is_none() && self.fields.is_none()
+    }
+
     /// A list at exactly a version.
     pub(super) fn exact(
         &self,
@@ -105,10 +110,19 @@ impl Scope {
 
     /// One object at exactly a version: a list of one name is no list to the watch cache, so it is etcd's in all
     /// versions.
-    pub(super) fn one(&self, at: &ResourceVersion, object: &Object) -> (String, String) {
+    pub(super) fn one(
+        &self,
+        server: Server,
+        at: &ResourceVersion,
+        object: &Object,
+    ) -> (String, String) {
         let mut query = "resourceVersion=".to_owned();
         percent_encode(&at.to_string(), &mut query);
-        query.push_str("&resourceVersionMatch=Exact");
+        query.push_str(if knows_match(server) {
+            "&resourceVersionMatch=Exact"
+        } else {
+            "&limit=1"
+        });
         if let Some(labels) = &self.labels {
             // Writing to a String does not fail.
             let _ = write!(query, "&{labels}");
@@ -180,7 +194,8 @@ mod tests {
             line(scope.exact(None, &603.into(), Some("a=="))),
             line(scope.newest()),
             scope.get(&object),
-            line(scope.one(&603.into(), &object)),
+            line(scope.one(Some((30, 0)), &603.into(), &object)),
+            line(scope.one(Some((18, 0)), &603.into(), &object)),
         ];
         insta::assert_snapshot!(told.join("\n"), @r"
         /api/v1/pods?limit=500&resourceVersion=603&resourceVersionMatch=Exact&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
@@ -189,6 +204,7 @@ mod tests {
         /api/v1/pods?limit=500&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
         /api/v1/namespaces/shop/pods/a%3Ab
         /api/v1/namespaces/shop/pods?resourceVersion=603&resourceVersionMatch=Exact&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
+        /api/v1/namespaces/shop/pods?resourceVersion=603&limit=1&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
         ");
     }
 

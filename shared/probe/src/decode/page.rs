@@ -18,6 +18,8 @@ pub(crate) struct Page<'a> {
     pub(crate) remaining: Option<u64>,
     /// The items.
     pub(crate) items: Vec<Item<'a>>,
+    /// They are no metadata alone.
+    pub(crate) is_whole: bool,
 }
 
 /// An item of a list: an object, or JSON that is none.
@@ -84,6 +86,7 @@ pub(crate) fn decode_page<'a>(
     if !has_metadata {
         return Err(DecodeError::Missing("metadata"));
     }
+    page.is_whole = found != "PartialObjectMetadataList";
     Ok(page)
 }
 

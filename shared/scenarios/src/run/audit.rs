@@ -1,13 +1,13 @@
-//! The audit in a simulated cluster: carries out its reads over a connection of its own, as `backend/src/audit` does over
-//! sockets, and decides nothing.
+//! The audit in a simulated cluster: carries out its reads over connections of its own, one to each server, as
+//! `backend/src/audit` does over sockets, and decides nothing.
 
 use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, RequestId, Time};
+use watchscope_model::{ConnectionId, RequestId, Text, Time};
 use watchscope_probe::{Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
-use watchscope_simulator::{self as sim, Arrival, Cut, ServerId};
+use watchscope_simulator::{self as sim, Arrival, Cut};
 
 use super::{Recorder, Run, opened, server_at};
 use crate::WHOLE;
@@ -15,12 +15,12 @@ use crate::WHOLE;
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
 const PATIENCE_MS: u64 = 70_000;
 
-/// The connection of the audit, and the read on it.
+/// A connection of the audit, and the read on it.
 #[derive(Debug)]
 pub(super) struct Wire {
     pub(super) world: sim::ConnectionId,
-    /// The only server it leads to, as the watch that is asked about.
-    server: Option<ServerId>,
+    /// The only server it leads to, as the watches that are asked about.
+    server: Option<Text>,
     log: Option<ConnectionId>,
     pub(super) asked: Option<Asked>,
 }
@@ -45,45 +45,34 @@ impl Run {
         }
         let now = self.now();
         self.recorder.append_audits(now);
-        let Recorder { auditor, state, .. } = &mut self.recorder;
-        let read = auditor
-            .as_mut()
-            .and_then(|auditor| auditor.next(now, state));
-        self.recorder.append_audits(now);
-        let Some(read) = read else {
-            return;
-        };
-        let watch = self.recorder.state.watches.get(&read.watch);
-        let server = watch.and_then(|watch| server_at(watch.server.as_deref()?));
-        let asked = Asked::new(read, now);
-        if let Some(wire) = self.audit.take_if(|wire| wire.server != server) {
-            self.world.close(wire.world);
-            if let Some(connection) = wire.log {
-                let cause = Cause::Cancelled;
-                let event = ConnectionClosed { connection, cause };
-                self.recorder.record(event.into(), now);
-            }
-        }
-        match &mut self.audit {
-            Some(wire) => wire.asked = Some(asked),
-            None => {
-                let world = self.connect(server);
-                self.audit = Some(Wire {
+        while let Some(read) = self.next_read(now) {
+            let is_its = |wire: &Wire| wire.server == read.server;
+            let wire = self.audits.iter().position(is_its).unwrap_or_else(|| {
+                let server = read.server.clone();
+                let world = self.connect(server.as_deref().and_then(server_at));
+                self.audits.push(Wire {
                     world,
                     server,
                     log: None,
-                    asked: Some(asked),
+                    asked: None,
                 });
-            }
+                self.audits.len() - 1
+            });
+            self.audits[wire].asked = Some(Asked::new(read, now));
+            self.send_audit(wire);
         }
-        self.send_audit();
     }
 
-    fn send_audit(&mut self) {
+    fn next_read(&mut self, now: Time) -> Option<Read> {
+        let Recorder { auditor, state, .. } = &mut self.recorder;
+        let read = auditor.as_mut()?.next(now, state);
+        self.recorder.append_audits(now);
+        read
+    }
+
+    fn send_audit(&mut self, wire: usize) {
         let now = self.now();
-        let Some(wire) = &mut self.audit else {
-            return;
-        };
+        let wire = &mut self.audits[wire];
         if let (Some(asked), Some(connection)) = (&mut wire.asked, wire.log) {
             let request = self.recorder.ids.request();
             asked.ids = Some((self.world.send(wire.world, asked.request()), request));
@@ -92,19 +81,10 @@ impl Run {
         }
     }
 
-    /// Something came over the audit's connection.
-    pub(super) fn take_audit(&mut self, arrival: Arrival) {
-        if !WHOLE {
-            return;
-        }
-        let Some(wire) = &mut self.audit else {
-            return;
-        };
-        let under_way = wire
-            .asked
-            .as_ref()
-            .and_then(|asked| asked.ids)
-            .map(|(id, _)| id);
+    /// Something came over a connection of the audit's.
+    pub(super) fn take_audit(&mut self, wire: usize, arrival: Arrival) {
+        let asked = &mut self.audits[wire].asked;
+        let under_way = asked.as_ref().and_then(|asked| asked.ids).map(|(id, _)| id);
         if arrival.request().is_some() && arrival.request() != under_way {
             return;
         }
@@ -112,38 +92,38 @@ impl Run {
             Arrival::Connected => {
                 self.recorder.ids.connection += 1;
                 let connection = ConnectionId(self.recorder.ids.connection);
-                wire.log = Some(connection);
-                let server = wire.server;
-                self.recorder
-                    .record(opened(connection, server).into(), self.now());
-                self.send_audit();
+                let now = self.now();
+                let to = &mut self.audits[wire];
+                to.log = Some(connection);
+                let server = to.server.as_deref().and_then(server_at);
+                self.recorder.record(opened(connection, server).into(), now);
+                self.send_audit(wire);
             }
             Arrival::Head { head, .. } => {
-                if let Some(asked) = &mut wire.asked {
+                if let Some(asked) = asked {
                     asked.head(&head);
                 }
             }
             Arrival::Chunk { bytes, .. } => {
-                if let Some(asked) = &mut wire.asked {
+                if let Some(asked) = asked {
                     asked.body(&bytes);
                 }
             }
-            Arrival::End { .. } => self.answer_audit(None),
-            Arrival::Reset { .. } => self.answer_audit(Some("the stream was reset")),
+            Arrival::End { .. } => self.answer_audit(wire, None),
+            Arrival::Reset { .. } => self.answer_audit(wire, Some("the stream was reset")),
             Arrival::GoAway => {}
-            Arrival::Refused => self.lose_audit(None, "the connection was refused"),
+            Arrival::Refused => self.lose_audit(wire, None, "the connection was refused"),
             Arrival::Closed(Cut::Reset) => {
-                self.lose_audit(Some(Cause::TcpReset), "the connection was reset");
+                self.lose_audit(wire, Some(Cause::TcpReset), "the connection was reset");
             }
             Arrival::Closed(Cut::Eof) => {
-                self.lose_audit(Some(Cause::Eof), "the connection was closed");
+                self.lose_audit(wire, Some(Cause::Eof), "the connection was closed");
             }
         }
     }
 
-    fn answer_audit(&mut self, error: Option<&str>) {
-        let asked = self.audit.as_mut().and_then(|wire| wire.asked.take());
-        let Some(asked) = asked else {
+    fn answer_audit(&mut self, wire: usize, error: Option<&str>) {
+        let Some(asked) = self.audits[wire].asked.take() else {
             return;
         };
         let now = self.now();
@@ -153,15 +133,15 @@ impl Run {
         }
         let Recorder { auditor, state, .. } = &mut self.recorder;
         if let Some(auditor) = auditor {
-            auditor.answer(reply, now, state);
+            auditor.answer(&asked.read, reply, now, state);
         }
         self.recorder.append_audits(now);
     }
 
-    /// The audit's connection is gone.
-    fn lose_audit(&mut self, cause: Option<Cause>, why: &str) {
-        self.answer_audit(Some(why));
-        let log = self.audit.take().and_then(|wire| wire.log);
+    /// A connection of the audit's is gone.
+    fn lose_audit(&mut self, wire: usize, cause: Option<Cause>, why: &str) {
+        self.answer_audit(wire, Some(why));
+        let log = self.audits.remove(wire).log;
         if let (Some(connection), Some(cause)) = (log, cause) {
             let event = ConnectionClosed { connection, cause };
             self.recorder.record(event.into(), self.now());
@@ -172,12 +152,10 @@ impl Run {
         if !WHOLE {
             return;
         }
-        let asked = self.audit.as_ref().and_then(|wire| wire.asked.as_ref());
-        if asked.is_some_and(|asked| asked.until <= now) {
-            if let Some(wire) = &self.audit {
-                self.world.close(wire.world);
-            }
-            self.lose_audit(Some(Cause::Cancelled), "given up");
+        let is_late = |wire: &Wire| wire.asked.as_ref().is_some_and(|asked| asked.until <= now);
+        while let Some(wire) = self.audits.iter().position(is_late) {
+            self.world.close(self.audits[wire].world);
+            self.lose_audit(wire, Some(Cause::Cancelled), "given up");
         }
     }
 }

@@ -9,9 +9,11 @@ use watchscope_model::read::{Page, Seen};
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
-use super::{AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, says_nothing};
+use super::{
+    AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, is_streaming, position, says_nothing,
+};
 use crate::audit::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
-use crate::audit::reads::{exact_lists_are_etcds, newest_lists_are_etcds};
+use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
 use crate::audit::{Reply, cleared};
 
 /// Most objects looked up because a list that may be a cache's differs in them.
@@ -23,6 +25,7 @@ const MAX_RESTARTS: u32 = 2;
 const EXACT: &str = "list exact";
 const EXACT_AGAIN: &str = "list exact again";
 const NEWEST: &str = "list newest";
+const ELSEWHERE: &str = "list of another server";
 const ANY: &str = "list any";
 const GET: &str = "get";
 const ONE: &str = "list one exact";
@@ -33,6 +36,15 @@ pub(crate) const FROM_THE_FUTURE: &str = "list any twice";
 
 const MAY_BE_A_CACHES: &str =
     "the list may be the watch cache's, and so show what only the cache believes";
+/// Exact lists are refused: the next best is a list that happens to be of the watch's version, which cannot be asked for
+/// a second time.
+const REFUSES_EXACT: &str = "the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at";
+const REFUSES_BOTH: &str =
+    "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion";
+const CANNOT_CONFIRM: &str = "an object differs, and the server refuses to list it at the resourceVersion that the watch is at";
+const REFUSES_GET: &str =
+    "looking objects up by their paths is not allowed; they were listed by their names";
+const LISTS_WHOLE: &str = "whole objects were read, for the server does not list metadata alone";
 const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
 
 /// The verdict that a change puts an end to: whatever was compared in its place is no longer held.
@@ -47,14 +59,47 @@ pub(in crate::audit) fn overtaken(watch: &Watch, change: &Change) -> Option<Verd
 impl Lane {
     /// Takes what came of a task.
     pub(in crate::audit) fn answered(&mut self, task: Task, reply: Reply, turn: &mut Turn<'_>) {
-        match &reply {
-            Reply::Page(_) | Reply::One(_) => self.forbidden = 0,
-            Reply::Refused {
-                status: 401 | 403, ..
-            } => self.rest(turn.now),
+        match (&task, &reply) {
+            (_, Reply::Page(page)) => {
+                self.forbidden = 0;
+                self.lists_whole = page.is_whole;
+                self.samples
+                    .listed(&page.items, |owner| turn.gone.is_gone(owner, turn.now));
+            }
+            (_, Reply::One(_)) => self.forbidden = 0,
+            (
+                Task::Get(_),
+                Reply::Refused {
+                    status: 403 | 405, ..
+                },
+            ) => self.refuses_get = true,
+            (
+                _,
+                Reply::Refused {
+                    status: 401 | 403, ..
+                },
+            ) => self.rest(turn),
+            (
+                Task::One { .. },
+                Reply::Refused {
+                    status: 400 | 422, ..
+                },
+            ) => {
+                self.refuses_exact = true;
+            }
             _ => {}
         }
         match (task, reply) {
+            (
+                Task::Get(object),
+                Reply::Refused {
+                    status: 403 | 405, ..
+                },
+            ) => {
+                if let Some(progress) = position(turn.watch) {
+                    self.look_up(&object, progress.clone());
+                }
+            }
             (Task::Exact(comparison), Reply::Page(page)) => self.exact(comparison, page, turn),
             (Task::Newest, Reply::Page(page)) => self.newest(&page, turn),
             (Task::Any, Reply::Page(page)) => self.any(page.version, turn),
@@ -93,8 +138,98 @@ impl Lane {
                 self.cannot_tell(turn, task.method(), None, why);
             }
         }
-        self.tell_sampled(turn);
+        // Those looked up for a person are told of once they are all back; others in the next round.
+        let is_asked = self.owed.is_some() || self.due.is_none();
+        if is_asked && self.tasks.is_empty() {
+            self.tell_sampled(turn);
+        }
         self.settle(turn);
+    }
+
+    /// A look at an object of this watch, made for another one.
+    pub(in crate::audit) fn overheard(
+        &mut self,
+        object: &Arc<Object>,
+        seen: Option<&Seen>,
+        turn: &mut Turn<'_>,
+    ) {
+        let (watch, Some(progress)) = (turn.watch, position(turn.watch)) else {
+            return;
+        };
+        // What is newer than the watch will come, and what it need not hold is nothing to ask for.
+        let is_to_come = seen.is_some_and(|seen| seen.version.is_after(progress));
+        let is_expected = self.scope.as_ref().is_some_and(Scope::is_all);
+        let is_its = watch.held(object).is_some() || (seen.is_some() && is_expected);
+        if is_streaming(watch) && self.behind.is_none() && is_its && !is_to_come {
+            self.spare(object, turn);
+            self.got(object, seen, turn);
+        }
+    }
+
+    /// A list of the same by another server, `from`, made for its watch `theirs`: two caches do not lose the same. What
+    /// differs is looked up in etcd for both, which tells who is wrong; what, is returned.
+    pub(in crate::audit) fn listed_elsewhere(
+        &mut self,
+        page: &Page,
+        from: &str,
+        theirs: &Watch,
+        turn: &mut Turn<'_>,
+    ) -> Vec<Arc<Object>> {
+        let watch = turn.watch;
+        let is_comparable = is_streaming(watch) && self.behind.is_none();
+        let Some(past) = self
+            .history
+            .at(watch, &page.version)
+            .filter(|_| is_comparable)
+        else {
+            return Vec::new();
+        };
+        let mut comparison = Comparison::new(page.version.clone(), None);
+        comparison.take(&page.items, &past);
+        if comparison.unclear > 0 {
+            return Vec::new();
+        }
+        let (compared, differences) = comparison.finish(&past);
+        let is_known = |object: &Object| {
+            [watch, theirs]
+                .iter()
+                .any(|w| w.verdict_on(object).is_some())
+        };
+        let is_equal = differences.is_empty();
+        let mut news: Vec<Arc<Object>> = differences
+            .into_iter()
+            .map(|found| found.object)
+            .filter(|object| !is_known(object))
+            .collect();
+        news.truncate(FOLLOWED);
+        let (outcome, why) = match (is_equal, news.is_empty()) {
+            (true, _) => (Audit::AGREES, "made by"),
+            (false, true) => (Audit::DIFFERS, "in what is known to be wrong; made by"),
+            (false, false) => (
+                Audit::CANNOT_TELL,
+                "what differs is looked up in etcd, to tell which server is wrong; made by",
+            ),
+        };
+        let told = Audit {
+            resource_version: Some(page.version.clone()),
+            compared,
+            reason: Some(format!("{why} {from}").as_str().into()),
+            ..audit(turn, ELSEWHERE, outcome)
+        };
+        self.tell(turn, told);
+        for object in news.iter().rev() {
+            self.look_up(object, page.version.clone());
+        }
+        news
+    }
+
+    /// A watch of another server holds something else of these objects.
+    pub(in crate::audit) fn doubt(&mut self, objects: Vec<Arc<Object>>, watch: &Watch) {
+        if let Some(progress) = position(watch) {
+            for object in objects.iter().take(FOLLOWED) {
+                self.look_up(object, progress.clone());
+            }
+        }
     }
 
     /// A page of all at exactly a version.
@@ -159,6 +294,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(at.clone()),
             compared,
+            reason: (method == NEWEST).then(|| REFUSES_EXACT.into()),
             ..audit(turn, method, outcome)
         };
         self.tell(turn, told);
@@ -221,11 +357,15 @@ impl Lane {
     }
 
     fn look_up(&mut self, object: &Arc<Object>, at: ResourceVersion) {
-        self.tasks.push_front(Task::One {
-            object: object.clone(),
-            at,
-            first: None,
-        });
+        let is_asked =
+            |task: &Task| matches!(task, Task::One { object: of, .. } if same_place(of, object));
+        if !self.tasks.iter().any(is_asked) {
+            self.tasks.push_front(Task::One {
+                object: object.clone(),
+                at,
+                first: None,
+            });
+        }
     }
 
     /// An object as it is in etcd now. Only if it is not what is held does its version matter.
@@ -258,6 +398,9 @@ impl Lane {
                     self.tell_of(object, turn, GET, progress.clone(), Audit::DIFFERS);
                 }
             }
+            Some(_) if found.is_some() && self.refuses_exact => {
+                self.cannot_tell(turn, GET, None, CANNOT_CONFIRM.to_owned());
+            }
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
                 let why = "versions that are no numbers do not say which is newer".to_owned();
@@ -284,6 +427,10 @@ impl Lane {
         };
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
         match compare(past.get(object), seen) {
+            Compared::Equal if self.refuses_get && !self.owes(object) => {
+                self.sampled += 1;
+                clear(object, turn);
+            }
             Compared::Equal => {
                 self.tell_of(object, turn, ONE, Some(at), Audit::AGREES);
                 clear(object, turn);
@@ -336,6 +483,8 @@ impl Lane {
             if newest_lists_are_etcds(server) {
                 let at = page.version.clone();
                 self.conclude(NEWEST, at, compared, differences, Some(Vec::new()), turn);
+            } else {
+                self.tell_both_refused(page, compared, differences.is_empty(), turn);
             }
             return;
         }
@@ -357,6 +506,28 @@ impl Lane {
                 ..audit(turn, NEWEST, Audit::AGREES)
             };
             self.tell(turn, told);
+        }
+    }
+
+    /// A list that may be a cache's was compared, and nothing better can be had.
+    fn tell_both_refused(
+        &mut self,
+        page: &Page,
+        compared: u64,
+        is_equal: bool,
+        turn: &mut Turn<'_>,
+    ) {
+        if is_equal {
+            let told = Audit {
+                resource_version: Some(page.version.clone()),
+                compared,
+                reason: Some(REFUSES_BOTH.into()),
+                ..audit(turn, NEWEST, Audit::AGREES)
+            };
+            self.tell(turn, told);
+        } else {
+            let why = REFUSES_BOTH.to_owned();
+            self.cannot_tell(turn, NEWEST, Some(page.version.clone()), why);
         }
     }
 
@@ -433,16 +604,16 @@ impl Lane {
         }
     }
 
-    /// Once all samples of a round are back, how many were equal.
-    fn tell_sampled(&mut self, turn: &mut Turn<'_>) {
-        let more = self.tasks.iter().any(|task| matches!(task, Task::Get(_)));
-        if self.sampled > 0 && !more {
+    /// How many samples were equal since that was told last.
+    pub(super) fn tell_sampled(&mut self, turn: &mut Turn<'_>) {
+        if self.sampled > 0 {
             let sampled = std::mem::take(&mut self.sampled);
-            let at = turn.watch.progress.clone();
+            let method = if self.refuses_get { ONE } else { GET };
             let told = Audit {
-                resource_version: at,
+                resource_version: turn.watch.progress.clone(),
                 compared: sampled,
-                ..audit(turn, GET, Audit::AGREES)
+                reason: self.refuses_get.then(|| REFUSES_GET.into()),
+                ..audit(turn, method, Audit::AGREES)
             };
             self.tell(turn, told);
         }
@@ -485,8 +656,13 @@ impl Lane {
         self.tell(turn, told);
     }
 
-    fn tell(&mut self, turn: &mut Turn<'_>, told: Audit) {
+    fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
         self.untold = None;
+        if self.lists_whole && told.method.starts_with("list") {
+            let reason = told.reason.map(|why| format!("{why}; {LISTS_WHOLE}"));
+            told.reason =
+                Some(reason.map_or_else(|| LISTS_WHOLE.into(), |why| why.as_str().into()));
+        }
         let is_answer = match (&self.owed, &told.object) {
             (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
             (Some(Owed::One(_)), None) => &*told.outcome == Audit::CANNOT_TELL,

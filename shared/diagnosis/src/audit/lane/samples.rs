@@ -1,0 +1,165 @@
+//! Which object is looked up in etcd next, where lists may hide what is wrong, and when: evenly over time, so that no
+//! server is sent bursts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use watchscope_model::fold::Watch;
+use watchscope_model::id::Place;
+use watchscope_model::read::Seen;
+use watchscope_model::{Object, Text, Time, Uid};
+
+use super::conclude::FOLLOWED;
+use crate::audit::{FULL_WATCH, Level, SMALL_WATCH};
+
+/// The least time from one object to the next, in microseconds: 16 a minute, which leave two lists and two reads to
+/// confirm of a watch's requests.
+const LEAST_US: i64 = 3_750_000;
+/// The least time until an object is looked up again, in microseconds, by `light` and by `full`.
+const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
+/// The longest, of a watch that `full` reads whole: within two minutes, and one of [`FULL_WATCH`] objects with its lists
+/// and those of five others needs 116 requests a minute.
+const WHOLE_US: i64 = 115_000_000;
+/// Most objects of a watch of which it is remembered when each was looked up; of more they are looked up in turn.
+const MOST_REMEMBERED: usize = 1_024;
+
+/// Most objects that are remembered as suspect; of more those whose deletion was asked for first.
+const MOST_SUSPECTS: usize = 64;
+
+/// Why an object may be a ghost, the gravest first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Suspicion {
+    /// Its deletion was asked for then, and it is still there.
+    DeletedAt(Text),
+    /// Its owner is gone.
+    WithoutOwner,
+}
+
+/// When which object was looked up, at most twice [`MOST_REMEMBERED`], about 60 bytes each; and which are suspect.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Samples {
+    looked_up: BTreeMap<Place, Time>,
+    suspects: BTreeMap<Place, Suspicion>,
+    /// Whether the last object was looked up because it is suspect.
+    was_suspect: bool,
+    /// Where they are looked up in turn: which was the last.
+    cursor: usize,
+}
+
+impl Samples {
+    /// How long after one object the next is looked up, in microseconds.
+    pub(super) fn period_us(level: Level, held: usize) -> i64 {
+        let held_us = i64::try_from(held.max(1)).unwrap_or(i64::MAX);
+        let [light, full] = AGAIN_US.map(|again| (again / held_us).max(LEAST_US));
+        match level {
+            Level::Full if held <= FULL_WATCH => full.min(WHOLE_US / held_us),
+            _ => light,
+        }
+    }
+
+    /// What a list says of objects: which may be ghosts. `gone` are the owners that are.
+    pub(super) fn listed(&mut self, items: &[Seen], gone: impl Fn(&Uid) -> bool) {
+        for Seen {
+            object,
+            deleted_at,
+            owners,
+            ..
+        } in items
+        {
+            let suspicion = match deleted_at {
+                Some(at) => Some(Suspicion::DeletedAt(at.clone())),
+                None if owners.iter().any(&gone) => Some(Suspicion::WithoutOwner),
+                None => None,
+            };
+            let place = Place(object.clone());
+            match suspicion {
+                Some(suspicion) => self.suspects.insert(place, suspicion),
+                None => self.suspects.remove(&place),
+            };
+            if self.suspects.len() > MOST_SUSPECTS
+                && let Some((least, _)) = self.suspects.iter().max_by_key(|(_, why)| *why)
+            {
+                let least = least.clone();
+                self.suspects.remove(&least);
+            }
+        }
+    }
+
+    /// The object to be looked up next: the one whose last look is longest ago, what is said to be wrong and what is
+    /// suspect first. Where not all have their turn in time, every other look is at a suspect.
+    pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
+        let held = watch.objects.len();
+        self.suspects
+            .retain(|place, _| watch.held(&place.0).is_some());
+        let all_in_time = match level {
+            Level::Full => FULL_WATCH,
+            _ => SMALL_WATCH,
+        };
+        let last = |object: &Arc<Object>| self.looked_up.get(&Place(object.clone())).copied();
+        let is_due = |object: &Arc<Object>| {
+            last(object).is_none_or(|at| now.micros_since(at) >= AGAIN_US[0])
+        };
+        let may_be_suspect = held > all_in_time && !self.was_suspect;
+        let suspects = self.suspects.iter().filter(|_| may_be_suspect);
+        let suspect = suspects
+            .filter(|(place, _)| is_due(&place.0))
+            .min_by_key(|(place, why)| (last(&place.0), *why))
+            .map(|(place, _)| place.0.clone());
+        self.was_suspect = suspect.is_some();
+        let next = if suspect.is_some() {
+            suspect
+        } else if held <= MOST_REMEMBERED {
+            self.longest_ago(watch).cloned()
+        } else if let Some(accused) = accused(watch).find(|object| is_due(object)) {
+            Some(accused.clone())
+        } else {
+            self.cursor = (self.cursor + 1) % held;
+            let in_turn = watch.objects.iter().nth(self.cursor);
+            in_turn.map(|held| held.object.clone())
+        };
+        if let Some(next) = &next {
+            self.looked_up(next, now);
+        }
+        next
+    }
+
+    /// An object was looked up for another watch. Whether that is as good as the look that was to come next.
+    pub(super) fn overheard(&mut self, watch: &Watch, object: &Arc<Object>, now: Time) -> bool {
+        let is_next = watch.objects.len() <= MOST_REMEMBERED
+            && self
+                .longest_ago(watch)
+                .is_some_and(|next| Place(next.clone()) == Place(object.clone()));
+        self.looked_up(object, now);
+        is_next
+    }
+
+    fn longest_ago<'a>(&self, watch: &'a Watch) -> Option<&'a Arc<Object>> {
+        let held = watch.objects.iter().map(|held| &held.object);
+        let order = |object: &&Arc<Object>| {
+            let place = Place((*object).clone());
+            let suspicion = self.suspects.get(&place);
+            let is_trusted = suspicion.is_none();
+            (
+                self.looked_up.get(&place).copied(),
+                is_trusted,
+                suspicion.cloned(),
+            )
+        };
+        accused(watch).chain(held).min_by_key(order)
+    }
+
+    fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
+        self.looked_up.insert(Place(object.clone()), now);
+        if self.looked_up.len() > 2 * MOST_REMEMBERED {
+            // Those that are gone, or were looked up in turn.
+            let newest = now.plus_micros(-AGAIN_US[0]);
+            self.looked_up.retain(|_, at| *at > newest);
+        }
+    }
+}
+
+/// Objects that are said to be wrong.
+fn accused(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
+    let open = watch.verdicts.values().take(FOLLOWED);
+    open.map(|open| &open.verdict.object)
+}
