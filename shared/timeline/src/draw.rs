@@ -195,8 +195,8 @@ struct Drawer<'a> {
     scene: Scene,
     epochs: Vec<EpochView<'a>>,
     coverage: Vec<Stretch>,
-    /// Where something is not known, in px.
-    covered: Vec<(Px, Px)>,
+    /// Where something is not known, in px: nothing shows under its cover.
+    covered: Vec<Area>,
     /// Time at the left edge, less a spill.
     left: Time,
     /// Time at the right edge or now, whichever is first, plus a spill.
@@ -234,11 +234,20 @@ impl<'a> Drawer<'a> {
             })
             .collect();
         let coverage = store.coverage(picture.now);
-        let covered = coverage
+        let cover = |from, to| Area::between(view.x(from), view.x(to), Px::ZERO, picture.height);
+        let covers = coverage
             .iter()
             .filter(|stretch| stretch.coverage != Coverage::Loaded)
-            .map(|stretch| (view.x(stretch.from), view.x(stretch.to)))
-            .collect();
+            .map(|stretch| cover(stretch.from, stretch.to));
+        let mut covered: Vec<Area> = covers.collect();
+        for epoch in store.epochs() {
+            let pauses = epoch.trace.pauses.iter();
+            covered.extend(
+                pauses.map(|&(moment, paused_us)| {
+                    cover(moment.at.plus_micros(-paused_us), moment.at)
+                }),
+            );
+        }
         let scene = Scene {
             width,
             height: picture.height,
