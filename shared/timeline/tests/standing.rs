@@ -333,6 +333,18 @@ shop/pods | streaming | 40 s | 2 | 1 F08 | 2 | 1 | 1 resumed | 0 | 0 | 35 s | â€
 }
 
 #[test]
+fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
+    let log = torn();
+    let table = |store: &Store| health::tsv(&health::table(store, &Muted::default(), at(40.9)));
+    let whole = table(&log.store());
+    for cut in 0..=log.records.len() {
+        let mut store = Store::default();
+        log.send_from(&mut store, cut);
+        assert_eq!(table(&store), whole, "the first {cut} are not loaded");
+    }
+}
+
+#[test]
 fn a_column_sorts_figures_from_the_highest_and_words_from_a_and_the_other_way_when_pressed_again() {
     let mut rows = health::table(&torn().store(), &Muted::default(), at(40.9));
     let mut sorted = |order| {
