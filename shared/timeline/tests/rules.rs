@@ -970,6 +970,8 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             height: rows.height,
             selected: None,
             record: None,
+            evidence: None,
+            lit: None,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
         let caption = Caption {

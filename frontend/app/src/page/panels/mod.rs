@@ -7,6 +7,7 @@ mod check;
 mod debug;
 mod detail;
 mod events;
+mod evidence;
 mod findings;
 mod glyph;
 mod header;

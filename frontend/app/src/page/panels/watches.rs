@@ -49,6 +49,7 @@ impl Engine {
         if let Some(lane) = self.store.find_lane(watch, None) {
             self.selected = Some(lane);
             self.selected_record = None;
+            self.evidence = None;
             self.focus_lane(lane);
             self.keeps_selection = true;
         }
