@@ -69,11 +69,11 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                     each=move || panels.problems.get()
                     key=|problem| problem.words.clone()
                     children=move |problem| {
-                        let (watch, gap) = (problem.watch.clone(), problem.gap);
+                        let spot = problem.spot;
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| handle.show_problem(watch.as_ref(), gap)
+                                on:click=move |_| handle.show_problem(spot)
                             >
                                 {problem.words.clone()}
                             </button>
