@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 
 pub use self::objects::{Held, Objects};
-pub use self::totals::{ENDS_KEPT, Ends, Totals};
+pub use self::totals::{ENDS_KEPT, Totals};
 use crate::codec::{Reader, Writer};
 use crate::event::{
     Change, ClusterConnected, ConnectionOpened, Event, Finding, Gap, ListComplete, Record,
@@ -175,8 +175,8 @@ fields! {
         objects "objects": Objects,
         /// The address of the apiserver it is pinned to.
         server "server": Option<Text>,
-        /// What it has been through; absent in logs of versions that did not count it.
-        totals "totals": Option<Totals>,
+        /// What it has been through.
+        totals "totals": Totals,
     }
 
     /// What a watch does now.
@@ -651,7 +651,7 @@ impl Watch {
             verdicts: Map::new(),
             objects: Objects::default(),
             server,
-            totals: Some(Totals::default()),
+            totals: Totals::begun(),
         }
     }
 
@@ -750,11 +750,11 @@ impl Watch {
                 if let Some(stream) = &mut self.stream {
                     stream.bookmark = Some(now);
                 }
-                self.count(|totals| totals.heard = Some(now.at));
+                self.totals.hear(now.at);
                 self.learn(&event.resource_version);
             }
             Event::Gap(event) => self.apply_gap(event, now),
-            Event::Attribution(event) => self.count(|totals| totals.ends.attributed(event)),
+            Event::Attribution(event) => self.totals.attribute(event),
             Event::Loss(event) => self.lost += event.count,
             Event::Verdict(event) => {
                 let key = verdict_key(&event.object);
@@ -772,12 +772,6 @@ impl Watch {
                 }
             }
             _ => {}
-        }
-    }
-
-    fn count(&mut self, count: impl FnOnce(&mut Totals)) {
-        if let Some(totals) = &mut self.totals {
-            count(totals);
         }
     }
 
@@ -838,12 +832,11 @@ impl Watch {
     }
 
     fn apply_list(&mut self, event: &ListComplete, now: Moment) {
+        self.totals.hear(now.at);
         // This one is counted already.
-        let is_again = self.counts.of(ListComplete::KIND) > 1;
-        self.count(|totals| {
-            totals.heard = Some(now.at);
-            totals.relisted += if is_again { event.items } else { 0 };
-        });
+        if self.counts.of(ListComplete::KIND) > 1 {
+            self.totals.relist(event.items);
+        }
         let since = match &self.list {
             Some(list) if list.complete.is_none() => list.since,
             _ => now,
@@ -882,11 +875,11 @@ impl Watch {
             .take()
             .map_or(0, |gap| now.at.micros_since(gap.since.at));
         let lasted_us = u64::try_from(lasted_us).unwrap_or(0);
-        self.count(|totals| totals.closed(event, lasted_us));
+        self.totals.close(event, lasted_us);
     }
 
     fn apply_ended(&mut self, event: &StreamEnded, now: Moment) {
-        self.count(|totals| totals.ends.ended(event.stream, event.cause));
+        self.totals.end(event.stream, event.cause);
         self.stream = None;
         self.request = None;
         if event.cause != Cause::Cancelled && self.gap.is_none() {
@@ -900,7 +893,7 @@ impl Watch {
     }
 
     fn apply_change(&mut self, event: &Change, now: Moment) {
-        self.count(|totals| totals.heard = Some(now.at));
+        self.totals.hear(now.at);
         match event.change {
             ChangeType::Added => self.added += 1,
             ChangeType::Modified => self.modified += 1,

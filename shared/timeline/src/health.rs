@@ -7,9 +7,11 @@ use watchscope_model::fold::{Totals, Watch};
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Time, WatchName};
 
+use crate::draw::severity_ink;
 use crate::findings::{Muted, one_line, rank};
 use crate::format::{count, duration, number};
 use crate::store::Store;
+use crate::tokens::Token;
 
 /// The columns: name, and what it says. All is of the whole run of watchscope, since the watch was started last.
 pub const COLUMNS: [(&str, &str); 12] = [
@@ -55,8 +57,8 @@ pub struct Cell {
     pub text: String,
     /// Its rank; cells of one rank are in the order of their words.
     pub rank: i64,
-    /// Whether something is wrong in it.
-    pub bad: bool,
+    /// The colour of what is wrong in it, if something is.
+    pub ink: Option<Token>,
 }
 
 /// A watch.
@@ -99,12 +101,15 @@ fn cells(
     now: Time,
 ) -> [Cell; COLUMNS.len()] {
     let changes = watch.added + watch.modified + watch.deleted;
-    let counted = |cell: &dyn Fn(&Totals) -> Cell| match &watch.totals {
-        Some(totals) => cell(totals),
-        None => Cell {
+    let totals = &watch.totals;
+    let counted = |cell: &dyn Fn(&Totals) -> Cell| {
+        if totals.are_known() {
+            return cell(totals);
+        }
+        Cell {
             text: "not known".to_owned(),
             ..Cell::default()
-        },
+        }
     };
     [
         Cell {
@@ -129,7 +134,7 @@ fn figure(value: u64) -> Cell {
     Cell {
         text: number(value),
         rank: i64::try_from(value).unwrap_or(i64::MAX),
-        bad: false,
+        ink: None,
     }
 }
 
@@ -143,7 +148,7 @@ fn lasting(us: i64) -> Cell {
             duration(us)
         },
         rank: us,
-        bad: false,
+        ink: None,
     }
 }
 
@@ -168,13 +173,13 @@ fn state(watch: &Watch) -> Cell {
     Cell {
         text: open.phase.to_string(),
         rank,
-        bad: rank >= 5,
+        ink: error(rank >= 5),
     }
 }
 
 /// `2 normal, 1 F08, 1 cancelled`, the most frequent first.
 fn ends(totals: &Totals) -> Cell {
-    let mut counted: Vec<(String, u64)> = totals.ends.iter().collect();
+    let mut counted: Vec<(String, u64)> = totals.ends().collect();
     counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let is_usual = |code: &str| matches!(code, "normal" | "F05" | "ours" | "cancelled" | "end");
     let total: u64 = counted.iter().map(|(_, times)| times).sum();
@@ -185,19 +190,19 @@ fn ends(totals: &Totals) -> Cell {
     Cell {
         text: none_or(words.join(", ")),
         rank: i64::try_from(total).unwrap_or(i64::MAX),
-        bad: counted.iter().any(|(code, _)| !is_usual(code)),
+        ink: error(counted.iter().any(|(code, _)| !is_usual(code))),
     }
 }
 
 /// `2 resumed, 1 lost (15 s), 1 open`.
 fn gaps(watch: &Watch, totals: &Totals) -> Cell {
-    let (resumed, lost) = (totals.resumed, totals.lost);
+    let (resumed, lost) = (totals.resumed(), totals.lost());
     let mut words = Vec::new();
     if resumed > 0 {
         words.push(format!("{} resumed", number(resumed)));
     }
     if lost > 0 {
-        let lasted = duration(i64::try_from(totals.lost_us).unwrap_or(i64::MAX));
+        let lasted = duration(i64::try_from(totals.lost_us()).unwrap_or(i64::MAX));
         words.push(format!("{} lost ({lasted})", number(lost)));
     }
     if watch.gap.is_some() {
@@ -210,13 +215,13 @@ fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     Cell {
         text: none_or(words.join(", ")),
         rank: i64::try_from(rank).unwrap_or(i64::MAX),
-        bad: lost > 0 || watch.gap.is_some(),
+        ink: error(lost > 0 || watch.gap.is_some()),
     }
 }
 
 /// `0`, `3`, `unknown`, `3 and unknown`.
 fn missed(totals: &Totals) -> Cell {
-    let (known, unknown) = (totals.missed, totals.unmeasured);
+    let (known, unknown) = (totals.missed(), totals.unmeasured());
     let text = match (known, unknown) {
         (0, 1..) => "unknown".to_owned(),
         (some, 1..) => format!("{} and unknown", number(some)),
@@ -226,7 +231,7 @@ fn missed(totals: &Totals) -> Cell {
     Cell {
         text,
         rank: i64::try_from(rank).unwrap_or(i64::MAX),
-        bad: known > 0 || unknown > 0,
+        ink: error(known > 0 || unknown > 0),
     }
 }
 
@@ -235,23 +240,23 @@ fn relists(watch: &Watch, totals: &Totals) -> Cell {
     let times = watch.counts.of(ListComplete::KIND).saturating_sub(1);
     let text = match times {
         0 => "0".to_owned(),
-        _ => format!("{}: {}", number(times), count(totals.relisted, "object")),
+        _ => format!("{}: {}", number(times), count(totals.relisted(), "object")),
     };
     Cell {
         text,
         rank: i64::try_from(times).unwrap_or(i64::MAX),
-        bad: false,
+        ink: None,
     }
 }
 
 /// How long ago the last change, bookmark or list came: what proved that the watch is up to date.
 fn lag(totals: &Totals, now: Time) -> Cell {
-    match totals.heard {
+    match totals.heard() {
         Some(at) => lasting(now.micros_since(at)),
         None => Cell {
             text: "never heard".to_owned(),
             rank: i64::MAX,
-            bad: false,
+            ink: None,
         },
     }
 }
@@ -260,12 +265,19 @@ fn lag(totals: &Totals, now: Time) -> Cell {
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
     found.sort_by(|a, b| rank(b.1).cmp(&rank(a.1)).then_with(|| a.0.cmp(b.0)));
     let words: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
-    let worst = found.first().map_or(0, |(_, severity)| rank(*severity));
+    let severity = found.first().map(|(_, severity)| *severity);
+    let worst = severity.map_or(0, rank);
     Cell {
         text: none_or(words.join(", ")),
         rank: worst as i64 * 1_000_000 + found.len() as i64,
-        bad: worst >= rank(Severity::Error),
+        ink: severity
+            .map(severity_ink)
+            .filter(|_| worst >= rank(Severity::Error)),
     }
+}
+
+fn error(is_wrong: bool) -> Option<Token> {
+    is_wrong.then_some(Token::Error)
 }
 
 fn none_or(words: String) -> String {

@@ -360,7 +360,7 @@ shop/pods | streaming | 40 s | 2 | 1 F08 | 2 | 1 | 1 resumed | 0 | 0 | 35 s | â€
         .map(|row| {
             let columns = health::COLUMNS.iter().zip(&row.cells);
             columns
-                .filter(|(_, cell)| cell.bad)
+                .filter(|(_, cell)| cell.ink.is_some())
                 .map(|(column, _)| column.0)
                 .collect()
         })

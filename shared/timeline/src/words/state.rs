@@ -102,8 +102,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         });
     }
     let watched = state.watches.iter().filter(|(name, _)| !name.is_aside());
-    let totals = watched.filter_map(|(_, watch)| watch.totals.as_ref());
-    let lost = totals.map(|totals| totals.lost).sum();
+    let lost = watched.map(|(_, watch)| watch.totals.lost()).sum();
     if lost > 0 {
         let gaps = store.gaps(Time(0), state.at, state.at);
         problems.push(Problem {
