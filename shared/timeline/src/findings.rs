@@ -328,12 +328,10 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
             open.finding.certainty,
             open.finding.summary
         ),
-        evidence: open
-            .finding
-            .evidence
-            .last()
-            .map(|&seq| RecordId { epoch, seq }),
-        since,
+        raised: RecordId {
+            epoch,
+            seq: open.since.seq,
+        },
     })
 }
 
@@ -344,10 +342,8 @@ pub struct Restored {
     pub key: Text,
     /// What it means. Hostile: show as text.
     pub words: String,
-    /// A record it rests on.
-    pub evidence: Option<RecordId>,
-    /// Since when.
-    pub since: Time,
+    /// The record since which it stands.
+    pub raised: RecordId,
 }
 
 /// What the person does not want to see, with reasons: by code and subject, the oldest first. At most [`MAX_MUTED`].

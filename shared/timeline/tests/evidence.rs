@@ -191,7 +191,7 @@ fn a_tag_lights_up_and_stands_on_the_watch_while_that_is_collapsed() {
     assert!(drawn.iter().all(|tag| tag.3 == middle), "{drawn:?}");
     // 5 px apart in time, so side by side.
     let xs: Vec<f64> = drawn.iter().map(|tag| tag.2).collect();
-    assert_eq!(xs, [99.5, 199.5, 211.5]);
+    assert_eq!(xs, [99.5, 199.5, 212.5]);
 }
 
 #[test]

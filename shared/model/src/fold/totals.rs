@@ -167,7 +167,7 @@ impl Totals {
     /// A stream ended.
     pub(super) fn end(&mut self, stream: StreamId, cause: Cause) {
         if let Some(recent) = self.0.get_mut(RECENT..COUNTED) {
-            recent.rotate_left(2);
+            recent.copy_within(2.., 0);
             recent[2 * ENDS_KEPT - 2] = stream.0;
             recent[2 * ENDS_KEPT - 1] = cause.number();
             self.count(cause.number(), 1);

@@ -15,7 +15,7 @@ const TAG_WIDTH: Px = Px::whole(11);
 /// Size of its number.
 const NUMBER_SIZE: u8 = 10;
 /// So far from each other tags of one row stand.
-const APART: Px = HAIR;
+const APART: Px = Px::whole(2);
 
 impl<'a> Drawer<'a> {
     /// Tags and thread; nothing if no finding is selected.

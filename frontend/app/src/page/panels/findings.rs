@@ -150,13 +150,14 @@ pub(super) fn focus_soon(selector: &'static str) {
 pub(super) fn RestoredBanner(panels: Panels, handle: Handle) -> impl IntoView {
     move || {
         panels.restored.get().map(|restored| {
-            let (key, evidence, since) = (restored.key, restored.evidence, restored.since);
+            let (key, raised) = (restored.key, restored.raised);
+            let show = move |_| {
+                handle.with(|engine| engine.show_finding(raised));
+            };
             view! {
                 <div class="banner restored" role="alert" data-part="restored">
                     <p>{restored.words}</p>
-                    {evidence.map(|id| view! {
-                        <button on:click=move |_| handle.show_record(id, Some(since))>"Show it"</button>
-                    })}
+                    <button on:click=show>"Show it"</button>
                     <button on:click=move |_| handle.mute(&key, "read")>"Mute"</button>
                 </div>
             }

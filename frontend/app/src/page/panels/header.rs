@@ -6,6 +6,7 @@ use watchscope_timeline::format::number;
 
 use super::super::engine::Handle;
 use super::super::theme::ThemeChoice;
+use super::findings::RestoredBanner;
 use super::signals::{Panels, Remedy};
 use crate::input::keys::Action;
 use crate::source::connection::{Lock, Status, Trouble};
@@ -220,6 +221,7 @@ pub(super) fn Banner(panels: Panels, handle: Handle) -> impl IntoView {
                     <button on:click=move |_| handle.dismiss()>"Dismiss"</button>
                 </div>
             })}
+            <RestoredBanner panels handle/>
         </div>
     }
 }

@@ -79,7 +79,6 @@ pub(super) fn mount(handle: Handle) {
         view! {
             <header::Header panels handle/>
             <header::Banner panels handle/>
-            <findings::RestoredBanner panels handle/>
         }
         .into_any()
     });
