@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use watchscope_tests::{Finished, KubeCluster, KubeTools, WatchscopeBinary, eventually, or_skip};
 
+use crate::http;
 use crate::records::of;
+use crate::relay::Relay;
 use crate::simulated::Simulated;
 use crate::writer::Writer;
 
@@ -104,6 +106,61 @@ async fn a_watch_that_is_audited_by_itself_shows_its_reads_in_a_lane_of_their_ow
         watched
             .iter()
             .all(|sent| sent["connection"] != asked[0]["connection"])
+    );
+    Ok(())
+}
+
+/// The watch of the story F45 is never told that `a` is gone. The audit compares once all of its watches stream: one that
+/// waits for its list until then leaves time for that to happen.
+#[tokio::test]
+async fn an_audit_that_finds_a_ghost_names_it_and_ends_with_3() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let simulated = Simulated::start_with(&binary, 0, &["f45"]).await?;
+    let address = http::address(&simulated.origin);
+    let relay = Relay::holding(address, "/services?").await?;
+    let kubeconfig = std::fs::read_to_string(&simulated.kubeconfig)?;
+    let by_relay = simulated.process.home().join("by-relay");
+    std::fs::write(
+        &by_relay,
+        kubeconfig.replace(&simulated.origin, &relay.origin()),
+    )?;
+    let arguments = ["audit", "configmaps", "services", "-o", "jsonl", "--http1"];
+    let launch = binary.with(&arguments).kubeconfig(&by_relay);
+    let (finished, released) = tokio::join!(
+        launch.run(LONG),
+        eventually("the watch was told what came after", LONG, async || {
+            let told = relay.told();
+            let changes = told.matches("\"MODIFIED\"").count();
+            ensure!(changes == 2, "{told}");
+            relay.let_through();
+            Ok(())
+        })
+    );
+    released?;
+    let finished = finished?;
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    let records = lines(&finished)?;
+    let of_a = |kind: &str| -> Vec<&Value> {
+        let of_kind = records.iter().filter(|record| record["type"] == kind);
+        of_kind.filter(|record| record["name"] == "a").collect()
+    };
+    let said: Vec<_> = of_a("verdict")
+        .iter()
+        .map(|said| (&said["kind"], &said["state"]))
+        .collect();
+    assert_eq!(
+        json!(said),
+        json!([["ghost", "raised"], ["ghost", "confirmed"]])
+    );
+    assert!(
+        of_a("audit")
+            .iter()
+            .all(|read| read["outcome"] == "differs"),
+        "{records:?}"
+    );
+    ensure!(
+        finished.stderr.contains("default/configmaps"),
+        "{finished:?}"
     );
     Ok(())
 }

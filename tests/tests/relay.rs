@@ -1,6 +1,7 @@
 //! A wire between watchscope and a server that the test can break, in several ways, and mend.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -31,7 +32,7 @@ impl Trouble {
     }
 }
 
-/// Passes connections on, byte by byte. Knows nothing of what they carry.
+/// Passes connections on, byte by byte. Knows nothing of what they carry, but for the one request that it may hold.
 pub(crate) struct Relay {
     /// `127.0.0.1:PORT`.
     pub(crate) address: SocketAddr,
@@ -39,10 +40,37 @@ pub(crate) struct Relay {
     /// How many connections there were so far.
     accepted: watch::Receiver<u64>,
     accepting: JoinHandle<()>,
+    gate: Arc<Gate>,
+}
+
+/// A request that waits, and what was answered to the others meanwhile.
+#[derive(Default)]
+struct Gate {
+    /// A request that has this in its line waits until it is let through.
+    held: Option<&'static str>,
+    is_open: watch::Sender<bool>,
+    /// All that passed down; kept only while something may be held.
+    told: Mutex<Vec<u8>>,
 }
 
 impl Relay {
     pub(crate) async fn to(target: &str) -> Result<Self> {
+        Self::with(target, Gate::default()).await
+    }
+
+    /// The same, but requests with this in their line wait until they are let through.
+    pub(crate) async fn holding(target: &str, held: &'static str) -> Result<Self> {
+        let held = Some(held);
+        let gate = Gate {
+            held,
+            ..Gate::default()
+        };
+        Self::with(target, gate).await
+    }
+
+    async fn with(target: &str, gate: Gate) -> Result<Self> {
+        let gate = Arc::new(gate);
+        let of_all = Arc::clone(&gate);
         let target: SocketAddr = target.parse()?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -52,7 +80,8 @@ impl Relay {
             while let Ok((stream, _)) = listener.accept().await {
                 counting.send_modify(|accepted| *accepted += 1);
                 let number = *counting.borrow();
-                tokio::spawn(pass_on(stream, target, number, troubles.clone()));
+                let gate = Arc::clone(&of_all);
+                tokio::spawn(pass_on(stream, target, number, troubles.clone(), gate));
             }
         });
         Ok(Self {
@@ -60,6 +89,7 @@ impl Relay {
             trouble,
             accepted,
             accepting,
+            gate,
         })
     }
 
@@ -88,6 +118,21 @@ impl Relay {
         self.trouble.send_replace(Trouble::Silent(self.so_far()));
     }
 
+    /// Lets what is held through.
+    pub(crate) fn let_through(&self) {
+        self.gate.is_open.send_replace(true);
+    }
+
+    /// What servers have answered so far, if something may be held.
+    pub(crate) fn told(&self) -> String {
+        let told = self
+            .gate
+            .told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&told).into_owned()
+    }
+
     fn so_far(&self) -> u64 {
         *self.accepted.borrow()
     }
@@ -105,6 +150,7 @@ async fn pass_on(
     target: SocketAddr,
     number: u64,
     mut troubles: watch::Receiver<Trouble>,
+    gate: Arc<Gate>,
 ) -> Result<()> {
     let mut server = TcpStream::connect(target).await?;
     let (mut up, mut down) = (vec![0; 16 << 10], vec![0; 16 << 10]);
@@ -123,16 +169,40 @@ async fn pass_on(
             },
             read = stream.read(&mut up) => match read? {
                 0 => return Ok(()),
-                count => server.write_all(&up[..count]).await?,
+                count => {
+                    if gate.holds(&up[..count]) {
+                        gate.is_open.subscribe().wait_for(|is_open| *is_open).await?;
+                    }
+                    server.write_all(&up[..count]).await?;
+                }
             },
             read = server.read(&mut down) => match read? {
                 0 => return Ok(()),
-                count => stream.write_all(&down[..count]).await?,
+                count => {
+                    gate.note(&down[..count]);
+                    stream.write_all(&down[..count]).await?;
+                }
             },
         }
     }
     stream.set_zero_linger()?;
     Ok(())
+}
+
+impl Gate {
+    /// Whether what a client sends is a request that waits. Small as they are, requests come whole.
+    fn holds(&self, sent: &[u8]) -> bool {
+        let line = sent.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        self.held.is_some_and(|held| line.contains(held))
+    }
+
+    fn note(&self, told: &[u8]) {
+        if self.held.is_some() {
+            let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend_from_slice(told);
+        }
+    }
 }
 
 /// The trouble of a connection, once it has one; `None` once the relay is gone.

@@ -28,7 +28,11 @@ impl Simulated {
     }
 
     /// The same, with further arguments.
-    async fn start_with(binary: &WatchscopeBinary, port: u16, more: &[&str]) -> Result<Self> {
+    pub(crate) async fn start_with(
+        binary: &WatchscopeBinary,
+        port: u16,
+        more: &[&str],
+    ) -> Result<Self> {
         let listen = format!("127.0.0.1:{port}");
         let arguments = [
             "simulate",

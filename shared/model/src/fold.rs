@@ -4,6 +4,7 @@
 //! encoded; the fold of a snapshot and the records after it equals the fold from the start, at every cut.
 
 mod objects;
+mod totals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 
 pub use self::objects::{Held, Objects};
+pub use self::totals::{ENDS_KEPT, Totals};
 use crate::codec::{Reader, Writer};
 use crate::event::{
-    Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record,
+    Change, ClusterConnected, ConnectionOpened, Event, Finding, Gap, ListComplete, Record,
     RequestAnswered, StreamEnded, StreamOpened, Verdict, WatchStarted,
 };
 use crate::field::{AsJson, Field, Fields, fields, struct_fields};
@@ -173,6 +175,8 @@ fields! {
         objects "objects": Objects,
         /// The address of the apiserver it is pinned to.
         server "server": Option<Text>,
+        /// What it has been through.
+        totals "totals": Totals,
     }
 
     /// What a watch does now.
@@ -647,6 +651,7 @@ impl Watch {
             verdicts: Map::new(),
             objects: Objects::default(),
             server,
+            totals: Totals::begun(),
         }
     }
 
@@ -745,9 +750,11 @@ impl Watch {
                 if let Some(stream) = &mut self.stream {
                     stream.bookmark = Some(now);
                 }
+                self.totals.hear(now.at);
                 self.learn(&event.resource_version);
             }
-            Event::Gap(_) => self.gap = None,
+            Event::Gap(event) => self.apply_gap(event, now),
+            Event::Attribution(event) => self.totals.attribute(event),
             Event::Loss(event) => self.lost += event.count,
             Event::Verdict(event) => {
                 let key = verdict_key(&event.object);
@@ -825,6 +832,11 @@ impl Watch {
     }
 
     fn apply_list(&mut self, event: &ListComplete, now: Moment) {
+        self.totals.hear(now.at);
+        // This one is counted already.
+        if self.counts.of(ListComplete::KIND) > 1 {
+            self.totals.relist(event.items);
+        }
         let since = match &self.list {
             Some(list) if list.complete.is_none() => list.since,
             _ => now,
@@ -857,7 +869,17 @@ impl Watch {
         });
     }
 
+    fn apply_gap(&mut self, event: &Gap, now: Moment) {
+        let lasted_us = self
+            .gap
+            .take()
+            .map_or(0, |gap| now.at.micros_since(gap.since.at));
+        let lasted_us = u64::try_from(lasted_us).unwrap_or(0);
+        self.totals.close(event, lasted_us);
+    }
+
     fn apply_ended(&mut self, event: &StreamEnded, now: Moment) {
+        self.totals.end(event.stream, event.cause);
         self.stream = None;
         self.request = None;
         if event.cause != Cause::Cancelled && self.gap.is_none() {
@@ -871,6 +893,7 @@ impl Watch {
     }
 
     fn apply_change(&mut self, event: &Change, now: Moment) {
+        self.totals.hear(now.at);
         match event.change {
             ChangeType::Added => self.added += 1,
             ChangeType::Modified => self.modified += 1,

@@ -6,6 +6,7 @@
 mod areas;
 mod asides;
 mod connection;
+mod evidence;
 mod findings;
 mod labels;
 mod layers;
@@ -27,6 +28,7 @@ pub use self::ruler::{RULER_HEIGHT, ruler};
 use self::version::Lines;
 pub(crate) use self::version::step_words;
 pub(crate) use self::watch::{cause_words, protocol};
+use crate::evidence::Evidence;
 use crate::glyph::{GLYPH_BOX, Glyph};
 use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Lanes, Row, RowBuilder, RowKind, Rows};
@@ -58,6 +60,10 @@ pub struct Picture<'a> {
     pub selected: Option<LaneId>,
     /// The selected record: of a write its whole way stands out.
     pub record: Option<RecordId>,
+    /// What the selected finding rests on, numbered on the lanes.
+    pub evidence: Option<&'a Evidence>,
+    /// The record of its evidence that is pointed at.
+    pub lit: Option<RecordId>,
     /// How records are drawn; without it only what lasts is. A snapshot tells of nothing else, so [`RECORDS`] is
     /// needed only where records are taken in.
     pub records: Option<&'a Records>,
@@ -73,6 +79,7 @@ pub struct Records {
     asides: fn(&mut Drawer<'_>, &Row),
     layer: fn(&mut Drawer<'_>, &Row),
     travels: fn(&mut Drawer<'_>, &[Row]),
+    evidence: fn(&mut Drawer<'_>),
     /// The rows of the layers: only records tell of them.
     pub(crate) layer_rows: fn(&Lanes, &Store, &mut RowBuilder, Time),
 }
@@ -86,6 +93,7 @@ pub const RECORDS: &Records = &Records {
     asides: |drawer, row| drawer.asides_row(row),
     layer: |drawer, row| drawer.layer_row(row),
     travels: |drawer, rows| drawer.travels(rows),
+    evidence: |drawer| drawer.evidence(),
     layer_rows: |lanes, store, builder, at| lanes.layer_rows(store, builder, at),
 };
 
@@ -113,6 +121,7 @@ enum Layer {
     Divergence,
     Finding,
     Cover,
+    Thread,
     Frame,
     Pen,
 }
@@ -139,9 +148,10 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
     for row in rows {
         drawer.row_ground(row);
     }
-    // Before the rows: their words keep clear of what is said of ways.
+    // Before the rows: their words keep clear of what is said of ways, and of the numbers of evidence.
     if let Some(records) = picture.records {
         (records.travels)(&mut drawer, rows);
+        (records.evidence)(&mut drawer);
     }
     let mut last_watch = None;
     for row in rows {
@@ -195,8 +205,8 @@ struct Drawer<'a> {
     scene: Scene,
     epochs: Vec<EpochView<'a>>,
     coverage: Vec<Stretch>,
-    /// Where something is not known, in px.
-    covered: Vec<(Px, Px)>,
+    /// Where something is not known, in px: nothing shows under its cover.
+    covered: Vec<Area>,
     /// Time at the left edge, less a spill.
     left: Time,
     /// Time at the right edge or now, whichever is first, plus a spill.
@@ -234,11 +244,20 @@ impl<'a> Drawer<'a> {
             })
             .collect();
         let coverage = store.coverage(picture.now);
-        let covered = coverage
+        let cover = |from, to| Area::between(view.x(from), view.x(to), Px::ZERO, picture.height);
+        let covers = coverage
             .iter()
             .filter(|stretch| stretch.coverage != Coverage::Loaded)
-            .map(|stretch| (view.x(stretch.from), view.x(stretch.to)))
-            .collect();
+            .map(|stretch| cover(stretch.from, stretch.to));
+        let mut covered: Vec<Area> = covers.collect();
+        for epoch in store.epochs() {
+            let pauses = epoch.trace.pauses.iter();
+            covered.extend(
+                pauses.map(|&(moment, paused_us)| {
+                    cover(moment.at.plus_micros(-paused_us), moment.at)
+                }),
+            );
+        }
         let scene = Scene {
             width,
             height: picture.height,

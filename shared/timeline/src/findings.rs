@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Certainty, Severity};
-use watchscope_model::{Event, State, Text, Time};
+use watchscope_model::{Event, State, Text, Time, WatchName};
 
 use crate::format::clock;
 use crate::id::{LaneId, RecordId};
@@ -54,6 +54,8 @@ pub struct Item {
     pub alike: String,
     /// The records it rests on.
     pub evidence: Vec<RecordId>,
+    /// The record since which it stands.
+    pub raised: RecordId,
 }
 
 impl Item {
@@ -183,6 +185,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             summary: finding.summary.clone(),
             alike: codes.join(", "),
             evidence: finding.evidence.iter().map(record).collect(),
+            raised: record(&open.since.seq),
         });
     }
     let mut standing_groups: Vec<Group> = groups.into_values().collect();
@@ -285,7 +288,8 @@ pub(crate) fn worse(a: Severity, b: Severity) -> Severity {
     if rank(b) > rank(a) { b } else { a }
 }
 
-/// The lane in which a record is drawn; that of the findings if it has no other.
+/// The lane in which a record is drawn: what is only asked beside the watches has one of its own; that of the findings if
+/// it has no other.
 #[must_use]
 pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     let record = store.record(id)?;
@@ -295,6 +299,13 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
         _ => None,
     };
     let watch = record.event.watch();
+    let is_request = matches!(
+        record.event,
+        Event::RequestSent(_) | Event::RequestAnswered(_)
+    );
+    if is_request && watch.is_some_and(WatchName::is_aside) {
+        return Some(LaneId::Asides);
+    }
     let lane = watch.and_then(|watch| store.find_lane(watch, object));
     Some(lane.unwrap_or(LaneId::Findings))
 }
@@ -317,12 +328,10 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
             open.finding.certainty,
             open.finding.summary
         ),
-        evidence: open
-            .finding
-            .evidence
-            .last()
-            .map(|&seq| RecordId { epoch, seq }),
-        since,
+        raised: RecordId {
+            epoch,
+            seq: open.since.seq,
+        },
     })
 }
 
@@ -333,10 +342,8 @@ pub struct Restored {
     pub key: Text,
     /// What it means. Hostile: show as text.
     pub words: String,
-    /// A record it rests on.
-    pub evidence: Option<RecordId>,
-    /// Since when.
-    pub since: Time,
+    /// The record since which it stands.
+    pub raised: RecordId,
 }
 
 /// What the person does not want to see, with reasons: by code and subject, the oldest first. At most [`MAX_MUTED`].

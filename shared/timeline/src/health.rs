@@ -1,18 +1,19 @@
 //! How each watch fares, as a table: what one asks first of a watch that is said to have missed something.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use watchscope_model::event::{Bookmark, ListComplete, StreamOpened};
-use watchscope_model::fold::Watch;
+use watchscope_model::fold::{Totals, Watch};
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Time, WatchName};
 
+use crate::draw::severity_ink;
 use crate::findings::{Muted, one_line, rank};
 use crate::format::{count, duration, number};
-use crate::store::{Store, WatchTrace};
+use crate::store::Store;
+use crate::tokens::Token;
 
-/// The columns: name, and what it says.
+/// The columns: name, and what it says. All is of the whole run of watchscope, since the watch was started last.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
@@ -23,7 +24,7 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ),
     (
         "Ends",
-        "Why streams ended, as far as they are loaded: by attribution, else by what was seen on the wire",
+        "Why streams ended: by attribution, else by what was seen on the wire",
     ),
     (
         "Changes",
@@ -32,15 +33,12 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ("Bookmarks", "BOOKMARK events"),
     (
         "Gaps",
-        "Stretches without a stream, as far as they are loaded, and how long those lasted in which events may be lost",
+        "Stretches without a stream, and how long those lasted in which events may be lost",
     ),
-    (
-        "Missed",
-        "Events lost in gaps, as far as they are loaded; unknown is no number",
-    ),
+    ("Missed", "Events lost in gaps; unknown is no number"),
     (
         "Relists",
-        "Lists after the first, and how many objects they read again as far as they are loaded",
+        "Lists after the first, and how many objects they read again",
     ),
     (
         "Lag",
@@ -59,8 +57,8 @@ pub struct Cell {
     pub text: String,
     /// Its rank; cells of one rank are in the order of their words.
     pub rank: i64,
-    /// Whether something is wrong in it.
-    pub bad: bool,
+    /// The colour of what is wrong in it, if something is.
+    pub ink: Option<Token>,
 }
 
 /// A watch.
@@ -83,11 +81,6 @@ pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
         .iter()
         .filter(|(name, _)| !name.is_aside())
         .map(|(name, watch)| {
-            let lane = store.find_lane(name, None).and_then(|lane| lane.watch());
-            let traces = store.epochs().iter();
-            let loaded: Vec<&WatchTrace> = lane
-                .map(|id| traces.filter_map(|epoch| epoch.trace.watch(id)).collect())
-                .unwrap_or_default();
             let found = state
                 .findings
                 .iter()
@@ -95,7 +88,7 @@ pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
             let found = found.map(|(_, open)| (&*open.finding.code, open.finding.severity));
             HealthRow {
                 watch: name.clone(),
-                cells: cells(name, watch, &loaded, found.collect(), now),
+                cells: cells(name, watch, found.collect(), now),
             }
         })
         .collect()
@@ -104,11 +97,20 @@ pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
 fn cells(
     name: &WatchName,
     watch: &Watch,
-    loaded: &[&WatchTrace],
     found: Vec<(&str, Severity)>,
     now: Time,
 ) -> [Cell; COLUMNS.len()] {
     let changes = watch.added + watch.modified + watch.deleted;
+    let totals = &watch.totals;
+    let counted = |cell: &dyn Fn(&Totals) -> Cell| {
+        if totals.are_known() {
+            return cell(totals);
+        }
+        Cell {
+            text: "not known".to_owned(),
+            ..Cell::default()
+        }
+    };
     [
         Cell {
             text: name.to_string(),
@@ -117,13 +119,13 @@ fn cells(
         state(watch),
         lasting(now.micros_since(watch.since.at)),
         figure(watch.counts.of(StreamOpened::KIND)),
-        ends(loaded),
+        counted(&ends),
         figure(changes),
         figure(watch.counts.of(Bookmark::KIND)),
-        gaps(watch, loaded, now),
-        missed(loaded),
-        relists(watch, loaded),
-        lag(watch, loaded, now),
+        counted(&|totals| gaps(watch, totals)),
+        counted(&missed),
+        counted(&|totals| relists(watch, totals)),
+        counted(&|totals| lag(totals, now)),
         findings(found),
     ]
 }
@@ -132,7 +134,7 @@ fn figure(value: u64) -> Cell {
     Cell {
         text: number(value),
         rank: i64::try_from(value).unwrap_or(i64::MAX),
-        bad: false,
+        ink: None,
     }
 }
 
@@ -146,7 +148,7 @@ fn lasting(us: i64) -> Cell {
             duration(us)
         },
         rank: us,
-        bad: false,
+        ink: None,
     }
 }
 
@@ -171,128 +173,90 @@ fn state(watch: &Watch) -> Cell {
     Cell {
         text: open.phase.to_string(),
         rank,
-        bad: rank >= 5,
+        ink: error(rank >= 5),
     }
 }
 
 /// `2 normal, 1 F08, 1 cancelled`, the most frequent first.
-fn ends(loaded: &[&WatchTrace]) -> Cell {
-    let mut by_cause: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut torn = false;
-    for trace in loaded {
-        for span in trace.streams.all().iter().filter(|span| span.end.is_some()) {
-            let said = trace.attributions.get(&span.what.stream);
-            let code = match (said, trace.fall(span)) {
-                (Some((_, code)), _) => &**code,
-                (None, Some((_, cause))) => cause.word(),
-                (None, None) => "unknown",
-            };
-            torn |= !matches!(code, "normal" | "F05" | "ours" | "cancelled" | "end");
-            *by_cause.entry(code).or_default() += 1;
-        }
-    }
-    let total: u64 = by_cause.values().sum();
-    let mut counted: Vec<(&str, u64)> = by_cause.into_iter().collect();
-    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+fn ends(totals: &Totals) -> Cell {
+    let mut counted: Vec<(String, u64)> = totals.ends().collect();
+    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let is_usual = |code: &str| matches!(code, "normal" | "F05" | "ours" | "cancelled" | "end");
+    let total: u64 = counted.iter().map(|(_, times)| times).sum();
     let words: Vec<String> = counted
         .iter()
-        .map(|(cause, times)| format!("{times} {cause}"))
+        .map(|(cause, times)| format!("{} {cause}", number(*times)))
         .collect();
     Cell {
         text: none_or(words.join(", ")),
-        rank: total as i64,
-        bad: torn,
+        rank: i64::try_from(total).unwrap_or(i64::MAX),
+        ink: error(counted.iter().any(|(code, _)| !is_usual(code))),
     }
 }
 
 /// `2 resumed, 1 lost (15 s), 1 open`.
-fn gaps(watch: &Watch, loaded: &[&WatchTrace], now: Time) -> Cell {
-    let (mut resumed, mut lost, mut lost_us) = (0, 0, 0_i64);
-    for span in loaded.iter().flat_map(|trace| trace.gaps.all()) {
-        match span.what.outcome {
-            Some(outcome) if outcome.resumed => resumed += 1,
-            Some(_) => {
-                lost += 1;
-                lost_us += span.end_at(now).micros_since(span.start.at);
-            }
-            None => {}
-        }
-    }
+fn gaps(watch: &Watch, totals: &Totals) -> Cell {
+    let (resumed, lost) = (totals.resumed(), totals.lost());
     let mut words = Vec::new();
     if resumed > 0 {
-        words.push(format!("{resumed} resumed"));
+        words.push(format!("{} resumed", number(resumed)));
     }
     if lost > 0 {
-        words.push(format!("{lost} lost ({})", duration(lost_us)));
+        let lasted = duration(i64::try_from(totals.lost_us()).unwrap_or(i64::MAX));
+        words.push(format!("{} lost ({lasted})", number(lost)));
     }
     if watch.gap.is_some() {
         words.push("1 open".to_owned());
     }
+    let rank = lost
+        .saturating_mul(1_000_000)
+        .saturating_add(u64::from(watch.gap.is_some()) * 1_000)
+        .saturating_add(resumed);
     Cell {
         text: none_or(words.join(", ")),
-        rank: lost * 1_000_000 + i64::from(watch.gap.is_some()) * 1_000 + resumed,
-        bad: lost > 0 || watch.gap.is_some(),
+        rank: i64::try_from(rank).unwrap_or(i64::MAX),
+        ink: error(lost > 0 || watch.gap.is_some()),
     }
 }
 
 /// `0`, `3`, `unknown`, `3 and unknown`.
-fn missed(loaded: &[&WatchTrace]) -> Cell {
-    let (mut known, mut unknown) = (0, 0);
-    for span in loaded.iter().flat_map(|trace| trace.gaps.all()) {
-        match span.what.outcome {
-            Some(outcome) if outcome.resumed => {}
-            Some(outcome) => match outcome.lost {
-                Some(lost) => known += lost,
-                None => unknown += 1_i64,
-            },
-            None => {}
-        }
-    }
+fn missed(totals: &Totals) -> Cell {
+    let (known, unknown) = (totals.missed(), totals.unmeasured());
     let text = match (known, unknown) {
         (0, 1..) => "unknown".to_owned(),
         (some, 1..) => format!("{} and unknown", number(some)),
         (some, _) => number(some),
     };
+    let rank = unknown.saturating_mul(1 << 40).saturating_add(known);
     Cell {
         text,
-        rank: unknown * (1 << 40) + i64::try_from(known).unwrap_or(1 << 40),
-        bad: known > 0 || unknown > 0,
+        rank: i64::try_from(rank).unwrap_or(i64::MAX),
+        ink: error(known > 0 || unknown > 0),
     }
 }
 
 /// `2: 428 objects`.
-fn relists(watch: &Watch, loaded: &[&WatchTrace]) -> Cell {
+fn relists(watch: &Watch, totals: &Totals) -> Cell {
     let times = watch.counts.of(ListComplete::KIND).saturating_sub(1);
-    let lists = loaded.iter().flat_map(|trace| &trace.lists);
-    let read: u64 = lists
-        .filter(|list| list.relist)
-        .map(|list| list.items)
-        .sum();
     let text = match times {
         0 => "0".to_owned(),
-        _ => format!("{}: {}", number(times), count(read, "object")),
+        _ => format!("{}: {}", number(times), count(totals.relisted(), "object")),
     };
     Cell {
         text,
         rank: i64::try_from(times).unwrap_or(i64::MAX),
-        bad: false,
+        ink: None,
     }
 }
 
-/// How long ago the last event, bookmark or list came: what proved that the watch is up to date.
-fn lag(watch: &Watch, loaded: &[&WatchTrace], now: Time) -> Cell {
-    let last = loaded.iter().rev().find_map(|trace| {
-        let place = trace.marks.len().checked_sub(1)?;
-        Some(trace.marks.at(place))
-    });
-    let bookmark = watch.stream.as_ref().and_then(|stream| stream.bookmark);
-    let known = [last, bookmark.map(|moment| moment.at)];
-    match known.into_iter().flatten().max() {
+/// How long ago the last change, bookmark or list came: what proved that the watch is up to date.
+fn lag(totals: &Totals, now: Time) -> Cell {
+    match totals.heard() {
         Some(at) => lasting(now.micros_since(at)),
         None => Cell {
             text: "never heard".to_owned(),
             rank: i64::MAX,
-            bad: false,
+            ink: None,
         },
     }
 }
@@ -301,12 +265,19 @@ fn lag(watch: &Watch, loaded: &[&WatchTrace], now: Time) -> Cell {
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
     found.sort_by(|a, b| rank(b.1).cmp(&rank(a.1)).then_with(|| a.0.cmp(b.0)));
     let words: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
-    let worst = found.first().map_or(0, |(_, severity)| rank(*severity));
+    let severity = found.first().map(|(_, severity)| *severity);
+    let worst = severity.map_or(0, rank);
     Cell {
         text: none_or(words.join(", ")),
         rank: worst as i64 * 1_000_000 + found.len() as i64,
-        bad: worst >= rank(Severity::Error),
+        ink: severity
+            .map(severity_ink)
+            .filter(|_| worst >= rank(Severity::Error)),
     }
+}
+
+fn error(is_wrong: bool) -> Option<Token> {
+    is_wrong.then_some(Token::Error)
 }
 
 fn none_or(words: String) -> String {

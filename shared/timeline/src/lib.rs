@@ -10,6 +10,7 @@
 
 pub mod belief;
 pub mod draw;
+pub mod evidence;
 pub mod findings;
 pub mod format;
 pub mod glyph;

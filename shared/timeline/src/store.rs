@@ -468,6 +468,14 @@ impl Store {
         None
     }
 
+    /// Whether what stands at a place of the log is here.
+    #[must_use]
+    pub fn has(&self, id: RecordId) -> bool {
+        let epoch = self.epochs.get(id.epoch as usize);
+        let mut chapters = epoch.into_iter().flat_map(|epoch| &epoch.chapters);
+        chapters.any(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)
+    }
+
     /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {

@@ -16,7 +16,7 @@ pub use self::event::event_words;
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;
 pub use self::presence::{Presence, presence};
-pub use self::state::{Empty, Problem, emptiness, gaps, problems, unknown};
+pub use self::state::{Empty, Problem, Spot, emptiness, gaps, problems, unknown};
 use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words};
 use crate::findings::Muted;
 use crate::format::{clock_ms, count, duration, number, version};

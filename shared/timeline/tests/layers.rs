@@ -367,6 +367,8 @@ fn drawn_with(store: &Store, view: &View, record: Option<RecordId>) -> (Rows, Sc
         height: Px::whole(600),
         selected: None,
         record,
+        evidence: None,
+        lit: None,
         records: Some(RECORDS),
     };
     let scene = draw::lanes(&picture);

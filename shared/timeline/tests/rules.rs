@@ -10,6 +10,7 @@ use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::Muted;
+use watchscope_timeline::format::text_width;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, Step, StretchKind, Target};
 use watchscope_timeline::words::{
@@ -831,6 +832,43 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
 }
 
 #[test]
+fn words_on_a_lane_stand_beside_a_time_in_which_watchscope_did_not_run_not_under_it() {
+    let said = |since_s: f64, until_s: f64| {
+        let mut log = streaming();
+        let paused_ms = Some(((until_s - since_s) * 1_000.0) as u64);
+        log.push(
+            until_s,
+            Clock {
+                off_ms: 0,
+                paused_ms,
+            },
+        );
+        let scene = scene_of(&log.store(), 60.0);
+        let lines = scene
+            .primitives
+            .iter()
+            .filter_map(|primitive| match primitive {
+                Primitive::Text(line) if line.text.contains("stream 10") => {
+                    let from = line.x.to_f64();
+                    let to = from + text_width(&line.text, line.size, line.weight).to_f64();
+                    assert!(
+                        to <= since_s * 10.0 || from >= until_s * 10.0,
+                        "{line:?} is covered"
+                    );
+                    Some(line.text.clone())
+                }
+                _ => None,
+            });
+        lines.collect::<Vec<_>>()
+    };
+    let full = "stream 10 · from 1,000 · timeout 431 s";
+    // Behind it, or before it what has room there.
+    assert_eq!(said(1.0, 5.0), [full]);
+    assert_eq!(said(10.0, 30.0), ["stream 10"]);
+    assert_eq!(said(40.0, 50.0), [full]);
+}
+
+#[test]
 fn a_watch_whose_versions_are_no_numbers_says_so_where_their_line_would_be() {
     const METRICS: &str = "shop/pods.metrics.k8s.io";
     let words = "no numbers: only whether two are equal can be told";
@@ -932,6 +970,8 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             height: rows.height,
             selected: None,
             record: None,
+            evidence: None,
+            lit: None,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
         let caption = Caption {

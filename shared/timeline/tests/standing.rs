@@ -9,7 +9,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
-use watchscope_timeline::words::{check, checked, presence, severity_token};
+use watchscope_timeline::words::{Spot, check, checked, presence, problems, severity_token};
 use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 
 const PODS: &str = "shop/pods";
@@ -189,6 +189,42 @@ fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
 }
 
 #[test]
+fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_that_is_loaded() {
+    let mut log = torn();
+    log.verdict(37.0, PODS, "cart-1", Divergence::Ghost, Standing::Raised);
+    let spots = |store: &Store| -> Vec<(String, Option<Spot>)> {
+        let problems = problems(store, &Muted::default()).into_iter();
+        problems
+            .map(|problem| (problem.words, problem.spot))
+            .collect()
+    };
+    let store = log.store();
+    let pod = store.find_lane(&PODS.into(), Some(&common::object("cart-1", 1)));
+    let maps = store.find_lane(&MAPS.into(), None).unwrap();
+    let found = spots(&store);
+    assert_eq!(found[0], ("1 ghost".to_owned(), pod.map(Spot::Lane)));
+    assert!(
+        matches!(found[1], (ref words, Some(Spot::Gap(lane, _))) if words == "1 gap lost" && lane == maps)
+    );
+    let summary = "held and not in etcd";
+    let divergence = Severity::Divergence;
+    let raised = log.finding(38.0, "F24", divergence, Standing::Raised, PODS, summary);
+    log.finding(39.0, "F24", divergence, Standing::Updated, PODS, summary);
+    let id = RecordId {
+        epoch: 0,
+        seq: raised,
+    };
+    assert_eq!(spots(&log.store())[0].1, Some(Spot::Finding(id)));
+
+    // A page that has only just come counts what was before it too.
+    let mut late = Store::default();
+    log.send_from(&mut late, log.records.len());
+    let told: Vec<String> = spots(&late).into_iter().map(|spot| spot.0).collect();
+    assert_eq!(told[..2], ["1 ghost", "1 gap lost"]);
+    assert_eq!(spots(&late)[1].1, None);
+}
+
+#[test]
 fn a_severity_of_a_later_version_is_no_worse_than_any_that_is_known() {
     let mut log = found();
     let unknown = Severity::Unknown;
@@ -324,12 +360,24 @@ shop/pods | streaming | 40 s | 2 | 1 F08 | 2 | 1 | 1 resumed | 0 | 0 | 35 s | â€
         .map(|row| {
             let columns = health::COLUMNS.iter().zip(&row.cells);
             columns
-                .filter(|(_, cell)| cell.bad)
+                .filter(|(_, cell)| cell.ink.is_some())
                 .map(|(column, _)| column.0)
                 .collect()
         })
         .collect();
     assert_eq!(bad, [vec!["State", "Ends", "Gaps", "Missed"], vec!["Ends"]]);
+}
+
+#[test]
+fn the_table_is_of_all_records_however_few_of_them_are_loaded() {
+    let log = torn();
+    let table = |store: &Store| health::tsv(&health::table(store, &Muted::default(), at(40.9)));
+    let whole = table(&log.store());
+    for cut in 0..=log.records.len() {
+        let mut store = Store::default();
+        log.send_from(&mut store, cut);
+        assert_eq!(table(&store), whole, "the first {cut} are not loaded");
+    }
 }
 
 #[test]

@@ -213,6 +213,8 @@ fn the_story_of_the_look_is_drawn() {
             height: rows.height,
             selected: None,
             record: None,
+            evidence: None,
+            lit: None,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
         std::fs::write(

@@ -16,6 +16,7 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_model::Time;
 use watchscope_model::wire::{Heartbeat, Welcome};
+use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
 use watchscope_timeline::{LaneId, RecordId, Scene, Store, Theme, Token, View, draw, format};
 
@@ -99,6 +100,10 @@ pub(super) struct Engine {
     pub(super) selected: Option<LaneId>,
     /// The record that is told there.
     pub(super) selected_record: Option<RecordId>,
+    /// What the selected finding rests on.
+    pub(super) evidence: Option<Evidence>,
+    /// The record of it that is pointed at.
+    pub(super) lit: Option<RecordId>,
     /// Whether the person moves by keys, and wants to see what has the focus.
     pub(super) by_keyboard: bool,
     /// What the live region says.
@@ -162,6 +167,8 @@ impl Engine {
             focused: None,
             selected: None,
             selected_record: None,
+            evidence: None,
+            lit: None,
             by_keyboard: false,
             said: String::new(),
             trouble: None,

@@ -79,6 +79,8 @@ impl Engine {
             height: Px::from_f64(self.window_px()),
             selected: self.lanes.selected,
             record: self.selected_record,
+            evidence: self.evidence.as_ref(),
+            lit: self.lit,
             records: self.second.map(|second| second.records),
         }
     }

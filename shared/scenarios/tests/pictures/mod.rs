@@ -92,6 +92,8 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
         height: rows.height,
         selected: None,
         record: None,
+        evidence: None,
+        lit: None,
         records: Some(RECORDS),
     };
     let text = svg(&small(&picture), Theme::Light);

@@ -11,7 +11,9 @@ use crate::store::{FindingSpan, Span};
 use crate::tokens::Token;
 
 /// Height of a chip.
-const CHIP_HEIGHT: Px = Px::whole(14);
+pub(super) const CHIP_HEIGHT: Px = Px::whole(14);
+/// So far under its row's top edge it begins.
+pub(super) const CHIP_TOP: Px = Px::whole(5);
 
 /// The colour of a severity.
 pub(crate) fn severity_ink(severity: Severity) -> Token {
@@ -32,7 +34,7 @@ struct Chip<'a> {
 
 impl Drawer<'_> {
     pub(super) fn findings_row(&mut self, row: &Row) {
-        let top = self.y(row) + Px::whole(5);
+        let top = self.y(row) + CHIP_TOP;
         let epochs = self.epochs.clone();
         let mut chips: Vec<Chip<'_>> = Vec::new();
         let mut lines: Vec<(Severity, Px, Px)> = Vec::new();
@@ -67,7 +69,8 @@ impl Drawer<'_> {
         self.chips(row, top, chips);
     }
 
-    /// Chips in falling order of severity; one that finds no room is a tick in its colour.
+    /// The chip of the selected finding, then the others in falling order of severity; one that finds no room is a tick in
+    /// its colour.
     fn chips(&mut self, row: &Row, top: Px, chips: Vec<Chip<'_>>) {
         let mut taken: Vec<(Px, Px)> = Vec::new();
         let mut placed: Vec<(&Chip<'_>, Px)> = Vec::new();
@@ -76,7 +79,13 @@ impl Drawer<'_> {
             let of = move |chip: &&Chip<'_>| chip.span.what.severity == severity;
             chips.iter().rev().filter(of)
         };
-        for chip in RISING.iter().rev().flat_map(|&severity| of(severity)) {
+        let selected = self.picture.evidence.map(|evidence| evidence.finding);
+        let is_selected =
+            |chip: &&Chip<'_>| selected == Some(record(chip.epoch, chip.span.start.seq));
+        let first = chips.iter().find(is_selected);
+        let others = RISING.iter().rev().flat_map(|&severity| of(severity));
+        let others = others.filter(|chip| !is_selected(chip));
+        for chip in first.into_iter().chain(others) {
             let what = &chip.span.what;
             let ink = severity_ink(what.severity);
             let width = chip_width(&what.code);
@@ -100,6 +109,9 @@ impl Drawer<'_> {
             }
             taken.push((x0, x1));
             self.chip((x0, top), &what.code, what.severity);
+            if selected == Some(id) {
+                self.chip_frame((x0, x1), top);
+            }
             self.hit((x0, x1), (top, top + Px::whole(18)), row.id, target);
             placed.push((chip, x1));
         }
@@ -135,6 +147,27 @@ impl Drawer<'_> {
                 }
             }
         }
+    }
+
+    /// The frame of the selected finding's chip.
+    fn chip_frame(&mut self, (x0, x1): (Px, Px), top: Px) {
+        let around = Px(96);
+        let area = Area::between(
+            x0 - around,
+            x1 + around,
+            top - around,
+            top + CHIP_HEIGHT + around,
+        );
+        self.push(
+            Layer::Thread,
+            Primitive::Rect {
+                area,
+                fill: None,
+                stroke: Some(Stroke::solid(Token::Select, HAIR)),
+                radius: 2,
+                opacity: 100,
+            },
+        );
     }
 
     fn chip(&mut self, (x, y): (Px, Px), code: &str, severity: Severity) {

@@ -122,7 +122,10 @@ impl Drawer<'_> {
         let (start, end) = label.xs;
         let width = |text: &str| text_width(text, label.look.size, label.look.weight);
         let in_band = |area: &&Area| area.y < label.y && area.bottom() > label.y - ASCENT;
-        let taken = || self.marked.iter().chain(&self.written).filter(in_band);
+        let taken = || {
+            let there = self.marked.iter().chain(&self.written).filter(in_band);
+            there.chain(&self.covered)
+        };
         if label.look.align == Align::End {
             return label.forms.iter().find_map(|text| {
                 let mut right = end;
@@ -222,9 +225,12 @@ impl Drawer<'_> {
 
     /// Where a stretch that begins at x begins to show: not left of the view, and not under what is not loaded.
     pub(super) fn shows_from(&self, x: Px) -> Px {
-        self.covered.iter().fold(
-            x.max(Px::ZERO),
-            |x, &(from, to)| if from <= x && x < to { to } else { x },
-        )
+        self.covered.iter().fold(x.max(Px::ZERO), |x, area| {
+            if area.x <= x && x < area.right() {
+                area.right()
+            } else {
+                x
+            }
+        })
     }
 }

@@ -5,7 +5,7 @@ use crate::id::ObjectId;
 use watchscope_model::event::{Finding, Verdict};
 use watchscope_model::fold::{Moment, OpenPhase, OpenStream};
 use watchscope_model::vocabulary::{Cause, Divergence, LossPlace, Phase, PhaseReason, Severity};
-use watchscope_model::{ConnectionId, RequestId, ResourceVersion, StreamId, Text, Time};
+use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
 /// How a plateau falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub(crate) struct FindingSpan {
     pub(crate) severity: Severity,
     pub(crate) subject: Option<Text>,
     pub(crate) summary: String,
+    /// The records it rests on, as last told.
+    pub(crate) evidence: Vec<Seq>,
 }
 
 /// A connection.
@@ -222,6 +224,7 @@ impl FindingSpan {
             severity: finding.severity,
             subject: finding.subject().cloned(),
             summary: finding.summary.clone(),
+            evidence: finding.evidence.clone(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is wrong now, and why there may be nothing to see.
 
+use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Phase, PhaseReason, Severity};
 use watchscope_model::{Time, WatchName};
 
@@ -18,10 +19,19 @@ pub struct Problem {
     pub words: String,
     /// Its colour.
     pub ink: Token,
-    /// The first watch it concerns.
-    pub watch: Option<WatchName>,
-    /// The gap it is, if it is one: its lane, and the record it began with.
-    pub gap: Option<(LaneId, RecordId)>,
+    /// Where it is to be seen, if anything of it is loaded.
+    pub spot: Option<Spot>,
+}
+
+/// Where a problem is to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// The lane of the first watch, or object, that has it.
+    Lane(LaneId),
+    /// A gap: its lane, and the record it began with.
+    Gap(LaneId, RecordId),
+    /// A finding, by the record since which it stands.
+    Finding(RecordId),
 }
 
 /// What is wrong now and not muted, worst first; nothing if nothing is.
@@ -30,6 +40,12 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
         return Vec::new();
     };
+    let epoch = store.epochs().len().saturating_sub(1) as u32;
+    let found = |open: &OpenFinding| {
+        let seq = open.since.seq;
+        Spot::Finding(RecordId { epoch, seq })
+    };
+    let lane = |watch: &WatchName| store.find_lane(watch, None).map(Spot::Lane);
     let mut problems = Vec::new();
     for &kind in watchscope_model::vocabulary::Divergence::ALL {
         let watches = || state.watches.iter();
@@ -46,14 +62,28 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
                 "ghost" => count(total, "ghost"),
                 word => format!("{total} {word}"),
             };
-            let watch = watches()
-                .find(|(_, watch)| of_kind(watch) > 0)
-                .map(|(name, _)| name.clone());
+            // What is found of it says more than the object alone.
+            let first = watches().find(|(_, watch)| of_kind(watch) > 0);
+            let finding = first.and_then(|(name, _)| {
+                let findings = state.findings.iter();
+                let mut of_watch = findings.filter(|(key, open)| {
+                    open.finding.severity == Severity::Divergence
+                        && open.finding.watch.as_ref() == Some(name)
+                        && !muted.has(key)
+                });
+                of_watch.next().map(|(_, open)| found(open))
+            });
+            let object = || {
+                let (name, watch) = first?;
+                let mut verdicts = watch.verdicts.values();
+                let open = verdicts.find(|open| open.verdict.kind == kind)?;
+                let lane = store.find_lane(name, Some(&open.verdict.object));
+                lane.map(Spot::Lane)
+            };
             problems.push(Problem {
                 words,
                 ink: Token::Divergence,
-                watch,
-                gap: None,
+                spot: finding.or_else(object),
             });
         }
     }
@@ -68,17 +98,17 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         problems.push(Problem {
             words,
             ink: Token::Error,
-            watch: open.finding.watch.clone(),
-            gap: None,
+            spot: Some(found(open)),
         });
     }
-    let gaps = store.gaps(Time(0), state.at, state.at);
-    if gaps.lost > 0 {
+    let watched = state.watches.iter().filter(|(name, _)| !name.is_aside());
+    let lost = watched.map(|(_, watch)| watch.totals.lost()).sum();
+    if lost > 0 {
+        let gaps = store.gaps(Time(0), state.at, state.at);
         problems.push(Problem {
-            words: format!("{} lost", count(gaps.lost, "gap")),
+            words: format!("{} lost", count(lost, "gap")),
             ink: Token::Error,
-            watch: None,
-            gap: gaps.last_lost,
+            spot: gaps.last_lost.map(|(lane, began)| Spot::Gap(lane, began)),
         });
     }
     for (phase, verb) in [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")] {
@@ -96,8 +126,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             problems.push(Problem {
                 words,
                 ink: Token::Error,
-                watch: Some(first.clone()),
-                gap: None,
+                spot: lane(first),
             });
         }
     }

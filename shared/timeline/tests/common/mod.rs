@@ -478,6 +478,8 @@ pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Row
         height: rows.height.max(Px::whole(60)),
         selected: None,
         record: None,
+        evidence: None,
+        lit: None,
         records: Some(watchscope_timeline::draw::RECORDS),
     });
     (rows, scene)

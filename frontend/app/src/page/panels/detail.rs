@@ -7,6 +7,8 @@ use watchscope_timeline::words::{Description, Presence};
 use super::super::engine::Handle;
 use super::bodies::Body;
 use super::check::CheckNow;
+use super::evidence::EvidenceTable;
+use super::findings::{chip, what_to_do};
 use super::sides::SidesTab;
 use super::signals::{Detail, ObjectPane, Panels, Tab};
 use crate::body::json;
@@ -47,10 +49,7 @@ fn Panel(detail: Detail, panels: Panels, handle: Handle) -> impl IntoView {
     let count = tabs.len();
     let order: Vec<Tab> = tabs.iter().map(|&(tab, _)| tab).collect();
     let body = match current {
-        Tab::Event => {
-            view! { <EventTab told=told.clone() presence=detail.presence.clone() handle/> }
-                .into_any()
-        }
+        Tab::Event => view! { <EventTab detail=detail.clone() panels handle/> }.into_any(),
         Tab::Object => detail
             .object
             .clone()
@@ -93,7 +92,14 @@ fn Panel(detail: Detail, panels: Panels, handle: Handle) -> impl IntoView {
                 }
             ></div>
             <div class="detail-head">
-                <h2>{told.lane.clone()}</h2>
+                {match &detail.evidence {
+                    None => view! { <h2>{told.lane.clone()}</h2> }.into_any(),
+                    Some(found) => view! {
+                        {chip(&found.code, found.severity)}
+                        <h2>{found.name.to_string()}</h2>
+                    }
+                    .into_any(),
+                }}
                 <span class="what">{told.time.clone()}</span>
                 {detail.check.map(|check| view! { <CheckNow check panels handle/> })}
                 <div class="tabs" role="tablist">
@@ -157,14 +163,34 @@ fn by_hand(request: &[(&'static str, String)]) -> String {
 }
 
 #[component]
-fn EventTab(told: Description, presence: Option<Presence>, handle: Handle) -> impl IntoView {
+fn EventTab(detail: Detail, panels: Panels, handle: Handle) -> impl IntoView {
+    let (told, presence) = (detail.told, detail.presence);
     let record = told.record;
+    if let Some(evidence) = detail.evidence {
+        let code = evidence.code.clone();
+        let advice = move || panels.texts.with(|texts| what_to_do(&texts.of(&code)?));
+        return view! {
+            <div class="columns">
+                <div>
+                    <h3>"What happened"</h3>
+                    <p class="prose">{evidence.summary.clone()}</p>
+                    {move || advice().map(|advice| view! {
+                        <h3>"What to do"</h3>
+                        <p class="prose">{advice}</p>
+                    })}
+                </div>
+                <div><h3>"Evidence"</h3><EvidenceTable evidence panels handle/></div>
+            </div>
+        }
+        .into_any();
+    }
     view! {
         <div class="columns">
             <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{presence.map(|presence| view! { <Here presence record handle/> })}</div>
             {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
         </div>
     }
+    .into_any()
 }
 
 /// Why the object is here.

@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
-use watchscope_model::id::WatchName;
-use watchscope_timeline::{LaneId, RecordId};
+use watchscope_timeline::LaneId;
+use watchscope_timeline::words::Spot;
 use web_sys::{
     Element, EventTarget, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent,
 };
@@ -79,15 +79,20 @@ impl Handle {
         });
     }
 
-    /// Brings the lane of a problem into the window and selects it.
-    pub(super) fn show_problem(self, watch: Option<&WatchName>, gap: Option<(LaneId, RecordId)>) {
-        self.with(|engine| {
-            if let Some((lane, began)) = gap {
-                engine.show_gap(lane, began);
-            } else if let Some(lane) = watch.and_then(|watch| engine.store.find_lane(watch, None)) {
+    /// Brings a problem into the window and selects it.
+    pub(super) fn show_problem(self, spot: Option<Spot>) {
+        self.with(|engine| match spot {
+            Some(Spot::Gap(lane, began)) => engine.show_gap(lane, began),
+            Some(Spot::Finding(raised)) => engine.show_finding(raised),
+            Some(Spot::Lane(lane)) => {
+                if let LaneId::Object(watch, _) = lane {
+                    engine.lanes.set_expanded(&engine.store, watch, true);
+                }
+                engine.keeps_selection = true;
                 engine.focus_lane(lane);
                 engine.select_lane(lane);
             }
+            None => engine.say("Nothing of it is loaded.".to_owned()),
         });
     }
 

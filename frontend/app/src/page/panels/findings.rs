@@ -10,7 +10,7 @@ use watchscope_timeline::words::severity_token;
 
 use super::super::engine::{Engine, Handle};
 use super::signals::{Panels, publish};
-use super::texts::{self, Texts};
+use super::texts::{self, Said, Texts};
 use crate::input::keys::Action;
 
 /// Under this key the browser remembers what is muted.
@@ -150,13 +150,14 @@ pub(super) fn focus_soon(selector: &'static str) {
 pub(super) fn RestoredBanner(panels: Panels, handle: Handle) -> impl IntoView {
     move || {
         panels.restored.get().map(|restored| {
-            let (key, evidence, since) = (restored.key, restored.evidence, restored.since);
+            let (key, raised) = (restored.key, restored.raised);
+            let show = move |_| {
+                handle.with(|engine| engine.show_finding(raised));
+            };
             view! {
                 <div class="banner restored" role="alert" data-part="restored">
                     <p>{restored.words}</p>
-                    {evidence.map(|id| view! {
-                        <button on:click=move |_| handle.show_record(id, Some(since))>"Show it"</button>
-                    })}
+                    <button on:click=show>"Show it"</button>
                     <button on:click=move |_| handle.mute(&key, "read")>"Mute"</button>
                 </div>
             }
@@ -229,9 +230,16 @@ fn summary(board: &Board) -> String {
     words.join(", ")
 }
 
-fn chip(code: &str, severity: Severity) -> impl IntoView + use<> {
+pub(super) fn chip(code: &str, severity: Severity) -> impl IntoView + use<> {
     let ink = severity_token(severity).name();
     view! { <span class=format!("chip {ink}") title=severity.to_string()>{code.to_owned()}</span> }
+}
+
+/// What a correct client does is what there is to do.
+pub(super) fn what_to_do(said: &Said) -> Option<String> {
+    let mut parts = said.parts.iter();
+    let found = parts.find(|(heading, _)| heading == SAID_FIRST[1]);
+    found.map(|(_, text)| text.clone())
 }
 
 /// The findings of one code.
@@ -289,36 +297,32 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
     });
     let read = move |read: fn(&Item) -> String| item.with(|item| item.as_ref().map(read));
     let asks = RwSignal::new(false);
-    let show_last = move |_| {
-        let shown = item.with_untracked(|item| {
-            let item = item.as_ref()?;
-            Some((*item.evidence.last()?, item.since))
-        });
-        if let Some((id, since)) = shown {
-            handle.show_record(id, Some(since));
+    let show = move |_| {
+        let raised = item.with_untracked(|item| item.as_ref().map(|item| item.raised));
+        if let Some(raised) = raised {
+            handle.with(|engine| engine.show_finding(raised));
         }
     };
     let evidence = move || {
-        let evidence = item.with(|item| {
-            item.as_ref()
-                .map(|item| (item.evidence.clone(), item.since))
-        });
-        let (evidence, since) = evidence.unwrap_or_default();
-        let of = evidence.len();
-        let tags = evidence.into_iter().enumerate().map(|(place, id)| {
+        let item = item.get()?;
+        let (raised, since) = (item.raised, item.since);
+        let of = item.evidence.len();
+        let tags = item.evidence.into_iter().enumerate().map(|(place, id)| {
             let number = place + 1;
             view! {
                 <button
                     class="tag"
                     aria-label=format!("Evidence {number} of {of}: show the record")
                     title=format!("Record {}", id.seq.0)
-                    on:click=move |_| handle.show_record(id, Some(since))
+                    on:click=move |_| {
+                        handle.with(|engine| engine.show_evidence(raised, id, Some(since)));
+                    }
                 >
                     {number}
                 </button>
             }
         });
-        tags.collect_view()
+        Some(tags.collect_view())
     };
     let muting = move || {
         let key = key.clone();
@@ -327,7 +331,7 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
     view! {
         <li class="finding" data-key=named>
             <p class="finding-of">
-                <button class="subject" title="Show the last of its evidence" on:click=show_last>
+                <button class="subject" title="Show it in the picture, with its evidence" on:click=show>
                     {move || read(|item| item.subject.clone())}
                 </button>
             </p>

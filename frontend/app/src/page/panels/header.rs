@@ -6,6 +6,7 @@ use watchscope_timeline::format::number;
 
 use super::super::engine::Handle;
 use super::super::theme::ThemeChoice;
+use super::findings::RestoredBanner;
 use super::signals::{Panels, Remedy};
 use crate::input::keys::Action;
 use crate::source::connection::{Lock, Status, Trouble};
@@ -69,11 +70,11 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                     each=move || panels.problems.get()
                     key=|problem| problem.words.clone()
                     children=move |problem| {
-                        let (watch, gap) = (problem.watch.clone(), problem.gap);
+                        let spot = problem.spot;
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| handle.show_problem(watch.as_ref(), gap)
+                                on:click=move |_| handle.show_problem(spot)
                             >
                                 {problem.words.clone()}
                             </button>
@@ -220,6 +221,7 @@ pub(super) fn Banner(panels: Panels, handle: Handle) -> impl IntoView {
                     <button on:click=move |_| handle.dismiss()>"Dismiss"</button>
                 </div>
             })}
+            <RestoredBanner panels handle/>
         </div>
     }
 }

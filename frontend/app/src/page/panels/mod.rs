@@ -7,6 +7,7 @@ mod check;
 mod debug;
 mod detail;
 mod events;
+mod evidence;
 mod findings;
 mod glyph;
 mod header;
@@ -78,7 +79,6 @@ pub(super) fn mount(handle: Handle) {
         view! {
             <header::Header panels handle/>
             <header::Banner panels handle/>
-            <findings::RestoredBanner panels handle/>
         }
         .into_any()
     });

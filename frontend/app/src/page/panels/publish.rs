@@ -18,6 +18,7 @@ impl Engine {
     /// Writes the panels.
     pub(in super::super) fn publish(&mut self, now: Time) {
         self.follow_check(now);
+        self.follow_evidence();
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);
         publish(self.panels().summary, summary::summarise(state));

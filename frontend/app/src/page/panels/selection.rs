@@ -1,7 +1,9 @@
 //! What is selected and hovered, and the detail that tells it: words at once, bodies as they come.
 
+use leptos::prelude::Update as _;
 use wasm_bindgen_futures::spawn_local;
 use watchscope_model::Time;
+use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings;
 use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
 use watchscope_timeline::sides;
@@ -13,6 +15,7 @@ use super::super::picture::RULER_PX;
 use super::bodies::{self, Body};
 use super::lesson;
 use super::signals::{Detail, ObjectPane, Tab, Tooltip, publish};
+use super::texts;
 use crate::body::diff;
 
 /// What is selected.
@@ -70,7 +73,6 @@ impl Handle {
     /// Changes the detail, unless another thing was selected since `number`.
     fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail)) {
         self.with(|engine| {
-            use leptos::prelude::Update as _;
             engine.panels().detail.update(|detail| {
                 if let Some(detail) = detail
                     && number.is_none_or(|number| number == detail.number)
@@ -116,6 +118,7 @@ impl Engine {
         self.desk.selection = None;
         self.selected = None;
         self.selected_record = None;
+        self.evidence = None;
         publish(self.panels().detail, None);
         self.redraw();
     }
@@ -190,16 +193,69 @@ impl Engine {
         self.keeps_selection = true;
     }
 
-    /// Selects a finding that is over, where it was raised.
+    /// Selects a finding in the lane of the last of its evidence, or where it was raised, and brings that into view.
     pub(super) fn show_finding(&mut self, raised: RecordId) {
         self.uncover();
-        self.focused = Some(LaneId::Findings);
+        let evidence = Evidence::of(&self.store, raised);
+        let items = evidence.iter().flat_map(|evidence| &evidence.items);
+        let last = items
+            .filter_map(|item| Some((item.place?.0, item.record)))
+            .last();
+        let (lane, record) = last.unwrap_or((LaneId::Findings, raised));
+        if let LaneId::Object(watch, _) = lane {
+            self.lanes.set_expanded(&self.store, watch, true);
+        }
+        self.focused = Some(lane);
         self.select(Selection {
-            lane: LaneId::Findings,
+            lane,
             target: Target::Stretch(StretchKind::Finding, raised),
         });
-        self.reveal(raised);
+        self.reveal(record);
         self.keeps_selection = true;
+    }
+
+    /// Selects a record that a finding rests on; the finding's evidence stays numbered.
+    pub(super) fn show_evidence(
+        &mut self,
+        finding: RecordId,
+        record: RecordId,
+        since: Option<Time>,
+    ) {
+        self.show_record(record, since);
+        self.evidence = Evidence::of(&self.store, finding);
+    }
+
+    /// Looks up the evidence of the selected finding again, if there is more of it to know.
+    pub(super) fn follow_evidence(&mut self) {
+        let Some(known) = self
+            .evidence
+            .as_ref()
+            .filter(|known| known.is_behind(&self.store))
+        else {
+            return;
+        };
+        self.evidence = Evidence::of(&self.store, known.finding);
+        let told = self.evidence.clone();
+        self.panels().detail.update(|detail| {
+            if let Some(detail) = detail
+                && detail.evidence.is_some()
+            {
+                detail.evidence = told;
+            }
+        });
+        self.redraw();
+    }
+
+    /// Lights the tag of a record in picture and table, or none.
+    pub(super) fn light(&mut self, record: Option<RecordId>) {
+        let items = self.evidence.iter().flat_map(|evidence| &evidence.items);
+        let known = items.map(|item| item.record);
+        let lit = record.filter(|record| known.clone().any(|known| known == *record));
+        if self.lit != lit {
+            self.lit = lit;
+            publish(self.panels().lit, lit);
+            self.redraw();
+        }
     }
 
     /// Moves the view only if the record is not in it.
@@ -260,6 +316,13 @@ impl Engine {
             _ => Tab::Event,
         };
         let number = self.desk.selections;
+        self.evidence = match selection.target {
+            Target::Stretch(StretchKind::Finding, raised) => Evidence::of(&self.store, raised),
+            _ => None,
+        };
+        if self.evidence.is_some() {
+            texts::ask(self.panels());
+        }
         publish(
             self.panels().detail,
             Some(Detail {
@@ -269,6 +332,7 @@ impl Engine {
                 check: words::check(&self.store, selection.lane).filter(|_| !lesson::is_on()),
                 presence,
                 sides,
+                evidence: self.evidence.clone(),
                 tab,
             }),
         );
@@ -307,6 +371,12 @@ impl Engine {
             return;
         }
         self.desk.hover = at;
+        let under = at.and_then(|(x_px, y_px)| self.hit(x_px, y_px));
+        let record = under.and_then(|hit| match hit.target {
+            Target::Record(id) => Some(id),
+            _ => None,
+        });
+        self.light(record);
         let tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
         publish(self.panels().tooltip, tooltip);
     }

@@ -1,6 +1,7 @@
 //! What the engine publishes to the panels: plain data in signals, written at most four times a second.
 
 use leptos::prelude::*;
+use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored};
 use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::sides::Sides;
@@ -31,6 +32,8 @@ pub(super) struct Panels {
     pub(super) tooltip: RwSignal<Option<Tooltip>>,
     pub(super) detail: RwSignal<Option<Detail>>,
     pub(super) checking: RwSignal<Checking>,
+    /// The record of the selected finding's evidence that is pointed at.
+    pub(super) lit: RwSignal<Option<RecordId>>,
     /// Records that came since the picture was paused.
     pub(super) pill: RwSignal<Option<u64>>,
     /// What the live region says.
@@ -71,6 +74,7 @@ impl Panels {
             tooltip: RwSignal::new(None),
             detail: RwSignal::new(None),
             checking: RwSignal::new(Checking::default()),
+            lit: RwSignal::new(None),
             pill: RwSignal::new(None),
             said: RwSignal::new(String::new()),
             lane_text: RwSignal::new(String::new()),
@@ -152,6 +156,8 @@ pub(super) struct Detail {
     pub(super) presence: Option<Presence>,
     /// What each side believes then; only a simulated cluster can tell.
     pub(super) sides: Option<Sides>,
+    /// What it rests on, if it is a finding.
+    pub(super) evidence: Option<Evidence>,
     pub(super) tab: Tab,
 }
 

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use watchscope_model::{Time, WatchName};
+use watchscope_timeline::Token;
 use watchscope_timeline::format::count;
 use watchscope_timeline::health::{self, COLUMNS, HealthRow, Order};
 use web_sys::Blob;
@@ -49,6 +50,7 @@ impl Engine {
         if let Some(lane) = self.store.find_lane(watch, None) {
             self.selected = Some(lane);
             self.selected_record = None;
+            self.evidence = None;
             self.focus_lane(lane);
             self.keeps_selection = true;
         }
@@ -204,8 +206,13 @@ fn RowOf(panels: Panels, handle: Handle, name: String) -> impl IntoView {
             row.with(|row| row.as_ref().map(|row| row.cells[column].clone()))
                 .unwrap_or_default()
         });
+        let has = move |ink: Token| move || cell.with(|cell| cell.ink == Some(ink));
         view! {
-            <td class:figure=FIGURES.contains(&column) class:bad=move || cell.with(|cell| cell.bad)>
+            <td
+                class:figure=FIGURES.contains(&column)
+                class:error=has(Token::Error)
+                class:div=has(Token::Divergence)
+            >
                 {move || cell.with(|cell| cell.text.clone())}
             </td>
         }

@@ -1,0 +1,132 @@
+//! The selected finding: its evidence as numbered tags on the lanes, and a thread from its chip to the last of them.
+
+use super::findings::{CHIP_HEIGHT, CHIP_TOP};
+use super::{Drawer, HAIR, Layer, TextLook, severity_ink};
+use crate::format::{self, text_width};
+use crate::id::LaneId;
+use crate::lanes::{Row, RowKind};
+use crate::scene::{Align, Area, Primitive, Px, Stroke, Target};
+use crate::tokens::Token;
+
+/// Height of a tag.
+const TAG_HEIGHT: Px = Px::whole(12);
+/// The least width of a tag.
+const TAG_WIDTH: Px = Px::whole(11);
+/// Size of its number.
+const NUMBER_SIZE: u8 = 10;
+/// So far from each other tags of one row stand.
+const APART: Px = Px::whole(2);
+
+impl<'a> Drawer<'a> {
+    /// Tags and thread; nothing if no finding is selected.
+    pub(super) fn evidence(&mut self) {
+        let Some(evidence) = self.picture.evidence else {
+            return;
+        };
+        let ink = severity_ink(evidence.severity);
+        let mut placed: Vec<Area> = Vec::new();
+        for (number, item) in (1..).zip(&evidence.items) {
+            let place = item.place.map(|(lane, at)| (lane, self.x(at)));
+            let in_view = place.filter(|&(_, x)| x >= Px::ZERO && x <= self.end_x);
+            let Some((row, x)) = in_view.and_then(|(lane, x)| Some((self.row_of(lane)?, x))) else {
+                continue;
+            };
+            let number: String = format::number(number);
+            let width = text_width(&number, NUMBER_SIZE, 700) + Px::whole(4);
+            let width = width.max(TAG_WIDTH);
+            let mut area = Area {
+                x: (x - width.half()).floor(),
+                y: self.tag_middle(row) - TAG_HEIGHT.half(),
+                w: width,
+                h: TAG_HEIGHT,
+            };
+            // What came at almost the same time stands side by side, in its order.
+            let meets = |area: Area, there: &&Area| {
+                there.y == area.y
+                    && area.x < there.right() + APART
+                    && there.x < area.right() + APART
+            };
+            while let Some(there) = placed.iter().find(|there| meets(area, there)) {
+                area.x = there.right() + APART;
+            }
+            placed.push(area);
+            let (lane, is_lit) = (row.id, self.picture.lit == Some(item.record));
+            self.tag(area, number, ink, is_lit);
+            let (xs, ys) = ((area.x, area.right()), (area.y, area.bottom()));
+            self.hit(xs, ys, lane, Target::Record(item.record));
+        }
+        if let Some(&last) = placed.last() {
+            self.thread(self.x(evidence.at), last, ink);
+        }
+    }
+
+    /// The row of a lane; if its watch is collapsed, that of the watch.
+    fn row_of(&self, lane: LaneId) -> Option<&'a Row> {
+        let rows = &self.picture.rows;
+        let of_watch = || rows.find(LaneId::Watch(lane.watch()?));
+        rows.find(lane).or_else(of_watch)
+    }
+
+    /// On the plateau of a watch; on the upper edge of an object's row, whose marks stay in sight.
+    fn tag_middle(&self, row: &Row) -> Px {
+        let y = self.y(row);
+        match row.kind {
+            RowKind::Object => y - HAIR,
+            RowKind::Watch => y + row.height.half() + HAIR,
+            _ => y + row.height.half(),
+        }
+    }
+
+    fn tag(&mut self, area: Area, number: String, ink: Token, is_lit: bool) {
+        let (fill, words) = if is_lit {
+            (Token::Ground0, Token::Text1)
+        } else {
+            (ink, Token::OnFill)
+        };
+        self.push(
+            Layer::Thread,
+            Primitive::Rect {
+                area,
+                fill: Some(fill),
+                stroke: Some(Stroke::solid(ink, HAIR)),
+                radius: 1,
+                opacity: 100,
+            },
+        );
+        let look = TextLook {
+            size: NUMBER_SIZE,
+            weight: 700,
+            ..TextLook::plain(words)
+        };
+        let (x, y) = (area.x + area.w.half(), area.y + Px(627));
+        self.text(Layer::Thread, x, y, number, look.aligned(Align::Middle));
+        self.occupy((area.x, area.right()), (area.y, area.bottom()));
+    }
+
+    /// From under the chip down to the height of a tag, and along it to the tag.
+    fn thread(&mut self, x: Px, tag: Area, ink: Token) {
+        let rows = &self.picture.rows;
+        let Some(top) = rows.find(LaneId::Findings).map(|row| self.y(row)) else {
+            return;
+        };
+        // A finding that stands since before the view has its chip at the edge.
+        let x = x.max(Px::ZERO).floor();
+        if x > self.width {
+            return;
+        }
+        let middle = tag.y + tag.h.half();
+        let from = (top + CHIP_TOP + CHIP_HEIGHT).max(Px::ZERO);
+        self.fill(Layer::Divergence, (x, x + HAIR), (from, middle), ink);
+        let along = if tag.x > x {
+            (x, tag.x)
+        } else {
+            (tag.right(), x + HAIR)
+        };
+        self.fill(
+            Layer::Divergence,
+            along,
+            (middle - HAIR.half(), middle + HAIR.half()),
+            ink,
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! What a selected finding rests on: each record with its lane, as it is numbered in the picture and told in the table.
+
+use watchscope_model::vocabulary::Severity;
+use watchscope_model::{Text, Time};
+
+use crate::findings::lane_of;
+use crate::format::clock_ms;
+use crate::id::{LaneId, RecordId};
+use crate::store::{FindingSpan, Span, Store};
+use crate::words;
+
+/// The evidence of a finding, looked up once: a record is found by reading its chapter again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The record since which the finding stands.
+    pub finding: RecordId,
+    /// Its time.
+    pub at: Time,
+    /// `F24`.
+    pub code: Text,
+    /// Its name.
+    pub name: Text,
+    /// What happened, as last told. Hostile: show as text.
+    pub summary: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it rests on, as last told; numbered from 1.
+    pub items: Vec<Item>,
+}
+
+/// A record that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Which.
+    pub record: RecordId,
+    /// Its lane and time; nothing while it is not loaded, or once it is no longer held.
+    pub place: Option<(LaneId, Time)>,
+    /// Its time, its lane and what it is, in words. Hostile: show as text.
+    pub words: [String; 3],
+}
+
+impl Evidence {
+    /// That of the finding which stands, or stood, since a record; nothing if none does.
+    #[must_use]
+    pub fn of(store: &Store, finding: RecordId) -> Option<Self> {
+        let span = span(store, finding)?;
+        let seqs = span.what.evidence.iter();
+        let items = seqs.map(|&seq| Item::of(store, RecordId { seq, ..finding }));
+        Some(Self {
+            finding,
+            at: span.start.at,
+            code: span.what.code.clone(),
+            name: span.what.name.clone(),
+            summary: span.what.summary.clone(),
+            severity: span.what.severity,
+            items: items.collect(),
+        })
+    }
+
+    /// Whether the store knows more of it by now.
+    #[must_use]
+    pub fn is_behind(&self, store: &Store) -> bool {
+        let known = || self.items.iter().map(|item| item.record.seq);
+        let told = span(store, self.finding);
+        told.is_some_and(|told| !told.what.evidence.iter().copied().eq(known()))
+            || self
+                .items
+                .iter()
+                .any(|item| item.place.is_none() && store.has(item.record))
+    }
+}
+
+impl Item {
+    fn of(store: &Store, record: RecordId) -> Self {
+        let found = lane_of(store, record).zip(store.entry(record));
+        let Some((lane, entry)) = found else {
+            let what = "This record is not loaded, or no longer held.".to_owned();
+            return Self {
+                record,
+                place: None,
+                words: [String::new(), String::new(), what],
+            };
+        };
+        let told = words::describe_record(store, lane, record);
+        Self {
+            record,
+            place: Some((lane, entry.at())),
+            words: [clock_ms(entry.at()), told.lane, told.what],
+        }
+    }
+}
+
+fn span(store: &Store, finding: RecordId) -> Option<&Span<FindingSpan>> {
+    let epoch = store.epochs().get(usize::try_from(finding.epoch).ok()?)?;
+    epoch.trace.findings.get(finding.seq)
+}
