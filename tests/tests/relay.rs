@@ -1,12 +1,17 @@
 //! A wire between watchscope and a server that the test can break, in several ways, and mend.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::Result;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+/// Bytes that a buffer holds at most; then it lets go.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// What is wrong with the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +23,10 @@ enum Trouble {
     Reset(u64),
     /// They stay open, and nothing passes either way any more.
     Silent(u64),
+    /// They end in good order once the server has said so many bytes more, which still pass.
+    Torn(u64, usize),
+    /// What the server says is held back for so long, and then passes at once.
+    Buffered(u64, Duration),
 }
 
 impl Trouble {
@@ -26,7 +35,10 @@ impl Trouble {
         match self {
             Self::Nothing => false,
             Self::Cut => true,
-            Self::Reset(last) | Self::Silent(last) => number <= last,
+            Self::Reset(last)
+            | Self::Silent(last)
+            | Self::Torn(last, _)
+            | Self::Buffered(last, _) => number <= last,
         }
     }
 }
@@ -88,6 +100,19 @@ impl Relay {
         self.trouble.send_replace(Trouble::Silent(self.so_far()));
     }
 
+    /// Ends the connections that are open in good order, once the server has said so many bytes more; those still pass.
+    pub(crate) fn tear_after(&self, bytes: usize) {
+        self.trouble
+            .send_replace(Trouble::Torn(self.so_far(), bytes));
+    }
+
+    /// Holds back what the server says on the connections that are open: for so long after the first byte, or until it
+    /// is 1 MiB; then it passes at once, and the next is held back.
+    pub(crate) fn buffer(&self, time: Duration) {
+        self.trouble
+            .send_replace(Trouble::Buffered(self.so_far(), time));
+    }
+
     fn so_far(&self) -> u64 {
         *self.accepted.borrow()
     }
@@ -108,26 +133,59 @@ async fn pass_on(
 ) -> Result<()> {
     let mut server = TcpStream::connect(target).await?;
     let (mut up, mut down) = (vec![0; 16 << 10], vec![0; 16 << 10]);
+    // Of a trouble that lets bytes pass: how many still do, or how long they are held back, and those that are.
+    let mut left: Option<usize> = None;
+    let mut hold: Option<Duration> = None;
+    let mut held = Vec::new();
+    let mut due: Option<Instant> = None;
     loop {
         tokio::select! {
             biased;
-            trouble = happens(&mut troubles, number) => match trouble {
+            trouble = happens(&mut troubles, number), if left.is_none() && hold.is_none() => match trouble {
                 Some(Trouble::Silent(_)) => {
                     // Until the relay ends.
                     let _ = troubles.wait_for(|trouble| *trouble == Trouble::Cut).await;
                     break;
                 }
+                Some(Trouble::Torn(_, bytes)) => left = Some(bytes),
+                Some(Trouble::Buffered(_, time)) => hold = Some(time),
                 // Without lingering, closing sends RST instead of FIN.
                 Some(Trouble::Cut | Trouble::Reset(_)) => break,
                 Some(Trouble::Nothing) | None => return Ok(()),
             },
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                stream.write_all(&held).await?;
+                held.clear();
+                due = None;
+            }
             read = stream.read(&mut up) => match read? {
                 0 => return Ok(()),
                 count => server.write_all(&up[..count]).await?,
             },
-            read = server.read(&mut down) => match read? {
-                0 => return Ok(()),
-                count => stream.write_all(&down[..count]).await?,
+            read = server.read(&mut down), if held.len() < BUFFER_BYTES => match (read?, left) {
+                (0, _) => return Ok(()),
+                (count, Some(bytes)) => {
+                    let passing = count.min(bytes);
+                    stream.write_all(&down[..passing]).await?;
+                    left = Some(bytes - passing);
+                    if passing == bytes {
+                        // FIN, and then what the client still says is read, or the kernel would answer it with RST.
+                        stream.shutdown().await?;
+                        while stream.read(&mut up).await? > 0 {}
+                        return Ok(());
+                    }
+                }
+                (count, None) => match hold {
+                    None => stream.write_all(&down[..count]).await?,
+                    Some(time) => {
+                        held.extend_from_slice(&down[..count]);
+                        let now = Instant::now();
+                        due.get_or_insert(now + time);
+                        if held.len() >= BUFFER_BYTES {
+                            due = Some(now);
+                        }
+                    }
+                },
             },
         }
     }
