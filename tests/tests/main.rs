@@ -7,6 +7,7 @@
 mod attacks;
 mod audits;
 mod browser;
+mod certificates;
 mod claims;
 mod commands;
 mod conformance;
