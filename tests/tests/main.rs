@@ -32,5 +32,6 @@ mod relay;
 mod schema;
 mod servers;
 mod simulated;
+mod store;
 mod stories;
 mod writer;
