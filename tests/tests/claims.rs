@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use watchscope_tests::kube::Rule;
 use watchscope_tests::{
     ClusterOptions, KubeCluster, KubeTools, Watchscope, WatchscopeBinary, eventually, or_skip,
@@ -17,11 +17,11 @@ use crate::relay::Relay;
 use crate::writer::Writer;
 
 /// A connection is given up after 45 s of silence, and the machine may be busy.
-const LONG: Duration = Duration::from_secs(150);
-const WATCHES: [&str; 2] = ["default/configmaps", "default/services"];
+pub(crate) const LONG: Duration = Duration::from_secs(150);
+pub(crate) const WATCHES: [&str; 2] = ["default/configmaps", "default/services"];
 
 /// The codes of all findings, each once, in the order in which they were raised.
-fn found(records: &[Value]) -> Vec<&str> {
+pub(crate) fn found(records: &[Value]) -> Vec<&str> {
     let mut codes = Vec::new();
     for finding in records.iter().filter(|record| record["type"] == "finding") {
         let code = finding["code"].as_str().unwrap_or_default();
@@ -33,7 +33,7 @@ fn found(records: &[Value]) -> Vec<&str> {
 }
 
 /// What is said last of each ended stream of a watch.
-fn attributions<'a>(records: &'a [Value], watch: &str) -> Vec<&'a str> {
+pub(crate) fn attributions<'a>(records: &'a [Value], watch: &str) -> Vec<&'a str> {
     let mut told: Vec<(&Value, &str)> = Vec::new();
     for event in of(records, "attribution", watch) {
         let code = event["code"].as_str().unwrap_or_default();
@@ -49,7 +49,7 @@ fn attributions<'a>(records: &'a [Value], watch: &str) -> Vec<&'a str> {
 }
 
 /// `watchscope watch` of configmaps and services, streaming.
-async fn watching(
+pub(crate) async fn watching(
     binary: &WatchscopeBinary,
     kubeconfig: &Path,
     flags: &[&str],
@@ -68,7 +68,10 @@ async fn watching(
 }
 
 /// Waits until each watch has opened so many streams and what is said of the ends before is settled.
-async fn streaming_again(watchscope: &mut Watchscope, opened: usize) -> Result<Vec<Value>> {
+pub(crate) async fn streaming_again(
+    watchscope: &mut Watchscope,
+    opened: usize,
+) -> Result<Vec<Value>> {
     until(
         watchscope,
         LONG,
@@ -103,6 +106,10 @@ fn last_seq(records: &[Value], kind: &str, watch: &str) -> Option<u64> {
 }
 
 /// The time by the clock that watchscope's records have, in milliseconds since 1970.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "records carry the wall clock, and how long ago they came is asked"
+)]
 fn now_ms() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.map_or(0, |since| {
@@ -117,7 +124,7 @@ fn at_ms(record: &Value) -> i64 {
 }
 
 /// A relay to the cluster's apiserver, and in a folder a kubeconfig like this one, but by way of it.
-async fn by_a_relay(
+pub(crate) async fn by_a_relay(
     cluster: &KubeCluster,
     kubeconfig: &Path,
     folder: &Path,
@@ -172,6 +179,97 @@ async fn a_flow_that_a_middlebox_forgets_is_found_dead_and_nothing_else() -> Res
         assert!((44_000..90_000).contains(&age_ms), "{ended}");
     }
     assert_eq!(found(&records), ["F04"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_that_a_middlebox_holds_back_are_said_to_be_late_over_both_protocols() -> Result<()>
+{
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let held_back = async |flags: &[&str]| {
+        let folder = tempfile::tempdir()?;
+        let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
+        // Streams end soon, so that the next is asked for over a connection that is open.
+        let flags = [&["--watch-timeout", "5s"], flags].concat();
+        let mut watchscope = watching(&binary, &kubeconfig, &flags).await?;
+        relay.buffer(Duration::from_secs(12));
+        let records = until(&mut watchscope, LONG, "headers come late", |records| {
+            let of_any = WATCHES.iter().find_map(|watch| {
+                let told = |finding: &Value| {
+                    let says = finding["summary"].as_str().unwrap_or_default();
+                    finding["code"] == "F44" && says.contains("came after 1")
+                };
+                find(records, "finding", watch, told).ok()
+            });
+            ensure!(of_any.is_some(), "{:?}", found(records));
+            Ok(records.to_vec())
+        })
+        .await?;
+        assert_eq!(found(&records), ["F44"], "{flags:?}");
+        for watch in WATCHES {
+            let told = attributions(&records, watch);
+            assert!(
+                told.iter().all(|code| *code == "normal"),
+                "{flags:?} {watch}: {told:?}"
+            );
+        }
+        anyhow::Ok(())
+    };
+    let (shared, single) = tokio::join!(held_back(&[]), held_back(&["--http1"]));
+    shared?;
+    single
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_inside_an_event_loses_nothing_over_both_protocols() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let writer = Writer::start(&cluster).await?;
+    let folder = tempfile::tempdir()?;
+    let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
+    for (name, flags) in [("shared", &[][..]), ("single", &["--http1"])] {
+        let mut watchscope = watching(&binary, &kubeconfig, flags).await?;
+        relay.tear_after(100_000);
+        // One event of 300 kB, of which the first third comes.
+        let large = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+            "data": {"text": "large ".repeat(50_000)}});
+        let path = "/api/v1/namespaces/default/configmaps";
+        writer.write(Method::POST, path, Some(&large)).await?;
+        let watch = WATCHES[0];
+        let records = until(
+            &mut watchscope,
+            LONG,
+            "it comes whole, and it is said",
+            |records| {
+                find(records, "change", watch, |change| change["name"] == name)?;
+                ensure!(!attributions(records, watch).is_empty(), "nothing is said");
+                find(records, "finding", watch, |_| true)?;
+                Ok(records.to_vec())
+            },
+        )
+        .await?;
+        let ended = find(&records, "stream.ended", watch, |_| true)?;
+        assert_eq!(ended["cause"], "eof-in-frame", "{flags:?} {ended}");
+        // Where all share the connection, it may as well have been the server's end.
+        let (code, certainty) = if flags.is_empty() {
+            ("F06", "suspected")
+        } else {
+            ("F47", "definite")
+        };
+        let told = of(&records, "attribution", watch)[0];
+        assert_eq!(
+            (&told["code"], &told["certainty"]),
+            (&json!(code), &json!(certainty))
+        );
+        assert_eq!(found(&records), [code], "{flags:?}");
+        let changes = of(&records, "change", watch);
+        let whole = changes.iter().filter(|change| change["name"] == name);
+        assert_eq!(whole.count(), 1, "{flags:?}");
+        relay.mend();
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 mod attacks;
 mod audits;
 mod browser;
+mod certificates;
 mod claims;
 mod commands;
 mod conformance;
@@ -31,5 +32,6 @@ mod relay;
 mod schema;
 mod servers;
 mod simulated;
+mod store;
 mod stories;
 mod writer;

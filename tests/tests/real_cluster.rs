@@ -33,7 +33,7 @@ fn watch(
 }
 
 /// Waits until a watch has told all of etcd's history of the namespace's configmaps, and follows it there.
-async fn followed_to_the_end(
+pub(crate) async fn followed_to_the_end(
     cluster: &KubeCluster,
     watchscope: &mut Watchscope,
     namespace: &str,

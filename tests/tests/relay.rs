@@ -2,12 +2,17 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+/// Bytes that a buffer holds at most; then it lets go.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// What is wrong with the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +24,10 @@ enum Trouble {
     Reset(u64),
     /// They stay open, and nothing passes either way any more.
     Silent(u64),
+    /// They end in good order once the server has said so many bytes more, which still pass.
+    Torn(u64, usize),
+    /// What the server says is held back for so long, and then passes at once.
+    Buffered(u64, Duration),
 }
 
 impl Trouble {
@@ -27,7 +36,10 @@ impl Trouble {
         match self {
             Self::Nothing => false,
             Self::Cut => true,
-            Self::Reset(last) | Self::Silent(last) => number <= last,
+            Self::Reset(last)
+            | Self::Silent(last)
+            | Self::Torn(last, _)
+            | Self::Buffered(last, _) => number <= last,
         }
     }
 }
@@ -133,6 +145,19 @@ impl Relay {
         String::from_utf8_lossy(&told).into_owned()
     }
 
+    /// Ends the connections that are open in good order, once the server has said so many bytes more; those still pass.
+    pub(crate) fn tear_after(&self, bytes: usize) {
+        self.trouble
+            .send_replace(Trouble::Torn(self.so_far(), bytes));
+    }
+
+    /// Holds back what the server says on the connections that are open: for so long after the first byte, or until it
+    /// is 1 MiB; then it passes at once, and the next is held back.
+    pub(crate) fn buffer(&self, time: Duration) {
+        self.trouble
+            .send_replace(Trouble::Buffered(self.so_far(), time));
+    }
+
     fn so_far(&self) -> u64 {
         *self.accepted.borrow()
     }
@@ -154,19 +179,31 @@ async fn pass_on(
 ) -> Result<()> {
     let mut server = TcpStream::connect(target).await?;
     let (mut up, mut down) = (vec![0; 16 << 10], vec![0; 16 << 10]);
+    // Of a trouble that lets bytes pass: how many still do, or how long they are held back, and those that are.
+    let mut left: Option<usize> = None;
+    let mut hold: Option<Duration> = None;
+    let mut held = Vec::new();
+    let mut due: Option<Instant> = None;
     loop {
         tokio::select! {
             biased;
-            trouble = happens(&mut troubles, number) => match trouble {
+            trouble = happens(&mut troubles, number), if left.is_none() && hold.is_none() => match trouble {
                 Some(Trouble::Silent(_)) => {
                     // Until the relay ends.
                     let _ = troubles.wait_for(|trouble| *trouble == Trouble::Cut).await;
                     break;
                 }
+                Some(Trouble::Torn(_, bytes)) => left = Some(bytes),
+                Some(Trouble::Buffered(_, time)) => hold = Some(time),
                 // Without lingering, closing sends RST instead of FIN.
                 Some(Trouble::Cut | Trouble::Reset(_)) => break,
                 Some(Trouble::Nothing) | None => return Ok(()),
             },
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                stream.write_all(&held).await?;
+                held.clear();
+                due = None;
+            }
             read = stream.read(&mut up) => match read? {
                 0 => return Ok(()),
                 count => {
@@ -176,11 +213,33 @@ async fn pass_on(
                     server.write_all(&up[..count]).await?;
                 }
             },
-            read = server.read(&mut down) => match read? {
-                0 => return Ok(()),
-                count => {
+            read = server.read(&mut down), if held.len() < BUFFER_BYTES => match (read?, left) {
+                (0, _) => return Ok(()),
+                (count, Some(bytes)) => {
                     gate.note(&down[..count]);
-                    stream.write_all(&down[..count]).await?;
+                    let passing = count.min(bytes);
+                    stream.write_all(&down[..passing]).await?;
+                    left = Some(bytes - passing);
+                    if passing == bytes {
+                        // FIN, and then what the client still says is read, or the kernel would answer it with RST.
+                        stream.shutdown().await?;
+                        while stream.read(&mut up).await? > 0 {}
+                        return Ok(());
+                    }
+                }
+                (count, None) => {
+                    gate.note(&down[..count]);
+                    match hold {
+                        None => stream.write_all(&down[..count]).await?,
+                        Some(time) => {
+                            held.extend_from_slice(&down[..count]);
+                            let now = Instant::now();
+                            due.get_or_insert(now + time);
+                            if held.len() >= BUFFER_BYTES {
+                                due = Some(now);
+                            }
+                        }
+                    }
                 }
             },
         }

@@ -1,17 +1,17 @@
 //! Two real kube-apiservers over one etcd, each watched on its own.
 
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use anyhow::{Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use watchscope_tests::{
     ClusterOptions, KubeCluster, KubeTools, WatchscopeBinary, eventually, or_skip,
 };
 
-use crate::records::{find, of, streams};
+use crate::claims::LONG;
+use crate::records::{find, of, streams, until};
 use crate::writer::Writer;
 
-const LONG: Duration = Duration::from_secs(60);
 const FIRST: &str = "default/configmaps";
 const SECOND: &str = "default/configmaps#2";
 
@@ -96,4 +96,111 @@ async fn each_server_is_watched_on_its_own_and_one_that_stands_still_is_behind()
     let codes: Vec<&Value> = findings.map(|finding| &finding["code"]).collect();
     assert!(codes.iter().all(|code| *code == "F31"), "{codes:?}");
     Ok(())
+}
+
+#[tokio::test]
+async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes_back_to_its_lane()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let options = ClusterOptions {
+        // Neither names itself: an apiserver on loopback may not.
+        apiserver_flags: vec!["--endpoint-reconciler-type=none".to_owned()],
+        ..ClusterOptions::default()
+    };
+    let cluster = KubeCluster::start(&tools, options).await?;
+    let mut second = cluster.start_second().await?;
+    let writer = Writer::start(&cluster).await?;
+    let (here, there) = (cluster.address(), second.address());
+    let name_these = async |servers: &[SocketAddr]| {
+        let key = "/registry/endpointslices/default/kubernetes";
+        cluster.etcd().put(key, &slice_of(servers)).await
+    };
+    name_these(&[here, there]).await?;
+    let mut watchscope = binary
+        .with(&["watch", "configmaps", "-o", "jsonl", "--servers", "all"])
+        .kubeconfig(cluster.kubeconfig())
+        .start()?;
+    until(&mut watchscope, LONG, "both stream", |records| {
+        streams(records, FIRST)?;
+        streams(records, SECOND)
+    })
+    .await?;
+    let create = async |name: &str| {
+        let names = std::iter::once(name.to_owned());
+        writer.create("default", names).await
+    };
+    create("one").await?;
+    let tells = |records: &[Value], watch, names: &[&str]| {
+        let told = live(records, watch);
+        ensure!(told == names, "{watch}: {told:?}");
+        Ok(())
+    };
+    until(&mut watchscope, LONG, "both tell of it", |records| {
+        tells(records, FIRST, &["one"])?;
+        tells(records, SECOND, &["one"])
+    })
+    .await?;
+
+    // It takes itself out, and goes. Every 30 s they are asked for.
+    name_these(&[here]).await?;
+    until(&mut watchscope, LONG, "its lane stops", |records| {
+        find(records, "watch.stopped", SECOND, |_| true)?;
+        Ok(())
+    })
+    .await?;
+    second.kill()?;
+    create("two").await?;
+    until(&mut watchscope, LONG, "the other tells of it", |records| {
+        tells(records, FIRST, &["one", "two"])
+    })
+    .await?;
+
+    let _second = cluster.start_second().await?;
+    name_these(&[here, there]).await?;
+    until(&mut watchscope, LONG, "its lane begins again", |records| {
+        ensure!(of(records, "watch.started", SECOND).len() == 2);
+        ensure!(of(records, "stream.opened", SECOND).len() == 2);
+        Ok(())
+    })
+    .await?;
+    create("three").await?;
+    let records = until(&mut watchscope, LONG, "both tell of it", |records| {
+        tells(records, FIRST, &["one", "two", "three"])?;
+        // The second went while it was not there.
+        tells(records, SECOND, &["one", "three"])?;
+        Ok(records.to_vec())
+    })
+    .await?;
+    for (watch, address) in [(FIRST, here), (SECOND, there)] {
+        for started in of(&records, "watch.started", watch) {
+            assert_eq!(started["server"], address.to_string(), "{started}");
+        }
+    }
+    let ended = of(&records, "stream.ended", FIRST);
+    assert!(ended.is_empty(), "the other lane is untouched: {ended:?}");
+    let claimed: Vec<&Value> = records
+        .iter()
+        .filter(|record| record["type"] == "finding" || record["type"] == "verdict")
+        .collect();
+    assert!(claimed.is_empty(), "{claimed:?}");
+    Ok(())
+}
+
+/// The EndpointSlice of `default/kubernetes` that names these, which have one port.
+fn slice_of(servers: &[SocketAddr]) -> Value {
+    let endpoints: Vec<Value> = servers
+        .iter()
+        .map(|server| json!({"addresses": [server.ip()], "conditions": {"ready": true}}))
+        .collect();
+    json!({
+        "kind": "EndpointSlice", "apiVersion": "discovery.k8s.io/v1",
+        "metadata": {
+            "name": "kubernetes", "namespace": "default", "uid": "7d3fc2c0-0000-4000-8000-000000000001",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": "IPv4", "endpoints": endpoints,
+        "ports": [{"name": "https", "protocol": "TCP", "port": servers[0].port()}],
+    })
 }

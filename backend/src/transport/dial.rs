@@ -6,8 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
+use rustls::{ClientConfig, ProtocolVersion};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -75,6 +76,9 @@ impl Connector {
         let offering = |protocols: Protocols| {
             let mut settings = ClientConfig::clone(target.tls.as_ref()?);
             settings.alpn_protocols = protocols.alpn();
+            // As client-go: a session that is resumed shows no certificate, so one of an authority that is not trusted
+            // would go unseen.
+            settings.resumption = Resumption::disabled();
             Some(Arc::new(settings))
         };
         Self {
@@ -163,7 +167,6 @@ impl Connector {
                     .negotiated_cipher_suite()
                     .map(|suite| format!("{:?}", suite.suite()))
                     .unwrap_or_default(),
-                is_resumed: session.handshake_kind() == Some(HandshakeKind::Resumed),
             });
             Box::new(stream)
         } else {

@@ -30,8 +30,6 @@ pub struct TlsFacts {
     pub version: &'static str,
     /// The cipher suite's IANA name.
     pub cipher: String,
-    /// A session of an earlier connection was resumed, so no certificate was shown.
-    pub is_resumed: bool,
 }
 
 /// How long each step of opening took.

@@ -9,6 +9,9 @@ use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
 
 /// A stream that ends so close to the timeout it asked for ended by it (F05), in milliseconds.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
+/// An end in good order that comes so much later than the timeout was held up on its way, as a buffering proxy does
+/// (F44): a server ends the stream by then. Later than this the server does not keep to timeouts. In milliseconds.
+const TIMEOUT_LATE_MS: u64 = 60_000;
 /// Lives of a stream that asked for no timeout (table 1.7: 1800 s to 3600 s), in milliseconds.
 const SERVER_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// The smallest buffer of a watcher at the server (F36): a stream with fewer events cannot have filled it.
@@ -259,8 +262,12 @@ fn by_unread(end: &End) -> Answer {
 /// A normal timeout: never an alarm.
 fn by_timeout(end: &End) -> Option<Answer> {
     match end.stream.timeout_ms {
-        Some(timeout_ms) => (end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS)
-            .then(|| Answer::new("normal", Certainty::Definite, end)),
+        Some(timeout_ms) if end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS => {
+            Some(Answer::new("normal", Certainty::Definite, end))
+        }
+        Some(timeout_ms) => (timeout_ms..=timeout_ms.saturating_add(TIMEOUT_LATE_MS))
+            .contains(&end.age_ms)
+            .then(|| Answer::new("normal", Certainty::Likely, end)),
         None => SERVER_TIMEOUT_MS
             .contains(&end.age_ms)
             .then(|| Answer::new("normal", Certainty::Likely, end)),

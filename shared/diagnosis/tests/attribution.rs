@@ -30,6 +30,22 @@ fn an_end_far_from_the_timeout_is_not_normal() {
 }
 
 #[test]
+fn an_end_that_comes_late_after_the_timeout_is_the_timeouts_held_up_on_its_way() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(412);
+    for watch in ["*/pods", "*/nodes"] {
+        stage.ended(watch, Cause::End);
+    }
+    insta::assert_snapshot!(stage.told(), @r#"
+    412.000 */pods normal likely [9]
+    412.000 */nodes normal likely [11]
+    "#);
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(500).ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"500.250 */pods unknown unknown [5]");
+}
+
+#[test]
 fn without_a_timeout_the_servers_own_lifetime_is_likely_normal() {
     let mut stage = Stage::without_timeouts(1, &["*/pods"]);
     stage.after_s(2_000).ended("*/pods", Cause::End);

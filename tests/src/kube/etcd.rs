@@ -20,6 +20,13 @@ pub struct Etcd {
     client: Client,
 }
 
+/// Who a member is, and who leads, by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) member: String,
+    pub(crate) leader: String,
+}
+
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
@@ -133,6 +140,32 @@ impl Etcd {
         Ok(())
     }
 
+    /// Writes a value past the apiserver, which would refuse it.
+    pub async fn put(&self, key: &str, value: &Value) -> Result<()> {
+        let value = STANDARD.encode(value.to_string());
+        let request = json!({"key": STANDARD.encode(key), "value": value});
+        self.post("/v3/kv/put", &request).await?;
+        Ok(())
+    }
+
+    /// Who this member is, and whom it takes for the leader.
+    pub(crate) async fn standing(&self) -> Result<Standing> {
+        let answer = self.post("/v3/maintenance/status", &json!({})).await?;
+        let status: StatusAnswer = answer.json().await?;
+        Ok(Standing {
+            member: status.header.member_id,
+            leader: status.leader,
+        })
+    }
+
+    /// Makes the member with that number the leader; for this one to do, which is it.
+    pub(crate) async fn hand_over(&self, member: &str) -> Result<()> {
+        let request = json!({"targetID": member});
+        self.post("/v3/maintenance/transfer-leadership", &request)
+            .await?;
+        Ok(())
+    }
+
     async fn post(&self, path: &str, body: &Value) -> Result<Response> {
         let answer = self
             .client
@@ -161,6 +194,15 @@ struct RangeAnswer {
 #[derive(Deserialize)]
 struct Header {
     revision: String,
+    member_id: String,
+}
+
+#[derive(Deserialize)]
+struct StatusAnswer {
+    header: Header,
+    /// Absent while there is none.
+    #[serde(default)]
+    leader: String,
 }
 
 #[derive(Deserialize)]

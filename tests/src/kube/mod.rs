@@ -9,13 +9,14 @@ mod kubectl;
 mod pki;
 mod tools;
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -26,7 +27,7 @@ pub use self::kubectl::Kubectl;
 pub use self::tools::KubeTools;
 
 use self::pki::{Identity, Pki};
-use crate::{Process, free_port};
+use crate::{Process, eventually, free_port};
 
 /// How long either server may take to be ready; on 2 idle cores both together took 2.7 s.
 const START: Duration = Duration::from_secs(60);
@@ -37,6 +38,10 @@ const PORT_ATTEMPTS: usize = 3;
 /// The apiservers of a cluster, by the names of their processes.
 const FIRST: &str = "kube-apiserver";
 const SECOND: &str = "kube-apiserver-2";
+
+/// A name that only the apiserver's next certificate is for, and one only that of the next authority.
+const RENEWED: &str = "renewed.tests";
+const CHANGED: &str = "changed.tests";
 
 /// The user of [`KubeCluster::token_kubeconfig`].
 pub const TOKEN_USER: &str = "system:serviceaccount:default:token-user";
@@ -50,6 +55,8 @@ pub struct ClusterOptions {
     pub etcd_flags: Vec<String>,
     /// Let etcd write to disk before it answers, for tests that kill it.
     pub etcd_syncs: bool,
+    /// Members of etcd beside the first.
+    pub further_etcds: usize,
 }
 
 /// What a user may do, as in a Role of Kubernetes.
@@ -68,8 +75,7 @@ pub struct Rule<'a> {
 pub struct KubeCluster {
     // Servers first: they end before their folder goes.
     apiserver: Process,
-    etcd_process: Process,
-    etcd: Etcd,
+    etcd_members: Vec<Member>,
     tools: KubeTools,
     options: ClusterOptions,
     pki: Pki,
@@ -78,18 +84,30 @@ pub struct KubeCluster {
     folder: TempDir,
 }
 
+/// A member of etcd, and the way to ask it.
+#[derive(Debug)]
+struct Member {
+    process: Process,
+    etcd: Etcd,
+}
+
 /// A second apiserver over the same etcd; it ends when this is dropped.
 #[derive(Debug)]
 pub struct SecondApiserver {
     process: Process,
-    port: u16,
+    address: SocketAddr,
 }
 
 impl SecondApiserver {
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], self.port))
+        self.address
+    }
+
+    /// Kills it as a crash would (SIGKILL).
+    pub fn kill(&mut self) -> Result<()> {
+        self.process.kill()
     }
 
     /// Stops its clock: it answers nothing, and its connections stay open (SIGSTOP).
@@ -103,11 +121,25 @@ impl SecondApiserver {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Ports {
-    etcd: u16,
-    etcd_peers: u16,
+    etcd: Vec<EtcdPorts>,
     apiserver: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct EtcdPorts {
+    clients: u16,
+    peers: u16,
+}
+
+impl EtcdPorts {
+    fn free() -> Result<Self> {
+        Ok(Self {
+            clients: free_port()?,
+            peers: free_port()?,
+        })
+    }
 }
 
 impl KubeCluster {
@@ -142,9 +174,10 @@ impl KubeCluster {
 
     async fn start_once(tools: &KubeTools, options: ClusterOptions) -> Result<Self> {
         let folder = tempfile::tempdir().context("making the cluster's folder")?;
+        let members = 1 + options.further_etcds;
+        let etcd: Result<_> = (0..members).map(|_| EtcdPorts::free()).collect();
         let ports = Ports {
-            etcd: free_port()?,
-            etcd_peers: free_port()?,
+            etcd: etcd?,
             apiserver: free_port()?,
         };
         let pki = Pki::create(folder.path())?;
@@ -152,15 +185,22 @@ impl KubeCluster {
         let admin = pki.client("admin", &["system:masters"])?;
         let kubeconfig = write_kubeconfig(folder.path(), "admin", &server, &pki, &admin)?;
         let kubectl = Kubectl::new(tools, &kubeconfig, folder.path());
-        let mut etcd_process = start_etcd(tools, &options, ports, folder.path())?;
-        let etcd = Etcd::new(ports.etcd)?;
-        etcd_ready(&etcd, &mut etcd_process).await?;
-        let mut apiserver = start_apiserver(tools, &options, ports, folder.path(), FIRST)?;
+        let mut etcd_members = Vec::new();
+        for index in 0..members {
+            etcd_members.push(Member {
+                process: start_etcd(tools, &options, &ports, folder.path(), index)?,
+                etcd: Etcd::new(ports.etcd[index].clients)?,
+            });
+        }
+        // Only a majority elects a leader, without which none of them answers.
+        for member in &mut etcd_members {
+            member.ready().await?;
+        }
+        let mut apiserver = start_apiserver(tools, &options, &ports, folder.path(), FIRST)?;
         apiserver_ready(&kubectl, &mut apiserver).await?;
         Ok(Self {
             apiserver,
-            etcd_process,
-            etcd,
+            etcd_members,
             tools: tools.clone(),
             options,
             pki,
@@ -182,26 +222,50 @@ impl KubeCluster {
         SocketAddr::from(([127, 0, 0, 1], self.ports.apiserver))
     }
 
-    /// Starts a second apiserver over the same etcd, and waits until it is ready.
+    /// Starts a second apiserver over the same etcd, on the same port of another address, and waits until it is ready.
     pub async fn start_second(&self) -> Result<SecondApiserver> {
-        let port = free_port()?;
-        let ports = Ports {
-            apiserver: port,
-            ..self.ports
-        };
         let folder = self.folder.path();
-        let mut process = start_apiserver(&self.tools, &self.options, ports, folder, SECOND)?;
+        let address = SocketAddr::from((pki::LOOPBACK[1], self.ports.apiserver));
+        let mut process = start_apiserver(&self.tools, &self.options, &self.ports, folder, SECOND)?;
         let admin = self.pki.client("admin-2", &["system:masters"])?;
-        let server = format!("https://127.0.0.1:{port}");
+        let server = format!("https://{address}");
         let kubeconfig = write_kubeconfig(folder, "admin-2", &server, &self.pki, &admin)?;
         apiserver_ready(&self.kubectl.with_kubeconfig(&kubeconfig), &mut process).await?;
-        Ok(SecondApiserver { process, port })
+        Ok(SecondApiserver { process, address })
+    }
+
+    /// Gives the apiserver a new certificate of the same authority, and waits until it shows it.
+    pub async fn renew_certificate(&self) -> Result<()> {
+        self.pki.renew_server(self.folder.path(), RENEWED)?;
+        self.shows(RENEWED, &self.kubectl).await
+    }
+
+    /// Gives the apiserver a certificate of another authority, waits until it shows it, and returns an administrator's
+    /// kubeconfig with that; those made before trust the apiserver no more.
+    pub async fn change_authority(&mut self) -> Result<PathBuf> {
+        self.pki.change_authority_of_servers()?;
+        self.pki.renew_server(self.folder.path(), CHANGED)?;
+        let kubeconfig = self.user("admin-of-the-next", &["system:masters"])?;
+        let kubectl = self.kubectl.with_kubeconfig(&kubeconfig);
+        self.shows(CHANGED, &kubectl).await?;
+        Ok(kubeconfig)
+    }
+
+    /// Waits until the apiserver's certificate is for that name too.
+    async fn shows(&self, name: &str, kubectl: &Kubectl) -> Result<()> {
+        let look = ["--tls-server-name", name, "get", "--raw", "/livez"];
+        eventually(
+            "the apiserver shows its new certificate",
+            START,
+            async || kubectl.run(&look).await.map(drop),
+        )
+        .await
     }
 
     /// The cluster's store, for its history and to compact it.
     #[must_use]
     pub fn etcd(&self) -> &Etcd {
-        &self.etcd
+        &self.etcd_members[0].etcd
     }
 
     /// The administrator's kubectl.
@@ -293,7 +357,7 @@ impl KubeCluster {
         self.apiserver = start_apiserver(
             &self.tools,
             &self.options,
-            self.ports,
+            &self.ports,
             self.folder.path(),
             FIRST,
         )?;
@@ -302,17 +366,75 @@ impl KubeCluster {
 
     /// Kills etcd (SIGKILL). Without [`ClusterOptions::etcd_syncs`] it may come back with less than it had.
     pub fn kill_etcd(&mut self) -> Result<()> {
-        self.etcd_process.kill()
+        self.etcd_members
+            .iter_mut()
+            .try_for_each(|member| member.process.kill())
     }
 
-    /// Starts etcd again on the same data and port.
+    /// Kills one member of etcd (SIGKILL).
+    pub fn kill_etcd_member(&mut self, index: usize) -> Result<()> {
+        self.etcd_members[index].process.kill()
+    }
+
+    /// Starts the members of etcd that were killed again, on the same data and ports.
     pub async fn start_etcd(&mut self) -> Result<()> {
+        let (tools, options, folder) = (&self.tools, &self.options, self.folder.path());
+        let mut started = Vec::new();
+        for (index, member) in self.etcd_members.iter_mut().enumerate() {
+            if member.process.ended()?.is_some() {
+                member.process = start_etcd(tools, options, &self.ports, folder, index)?;
+                started.push(member);
+            }
+        }
+        ensure!(!started.is_empty(), "etcd still runs: kill it first");
+        for member in started {
+            member.ready().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes another member of etcd its leader, without a pause, and waits until it is.
+    pub async fn move_etcd_leader(&self, to: usize) -> Result<()> {
+        let target = self.etcd_members[to].etcd.standing().await?;
+        eventually("etcd has the leader it was told", START, async || {
+            for member in &self.etcd_members {
+                let now = member.etcd.standing().await?;
+                if now.leader == target.member {
+                    return Ok(());
+                }
+                if now.leader == now.member {
+                    member.etcd.hand_over(&target.member).await?;
+                }
+            }
+            bail!("another leads")
+        })
+        .await
+    }
+
+    /// Keeps what a killed etcd of one member holds, as a snapshot would, for [`Self::restore_etcd`].
+    pub fn save_etcd(&mut self) -> Result<()> {
+        let (data, saved) = self.etcd_folders()?;
+        copy_folder(&data, &saved)
+    }
+
+    /// Gives a killed etcd back what was saved; whatever was written since is gone, and its revision is as it was.
+    pub fn restore_etcd(&mut self) -> Result<()> {
+        let (data, saved) = self.etcd_folders()?;
+        fs::remove_dir_all(&data)?;
+        Ok(fs::rename(saved, data)?)
+    }
+
+    /// Where etcd keeps its data, and where a copy of it is kept.
+    fn etcd_folders(&mut self) -> Result<(PathBuf, PathBuf)> {
+        let [member] = &mut self.etcd_members[..] else {
+            bail!("more than one member of etcd");
+        };
         ensure!(
-            self.etcd_process.ended()?.is_some(),
+            member.process.ended()?.is_some(),
             "etcd still runs: kill it first"
         );
-        self.etcd_process = start_etcd(&self.tools, &self.options, self.ports, self.folder.path())?;
-        etcd_ready(&self.etcd, &mut self.etcd_process).await
+        let folder = self.folder.path();
+        Ok((folder.join(etcd_name(0)), folder.join("etcd-saved")))
     }
 
     /// What the apiserver has written to standard error since its last start.
@@ -322,49 +444,86 @@ impl KubeCluster {
     }
 }
 
+impl Member {
+    async fn ready(&mut self) -> Result<()> {
+        self.process
+            .until("etcd is ready", START, async |_| self.etcd.revision().await)
+            .await?;
+        Ok(())
+    }
+}
+
+/// The name of a member of etcd, of its process and of its folder.
+fn etcd_name(index: usize) -> String {
+    format!("etcd-{}", index + 1)
+}
+
 fn start_etcd(
     tools: &KubeTools,
     options: &ClusterOptions,
-    ports: Ports,
+    ports: &Ports,
     folder: &Path,
+    index: usize,
 ) -> Result<Process> {
-    let clients = format!("http://127.0.0.1:{}", ports.etcd);
-    let peers = format!("http://127.0.0.1:{}", ports.etcd_peers);
+    let name = etcd_name(index);
+    let peers_of = |ports: &EtcdPorts| format!("http://127.0.0.1:{}", ports.peers);
+    let clients = format!("http://127.0.0.1:{}", ports.etcd[index].clients);
+    let peers = peers_of(&ports.etcd[index]);
+    let all: Vec<String> = ports
+        .etcd
+        .iter()
+        .enumerate()
+        .map(|(index, ports)| format!("{}={}", etcd_name(index), peers_of(ports)))
+        .collect();
     let mut command = Command::new(tools.etcd());
     command
         .arg("--data-dir")
-        .arg(folder.join("etcd"))
-        .args(["--name", "tests", "--log-level", "warn"])
+        .arg(folder.join(&name))
+        .args(["--name", &name, "--log-level", "warn"])
         .args(["--listen-client-urls", &clients])
         .args(["--advertise-client-urls", &clients])
         .args(["--listen-peer-urls", &peers])
         .args(["--initial-advertise-peer-urls", &peers])
-        .arg(format!("--initial-cluster=tests={peers}"))
+        .arg(format!("--initial-cluster={}", all.join(",")))
         .args(&options.etcd_flags);
     if !options.etcd_syncs {
         command.arg("--unsafe-no-fsync");
     }
-    Process::start("etcd", command, folder)
+    Process::start(&name, command, folder)
 }
 
-async fn etcd_ready(etcd: &Etcd, process: &mut Process) -> Result<()> {
-    process
-        .until("etcd is ready", START, async |_| etcd.revision().await)
-        .await?;
+/// Copies a folder and all in it to a place where there is nothing.
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy_folder(&source, &target)?;
+        } else {
+            fs::copy(&source, &target).with_context(|| format!("copying {}", source.display()))?;
+        }
+    }
     Ok(())
 }
 
 fn start_apiserver(
     tools: &KubeTools,
     options: &ClusterOptions,
-    ports: Ports,
+    ports: &Ports,
     folder: &Path,
     name: &str,
 ) -> Result<Process> {
     let file = |name: &str| folder.join(name).display().to_string();
+    let bind = pki::LOOPBACK[usize::from(name == SECOND)];
+    let etcds: Vec<String> = ports
+        .etcd
+        .iter()
+        .map(|etcd| format!("http://127.0.0.1:{}", etcd.clients))
+        .collect();
     let flags = [
-        ("etcd-servers", format!("http://127.0.0.1:{}", ports.etcd)),
-        ("bind-address", "127.0.0.1".to_owned()),
+        ("etcd-servers", etcds.join(",")),
+        ("bind-address", bind.to_string()),
         // Without it a machine with no default route has no address to advertise.
         ("advertise-address", "127.0.0.1".to_owned()),
         ("secure-port", ports.apiserver.to_string()),
@@ -422,7 +581,7 @@ fn write_kubeconfig(
         "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": user}}],
     });
     let path = folder.join(format!("{}.kubeconfig", user.replace(['/', ':'], "_")));
-    std::fs::write(&path, serde_json::to_vec_pretty(&kubeconfig)?)
+    fs::write(&path, serde_json::to_vec_pretty(&kubeconfig)?)
         .with_context(|| format!("writing {}", path.display()))?;
     Ok(path)
 }

@@ -22,10 +22,15 @@ pub(crate) const ACCOUNT_KEY: &str = "service-account.key";
 pub(crate) const ACCOUNT_PUBLIC_KEY: &str = "service-account.pub";
 pub(crate) const TOKENS: &str = "tokens.csv";
 
-/// One authority for servers and clients.
+/// Where apiservers listen: the first, and the second beside it.
+pub(crate) const LOOPBACK: [Ipv4Addr; 2] = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
+
+/// One authority for clients, and for servers until they get another.
 #[derive(Debug)]
 pub(crate) struct Pki {
     authority: CertifiedIssuer<'static, KeyPair>,
+    /// Who signs for servers now, if another does.
+    servers: Option<CertifiedIssuer<'static, KeyPair>>,
     token: String,
 }
 
@@ -39,25 +44,8 @@ pub(crate) enum Identity {
 impl Pki {
     /// Makes everything and writes what the apiserver reads into the folder.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
-        let mut parameters = CertificateParams::default();
-        parameters
-            .distinguished_name
-            .push(DnType::CommonName, "watchscope tests");
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let authority = CertifiedIssuer::self_signed(parameters, KeyPair::generate()?)?;
-
-        let server_key = KeyPair::generate()?;
-        let mut parameters = CertificateParams::new(vec!["localhost".to_owned()])?;
-        parameters
-            .subject_alt_names
-            .push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        parameters
-            .distinguished_name
-            .push(DnType::CommonName, "kube-apiserver");
-        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let server = parameters.signed_by(&server_key, &authority)?;
-
+        let authority = authority("watchscope tests")?;
+        write_server(folder, &authority, "localhost")?;
         let account_key = KeyPair::generate()?;
         // A key nobody else knows serves as well as any random text.
         let token: String = STANDARD
@@ -67,15 +55,32 @@ impl Pki {
             .collect();
         for (name, text) in [
             (AUTHORITY, authority.pem()),
-            (SERVER_CERTIFICATE, server.pem()),
-            (SERVER_KEY, server_key.serialize_pem()),
             (ACCOUNT_KEY, account_key.serialize_pem()),
             (ACCOUNT_PUBLIC_KEY, account_key.public_key_pem()),
             (TOKENS, format!("{token},{TOKEN_USER},{TOKEN_USER}\n")),
         ] {
             fs::write(folder.join(name), text).with_context(|| format!("writing {name}"))?;
         }
-        Ok(Self { authority, token })
+        Ok(Self {
+            authority,
+            servers: None,
+            token,
+        })
+    }
+
+    /// Gives servers a new key and certificate, which is also for that name.
+    pub(crate) fn renew_server(&self, folder: &Path, name: &str) -> Result<()> {
+        write_server(folder, self.of_servers(), name)
+    }
+
+    /// Lets another authority sign for servers from now on.
+    pub(crate) fn change_authority_of_servers(&mut self) -> Result<()> {
+        self.servers = Some(authority("watchscope tests, the next")?);
+        Ok(())
+    }
+
+    fn of_servers(&self) -> &CertifiedIssuer<'static, KeyPair> {
+        self.servers.as_ref().unwrap_or(&self.authority)
     }
 
     /// A certificate for a user: Kubernetes takes the common name as the user, organisations as groups.
@@ -100,10 +105,44 @@ impl Pki {
         &self.token
     }
 
-    /// The authority's certificate as a kubeconfig holds it.
+    /// The certificate of the authority of servers as a kubeconfig holds it.
     pub(crate) fn authority_base64(&self) -> String {
-        STANDARD.encode(self.authority.pem())
+        STANDARD.encode(self.of_servers().pem())
     }
+}
+
+fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let key = KeyPair::generate()?;
+    Ok(CertifiedIssuer::self_signed(parameters, key)?)
+}
+
+/// Writes what the apiserver shows its clients: a certificate for loopback and that name, and its key.
+fn write_server(
+    folder: &Path,
+    authority: &CertifiedIssuer<'static, KeyPair>,
+    name: &str,
+) -> Result<()> {
+    let key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(vec![name.to_owned()])?;
+    parameters
+        .subject_alt_names
+        .extend(LOOPBACK.map(|ip| SanType::IpAddress(IpAddr::V4(ip))));
+    parameters
+        .distinguished_name
+        .push(DnType::CommonName, "kube-apiserver");
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let certificate = parameters.signed_by(&key, authority)?;
+    for (name, text) in [
+        (SERVER_KEY, key.serialize_pem()),
+        (SERVER_CERTIFICATE, certificate.pem()),
+    ] {
+        fs::write(folder.join(name), text).with_context(|| format!("writing {name}"))?;
+    }
+    Ok(())
 }
 
 impl Identity {

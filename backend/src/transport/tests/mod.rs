@@ -3,6 +3,7 @@
 pub(crate) mod authority;
 mod bodies;
 mod dialling;
+mod frames;
 pub(crate) mod harness;
 mod http2;
 mod proxies;

@@ -217,7 +217,8 @@ impl Ended {
         } else {
             rows::severity(code)
         };
-        let mut summary = sentence(code, &end);
+        let is_suspected = answer.certainty == Certainty::Suspected;
+        let mut summary = sentence(code, is_suspected, &end);
         let mut evidence = answer.evidence.clone();
         if let Some(pause) = pause {
             summary += " watchscope itself had not run before that.";
@@ -344,7 +345,7 @@ fn quiet(end: &Pending) -> String {
     }
 }
 
-fn sentence(code: &str, end: &Pending) -> String {
+fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
     let watch = &end.watch;
     let after = format!(
         "after {} and {}",
@@ -354,6 +355,9 @@ fn sentence(code: &str, end: &Pending) -> String {
     match code {
         "F04" => format!(
             "Nothing came to {watch} any more, and nothing said so: its connection was found dead {after}."
+        ),
+        "F06" if is_suspected => format!(
+            "The server of {watch} went away {after}, or its connections were closed on their way."
         ),
         "F06" => format!(
             "The server of {watch} went away {after}; it was not reached again at once, or elsewhere."
