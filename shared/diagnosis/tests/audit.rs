@@ -54,6 +54,8 @@ struct Stage {
     /// No object may be got (403).
     refuses_get: bool,
     reads: Vec<(Time, Read)>,
+    /// What a bookmark of the watch says while a read is made, by the number of the read.
+    meanwhile: BTreeMap<usize, u64>,
     told: String,
 }
 
@@ -79,6 +81,7 @@ impl Stage {
             refuses_exact: false,
             refuses_get: false,
             reads: Vec::new(),
+            meanwhile: BTreeMap::new(),
             told: String::new(),
         };
         stage.record(ClusterConnected {
@@ -360,6 +363,9 @@ impl Stage {
                 .answers
                 .remove(&self.reads.len())
                 .unwrap_or_else(|| self.answer(&read));
+            if let Some(version) = self.meanwhile.remove(&self.reads.len()) {
+                self.bookmark(version);
+            }
             self.reads.push((self.now, read));
             self.append();
             self.now = self.now.plus_millis(10);
@@ -488,6 +494,20 @@ fn a_ghost_is_raised_and_confirmed_by_two_lists_at_one_version() {
     0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
     0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
     30 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
+    ");
+}
+
+#[test]
+fn what_differs_is_read_again_at_the_same_version_though_the_watch_has_gone_on() {
+    let mut stage = with_ghost(30, Level::Light);
+    let further = stage.write_elsewhere();
+    stage.meanwhile.insert(0, further);
+    stage.after_s(10);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 14 2 differs
+    0.01 a ghost held 11 listed - raised likely
+    0.02 shop/pods list exact again at 14 2 differs
+    0.02 a ghost held 11 listed - confirmed definite
     ");
 }
 
@@ -954,6 +974,16 @@ fn a_server_that_refuses_exact_lists_is_compared_where_versions_happen_to_be_equ
     0.02 a ghost held 11 listed - raised likely
     30.01 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
     ");
+}
+
+#[test]
+fn a_server_that_refuses_exact_lists_says_nothing_of_a_watch_that_is_a_moment_behind() {
+    let mut stage = watching(30, Level::Light);
+    stage.refuses_exact = true;
+    stage.delete("a");
+    stage.write("c", 1);
+    stage.after_s(100);
+    assert_eq!(stage.verdicts(), [""; 0]);
 }
 
 #[test]

@@ -21,6 +21,22 @@ fn two() -> Stage {
 }
 
 #[test]
+fn objects_stay_wrong_until_the_last_is_right_again() {
+    let mut stage = Stage::new(1, &[A]);
+    stage
+        .verdict(A, "b1", Divergence::Stale, 15, Standing::Confirmed)
+        .verdict(A, "b2", Divergence::Stale, 16, Standing::Confirmed)
+        .verdict(A, "b1", Divergence::Stale, 15, Standing::Cleared);
+    let told = stage.found().to_owned();
+    assert!(
+        told.contains("F24 raised") && !told.contains("cleared"),
+        "{told}"
+    );
+    stage.verdict(A, "b2", Divergence::Stale, 16, Standing::Cleared);
+    assert!(stage.found().contains("F24 cleared"));
+}
+
+#[test]
 fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_first_of_all() {
     let mut stage = Stage::new(1, &[A]).telling_alike();
     stage

@@ -91,6 +91,24 @@ fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
 }
 
 #[test]
+fn a_client_that_asks_again_after_it_had_returned_hears_again() {
+    for (returns_after_s, code) in [(0, "F48"), (60, "F03")] {
+        let mut stage = nobody();
+        stage
+            .starts("c", "retry-watcher")
+            .asks("c", &format!("{MAPS}?watch=true&resourceVersion=11"))
+            .after_s(returns_after_s)
+            .reports("c", "returned", (0, 0), None)
+            .after_s(120);
+        let raised = stage.found().to_owned();
+        assert!(raised.contains(&format!("{code} raised")), "{raised}");
+        stage.asks("c", MAPS);
+        let told = stage.found();
+        assert!(told.contains(&format!("{code} cleared")), "{told}");
+    }
+}
+
+#[test]
 fn a_loop_that_stops_turning_spins_no_longer() {
     let mut stage = nobody();
     stage.starts("c", "pvc-loop");
