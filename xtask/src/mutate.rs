@@ -132,6 +132,15 @@ pub(crate) fn run(project: &Project, mutants: &[Mutant]) -> Result<Outcome> {
         target: folder.join("build"),
         logs: folder,
     };
+    let packages: Result<BTreeSet<String>> = mutants.iter().map(Mutant::package).collect();
+    for package in packages? {
+        let what = format!("the tests of {package} without a bug");
+        if let Some(by) = shell::step(&what, || {
+            bench.failure(&package, &bench.logs.join("sound.log"))
+        })? {
+            bail!("{by} fails without a bug, so it catches none");
+        }
+    }
     let mut outcome = Outcome::default();
     for mutant in mutants {
         let what = format!("planting {}", mutant.id);
@@ -171,10 +180,18 @@ impl Bench {
     fn test(&self, mutant: &Mutant) -> Result<Option<String>> {
         let log = self.logs.join(format!("{}.log", mutant.id));
         for package in [mutant.package()?.as_str(), SCENARIOS] {
-            for program in self.programs(package)? {
-                if let Some(by) = program.failure(&log)? {
-                    return Ok(Some(by));
-                }
+            if let Some(by) = self.failure(package, &log)? {
+                return Ok(Some(by));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Builds and runs a package's tests; the first that failed.
+    fn failure(&self, package: &str, log: &Path) -> Result<Option<String>> {
+        for program in self.programs(package)? {
+            if let Some(by) = program.failure(log)? {
+                return Ok(Some(by));
             }
         }
         Ok(None)
