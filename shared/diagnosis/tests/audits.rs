@@ -191,3 +191,22 @@ fn one_that_does_not_come_to_what_is_listed_without_an_edit_is_behind_somehow() 
 136.000 F31 or F04 F32 cleared warning suspected x1 */widgets.example.com: Its stream goes on, or is over.
 ");
 }
+
+#[test]
+fn a_server_that_is_not_there_is_not_waited_for() {
+    let mut stage = Stage::new(0, &[A, B, C]).telling_alike();
+    for watch in [A, B, C] {
+        stage.live(watch, ADDED, "a", "u1", 40, None);
+    }
+    stage.after_s(5).ended(C, Cause::Eof).after_s(5);
+    for watch in [A, B] {
+        stage
+            .audited(watch, "list newest twice", Audit::CANNOT_TELL, 33)
+            .after_s(5);
+    }
+    insta::assert_snapshot!(stage.found(), @r"
+10.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
+15.000 F32 or F33 cleared error suspected x1 : Every server was asked by now, and says so: it is etcd (F33).
+15.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods#2 has seen, and so say all 2 servers: etcd holds an older state than it did.
+");
+}

@@ -209,9 +209,11 @@ impl Audits {
             "A list of the newest state is at {read}, {short} below {progress}, which {} has seen",
             event.watch
         );
+        // Who does not stream is not asked, and may be gone.
         let servers: BTreeSet<&Text> = before
             .watches
             .values()
+            .filter(|watch| watch.stream.is_some())
             .filter_map(|watch| watch.server.as_ref())
             .collect();
         let remote = watch

@@ -23,6 +23,8 @@ const LEFT: usize = 64;
 /// DELETED, as a watch with a selector was told.
 #[derive(Clone, Debug)]
 struct Leaving {
+    /// The object's, beside it: each event of another watch is compared with it.
+    uid: Uid,
     watch: WatchName,
     object: Arc<Object>,
     version: u64,
@@ -82,7 +84,7 @@ impl Left {
         };
         if !has_selector(watch) {
             // It is really gone, whoever else was told of it.
-            self.unsure.retain(|left| left.object.uid != *uid);
+            self.unsure.retain(|left| left.uid != *uid);
             self.remember(event);
             return;
         }
@@ -90,6 +92,7 @@ impl Left {
             self.unsure.pop_front();
         }
         self.unsure.push_back(Leaving {
+            uid: uid.clone(),
             watch: event.watch.clone(),
             object: event.object.clone(),
             version,
@@ -133,7 +136,7 @@ impl Left {
         book: &mut Book,
     ) {
         self.unsure.retain(|left| {
-            let is_it = left.object.uid == *uid && left.version <= version && left.watch != *by;
+            let is_it = left.uid == *uid && left.version <= version && left.watch != *by;
             if is_it {
                 let summary = format!(
                     "DELETED of {} came to {} at {}, and {by} has it at {version}: it only left the selector.",
@@ -196,7 +199,7 @@ impl Left {
             left.watch == watch && path.is_some_and(is_in)
         };
         let left = self.unsure.iter().find(is_of);
-        self.asked = left.map(|left| (event.request, left.object.uid.clone()));
+        self.asked = left.map(|left| (event.request, left.uid.clone()));
     }
 
     /// A read of ours was answered.
@@ -206,7 +209,7 @@ impl Left {
             return;
         };
         self.unsure.retain(|left| {
-            let is_it = left.object.uid == uid;
+            let is_it = left.uid == uid;
             // Who has the name now may be another: only its uid, which is not in the log, would tell.
             if is_it && event.status == Some(200) {
                 let summary = format!(

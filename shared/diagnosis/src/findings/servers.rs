@@ -26,6 +26,8 @@ const BEHIND_US: i64 = 3_000_000;
 const HELD_UP_US: i64 = 2_000_000;
 /// So many have to come so late by the configured address: a buffer does it again and again.
 const HELD_UP: usize = 5;
+/// How soon it is looked again who is behind, at the soonest, in microseconds.
+const LOOK_US: i64 = 250_000;
 /// Lags count for so long, in microseconds.
 const WINDOW_US: i64 = 60_000_000;
 /// Most lags of a watch that count; of more the oldest are forgotten.
@@ -643,7 +645,8 @@ impl Group {
         let behind = self.members.values().filter(|member| member.is_behind);
         let due = due.chain(behind.filter_map(last));
         if let Some(due) = due.filter(|due| *due > now).min() {
-            self.wait_until(what, due, timers);
+            let soonest = now.plus_micros(LOOK_US);
+            self.wait_until(what, due.max(soonest), timers);
         }
     }
 
