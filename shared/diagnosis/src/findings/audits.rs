@@ -1,5 +1,5 @@
-//! What the audit's reads show: objects that are wrong (F24 to F27, F45), a revision that went back (F33), a watch from
-//! the future (F32).
+//! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch told (C9), a
+//! revision that went back (F33), a watch from the future (F32).
 //!
 //! Which of the causes it was cannot be seen from outside: the event is not there.
 
@@ -10,8 +10,9 @@ use watchscope_model::vocabulary::{Certainty, Divergence, Standing};
 use watchscope_model::{Object, ResourceVersion, State, Text, WatchName};
 
 use super::book::{Book, Found, Subject};
+use super::streams::SILENT_LOSS;
 use super::words::{self, count, name};
-use crate::audit::{FROM_THE_FUTURE, WENT_BACK};
+use crate::audit::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
 use crate::awake::Awake;
 
 /// Rows that leave an object which is gone.
@@ -104,6 +105,16 @@ impl Audits {
                     summary,
                 );
                 book.raise(found.alike(&["F32"]), record.at);
+            }
+            WITNESS if &*event.outcome == Audit::DIFFERS => {
+                evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
+                tree::sort(&mut evidence);
+                let (certainty, why) = words::unless_unread(Some(watch), Certainty::Definite);
+                let told = event.reason.as_deref().unwrap_or("");
+                let summary = format!("Of {}, {told}.{why}", event.watch);
+                let subject = Subject::Watch(event.watch.clone());
+                let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
+                book.raise(found.alike(SILENT_LOSS), record.at);
             }
             FROM_THE_FUTURE => {
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
