@@ -23,7 +23,9 @@ use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, WatchName};
-use watchscope_probe::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
+use watchscope_probe::{
+    asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
+};
 
 use crate::cluster::Session;
 use crate::log::LogHandle;
@@ -40,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(75);
 /// The longest answer that is read: a page of whole objects, where metadata alone cannot be had, may be longer.
 const BODY_LIMIT: usize = 64 << 20;
 
-/// Gives each read to its server's reader. Holds one for each server there was.
+/// Gives each read to its server's reader. Holds two for each server there was: for reads, and for second watches.
 pub(crate) struct Readers {
     reads: mpsc::Receiver<Read>,
     pools: Pools,
@@ -64,7 +66,9 @@ impl Readers {
                     None => break,
                 },
             };
-            let reads = readers.entry(read.server.clone()).or_insert_with(|| {
+            // A second watch takes a while, and is to be on another connection than what it is held against.
+            let reader = (read.server.clone(), read.verb == "watch");
+            let reads = readers.entry(reader).or_insert_with(|| {
                 let (asks, reads) = mpsc::channel(1);
                 let reader = Reader::new(reads, self.pools.clone(), self.log.clone());
                 running.spawn(reader.run(stop.clone()));
@@ -319,6 +323,7 @@ impl Answer {
             self.retry_after_ms,
             || read_object(&self.body),
             || read_page(&self.body),
+            || read_watch(&self.body),
         )
     }
 }

@@ -40,8 +40,8 @@ pub const RING_BYTES: u64 = 64 << 20;
 pub const BODY_BYTES: u64 = 160 << 20;
 /// Batches that wait for the writer; past that, who appends waits.
 const QUEUED_BATCHES: usize = 64;
-/// Reads of the audit that wait to be carried out: one for each server that may be watched.
-const MOST_READS: usize = MAX_SERVERS_EVER + 1;
+/// Reads of the audit that wait to be carried out: one for each server that may be watched, and a second watch.
+const MOST_READS: usize = 2 * (MAX_SERVERS_EVER + 1);
 
 /// Events to append together, in order, and the bodies of some.
 #[derive(Clone, Debug, Default)]

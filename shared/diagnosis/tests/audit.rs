@@ -10,7 +10,7 @@ use watchscope_model::event::{
     Bookmark, Change, Clock, ClusterConnected, ListComplete, RequestSent, StreamEnded,
     StreamOpened, WatchPhase, WatchStarted,
 };
-use watchscope_model::read::{Page, Seen};
+use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Text, Time,
@@ -44,6 +44,8 @@ struct Stage {
     page: usize,
     /// The server that never answers.
     hangs: Option<Text>,
+    /// What second watches tell.
+    told_again: Option<Told>,
     /// Since when objects are to be deleted, and whom they belong to.
     deleted: BTreeMap<String, &'static str>,
     owned: BTreeMap<String, Uid>,
@@ -75,6 +77,7 @@ impl Stage {
             says: None,
             page: usize::MAX,
             hangs: None,
+            told_again: None,
             deleted: BTreeMap::new(),
             owned: BTreeMap::new(),
             lists_fail: false,
@@ -272,6 +275,9 @@ impl Stage {
     /// What the server answers.
     fn answer(&self, read: &Read) -> Reply {
         let query = read.query.as_deref().unwrap_or("");
+        if read.verb == "watch" {
+            return self.told_again.clone().map_or(Reply::Failed, Reply::Told);
+        }
         let parameter = |name: &str| {
             let pair = query
                 .split('&')
@@ -1246,6 +1252,66 @@ fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
             );
         }
     }
+}
+
+#[test]
+fn an_event_that_only_a_second_watch_tells_of_was_lost() {
+    let mut stage = watching(30, Level::Full);
+    stage.after_s(30);
+    stage.told();
+    let lost = stage.write("a", 1);
+    let (lost_too, told) = (stage.write("c", 1), stage.write("b", 1));
+    stage.event(ChangeType::Modified, "b", 1, told);
+    let gone = stage.delete("c");
+    stage.event(ChangeType::Deleted, "c", 1, gone);
+    let later = stage.write("b", 1);
+    let events = [
+        ("a", lost),
+        ("c", lost_too),
+        ("b", told),
+        ("c", gone),
+        ("b", later),
+    ];
+    stage.told_again = Some(Told {
+        events: events.map(|(name, at)| seen(name, 1, at.into())).to_vec(),
+        reached: Some(later.into()),
+    });
+    stage.after_s(31);
+    let told = stage.told();
+    let told = told.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 16 2 differs: a second watch told of 2 events from 12 to 16 that this one did not");
+    let asked = stage.reads.iter().filter(|(_, read)| read.verb == "watch");
+    let asked: Vec<String> = asked
+        .map(|(_, read)| format!("{} {}", read.lane, read.target()))
+        .collect();
+    assert_snapshot!(asked.join("\n"), @"shop/pods#w /api/v1/namespaces/shop/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=12&labelSelector=app%3Dweb");
+}
+
+#[test]
+fn a_second_watch_that_tells_the_same_is_told_of_and_one_of_a_quiet_watch_is_not_asked_for() {
+    let mut stage = watching(30, Level::Full);
+    let told = stage.write("b", 1);
+    stage.after_s(30);
+    stage.event(ChangeType::Modified, "b", 1, told);
+    // It is further on already than the watch.
+    let later = stage.write("a", 1);
+    stage.told_again = Some(Told {
+        events: vec![seen("b", 1, told.into()), seen("a", 1, later.into())],
+        reached: Some(later.into()),
+    });
+    stage.after_s(31);
+    stage.event(ChangeType::Modified, "a", 1, later);
+    stage.told_again = Some(Told {
+        events: vec![seen("a", 1, later.into())],
+        reached: Some(later.into()),
+    });
+    stage.after_s(600);
+    let told = stage.told();
+    let told = told.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r"
+    60.01 shop/pods second watch at 13 1 agrees: of what came from 12 to 13
+    120.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14
+    ");
 }
 
 /// A watch by two servers. That of the first and its cache hold `z` or not, the other way round than the second's and

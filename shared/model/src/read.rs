@@ -17,6 +17,15 @@ pub struct Seen {
     pub owners: Vec<Uid>,
 }
 
+/// What a watch of a second told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its events in their order, each with the version it is of.
+    pub events: Vec<Seen>,
+    /// The version of the last event or bookmark: it told of all up to there.
+    pub reached: Option<ResourceVersion>,
+}
+
 /// A page of a list. Bounded by the `limit` it was asked for with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {

@@ -2,10 +2,12 @@
 //! is to end it.
 
 use watchscope_model::field::Headers;
-use watchscope_model::read::{Page, Seen};
+use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::{ResourceVersion, Uid};
 
-use crate::decode::{DecodeError, Decoder, Object, Status, decode_object, decode_page};
+use crate::decode::{
+    DecodeError, Decoder, Document, Object, Status, decode_line, decode_object, decode_page,
+};
 use crate::held::new_object;
 use crate::json::{JsonError, Next, Reader};
 use crate::list::identity;
@@ -37,6 +39,34 @@ pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
     let object = decode_object(body, &mut decoder).ok()?;
     read(&object).ok()
+}
+
+/// Reads a watch from begin to end. `None` if anything in it cannot be read, or is an ERROR.
+#[must_use]
+pub fn read_watch(body: &[u8]) -> Option<Told> {
+    let mut decoder = Decoder::new("", "", false);
+    let mut told = Told {
+        events: Vec::new(),
+        reached: None,
+    };
+    for line in body.split(|byte| *byte == b'\n') {
+        if line.is_empty() {
+            continue;
+        }
+        match decode_line(line, &mut decoder).ok()? {
+            Document::Data { object, .. } => {
+                let seen = read(&object).ok()?;
+                told.reached = Some(seen.version.clone());
+                told.events.push(seen);
+            }
+            Document::Bookmark(object) => {
+                let version = object.head.resource_version.as_deref()?;
+                told.reached = Some(ResourceVersion::parse(version));
+            }
+            Document::Error(_) => return None,
+        }
+    }
+    Some(told)
 }
 
 /// What a server that refuses asks us to wait, in milliseconds: in its header, else in the Status of its body.
@@ -138,6 +168,18 @@ mod tests {
         let seen = read_object(body).unwrap();
         assert_eq!(seen.deleted_at.as_deref(), Some("2026-01-02T03:04:05Z"));
         assert_eq!(seen.owners, [Uid::parse("u7"), Uid::parse("u8")]);
+    }
+
+    #[test]
+    fn a_watch_is_read_to_its_end_or_not_at_all() {
+        let event = r#"{"type":"DELETED","object":{"kind":"Pod","metadata":{"name":"a","resourceVersion":"11"}}}"#;
+        let bookmark =
+            r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"15"}}}"#;
+        let told = read_watch(format!("{event}\n{bookmark}\n").as_bytes()).unwrap();
+        assert_eq!(told.reached, Some(15.into()));
+        assert_eq!(told.events[0].version, 11.into());
+        assert_eq!(read_watch(b"").unwrap().reached, None);
+        assert_eq!(read_watch(format!("{event}\n{{").as_bytes()), None);
     }
 
     #[test]

@@ -65,6 +65,49 @@ fn place(verdict: &Verdict) -> Place {
     (namespace.to_owned(), verdict.object.name.to_string())
 }
 
+/// How many events of etcd's history between two revisions a watch was not told of.
+fn lost(run: &Run, watch: &WatchName, from: u64, to: u64) -> usize {
+    let told = |record: &watchscope_model::Record| match &record.event {
+        Event::Change(change) if change.watch == *watch => change.resource_version.number(),
+        _ => None,
+    };
+    let told: BTreeSet<u64> = run.records().iter().filter_map(told).collect();
+    let (what, _) = watch.what_and_ordinal();
+    let (namespace, qualified) = what.split_once('/').expect("a namespace and a resource");
+    let history = run.world.truth().history_of(qualified).into_iter();
+    let lost = history.filter(|change| {
+        let is_in_scope = namespace == "*" || namespace == change.object.namespace();
+        let is_between = (from + 1..=to).contains(&change.revision);
+        is_in_scope && is_between && !told.contains(&change.revision)
+    });
+    lost.count()
+}
+
+/// Second watches that found events lost which were not; and how many found any.
+fn untrue_losses(run: &Run, what: &str) -> (String, usize) {
+    let (mut wrong, mut found) = (String::new(), 0);
+    for record in run.records() {
+        let Event::Audit(audit) = &record.event else {
+            continue;
+        };
+        if &*audit.method != "second watch" || &*audit.outcome != "differs" {
+            continue;
+        }
+        let reason = audit.reason.as_deref().expect("what was lost");
+        let words = reason.split(' ').filter_map(|word| word.parse().ok());
+        let numbers: Vec<u64> = words.collect();
+        let [said, from, to] = numbers[..] else {
+            panic!("three numbers: {reason}");
+        };
+        found += 1;
+        let lost = lost(run, &audit.watch, from, to);
+        if (lost as u64) < said {
+            writeln!(wrong, "{what}: {lost} lost: {audit:?}").expect("a string");
+        }
+    }
+    (wrong, found)
+}
+
 /// Verdicts that were confirmed though it was not so at the version they name, and how many were.
 fn untrue(run: &Run, what: &str) -> (String, usize) {
     let (mut wrong, mut confirmed) = (String::new(), 0);
@@ -438,31 +481,35 @@ fn departures(run: &Run, minor: u64, seed: u64) -> (String, usize) {
     (wrong, divergent)
 }
 
-fn judged(seeds: std::ops::Range<u64>) -> (String, usize) {
-    let (mut wrong, mut divergent) = (String::new(), 0);
+/// What is wrong, objects that diverge at the end, and second watches that found events lost.
+fn judged(seeds: std::ops::Range<u64>) -> (String, usize, usize) {
+    let (mut wrong, mut divergent, mut second) = (String::new(), 0, 0);
     for seed in seeds {
         let (run, minor) = wild(seed);
         let (untrue, _) = untrue(&run, &format!("seed {seed} (1.{minor})"));
         let (departures, found) = departures(&run, minor, seed);
+        let (untrue_losses, losses) = untrue_losses(&run, &format!("seed {seed} (1.{minor})"));
+        second += losses;
+        wrong += &untrue_losses;
         wrong += &untrue;
         wrong += &departures;
         divergent += found;
     }
-    (wrong, divergent)
+    (wrong, divergent, second)
 }
 
 #[test]
 fn in_worlds_of_random_faults_what_is_confirmed_is_what_is_so() {
     // In the last one a connection is cut while it is dialled.
-    let (mut wrong, divergent) = judged(0..60);
+    let (mut wrong, divergent, lost) = judged(0..60);
     wrong += &judged(1_835..1_836).0;
     assert!(wrong.is_empty(), "{divergent} divergent\n{wrong}");
-    assert!(divergent > 60, "{divergent}");
+    assert!(divergent > 60 && lost > 3, "{divergent} {lost}");
 }
 
 #[test]
 #[ignore = "a thousand worlds: cargo xtask test --long"]
 fn in_a_thousand_worlds_of_random_faults_what_is_confirmed_is_what_is_so() {
-    let (wrong, divergent) = judged(1_000..2_000);
+    let (wrong, divergent, _) = judged(1_000..2_000);
     assert!(wrong.is_empty(), "{divergent} divergent\n{wrong}");
 }

@@ -173,6 +173,27 @@ impl History {
         Some(Past { watch, then })
     }
 
+    /// What the stream told of beyond a version and up to another, if that is known: places, and the versions of their
+    /// events.
+    pub(super) fn told<'a>(
+        &'a self,
+        watch: &Watch,
+        from: &ResourceVersion,
+        to: &'a ResourceVersion,
+    ) -> Option<impl Iterator<Item = (&'a Place, &'a ResourceVersion)>> {
+        let is_known = match &self.floor {
+            Floor::Unknown => false,
+            Floor::At(floor) | Floor::Above(floor) => floor == from || from.is_after(floor),
+        };
+        let from = from.clone();
+        let is_between =
+            move |step: &&Step| step.version.is_after(&from) && !step.version.is_after(to);
+        (is_known && !is_reading(watch) && self.replaced.is_none()).then(|| {
+            let between = self.steps.iter().filter(is_between);
+            between.map(|step| (&step.place, &step.version))
+        })
+    }
+
     /// Steps kept.
     pub(super) fn len(&self) -> usize {
         self.steps.len()

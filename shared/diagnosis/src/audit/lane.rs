@@ -13,7 +13,7 @@ use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
-pub(crate) use self::conclude::{FROM_THE_FUTURE, WENT_BACK};
+pub(crate) use self::conclude::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
 use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
@@ -31,6 +31,8 @@ const AGAIN_US: i64 = 4_000_000;
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 /// How long a round takes, in milliseconds.
 const ROUND_MS: u64 = 30_000;
+/// How often a second watch is held against one, in milliseconds.
+const WITNESS_MS: u64 = 60_000;
 /// How many objects are looked up at once for a person who asks for a watch to be compared.
 const AT_ONCE: usize = 16;
 /// Most tasks that wait while a person asks for more; a round by itself has a few dozen.
@@ -95,6 +97,10 @@ pub(super) struct Lane {
     samples: Samples,
     /// When the next object is looked up.
     sample_at: Option<Time>,
+    /// When a second watch is held against this one.
+    witness_at: Option<Time>,
+    /// Up to where that was done.
+    witnessed: Option<ResourceVersion>,
     /// Samples that were equal and are not told yet.
     sampled: u64,
     /// The version at which all was found equal.
@@ -150,6 +156,8 @@ impl Lane {
             asked_at: Time(i64::MIN),
             tasks: VecDeque::new(),
             restarts: 0,
+            witness_at: (level == Level::Full).then_some(now),
+            witnessed: None,
             samples: Samples::default(),
             sampled: 0,
             agreed: None,
@@ -246,6 +254,39 @@ impl Lane {
         let period_ms = self.period_ms(turn) << self.forbidden;
         self.due = self.due.map(|_| turn.now.plus_millis(period_ms));
         self.sample_at = self.due;
+    }
+
+    pub(super) fn witness_at(&self) -> Option<Time> {
+        self.witness_at
+    }
+
+    /// The next second watch, if it is time and this one has told anything since the last, and from where.
+    pub(super) fn ask_witness(
+        &mut self,
+        name: &WatchName,
+        watch: &Watch,
+        now: Time,
+    ) -> Option<(ResourceVersion, Read)> {
+        if self.witness_at.is_none_or(|at| at > now) {
+            return None;
+        }
+        self.witness_at = Some(now.plus_millis(WITNESS_MS));
+        let progress = position(watch).filter(|_| is_streaming(watch))?;
+        let from = self.witnessed.replace(progress.clone())?;
+        let is_known = self.history.told(watch, &from, progress).is_some();
+        if !is_known || !progress.is_after(&from) {
+            return None;
+        }
+        let (path, query) = self.scope.as_ref()?.since(&from);
+        let read = Read {
+            watch: name.clone(),
+            lane: name.aside(Aside::Witness),
+            server: self.server.clone(),
+            verb: "watch",
+            path,
+            query: Some(query),
+        };
+        Some((from, read))
     }
 
     /// When there is something to do.

@@ -25,11 +25,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use watchscope_model::event::{Clock, RequestSent, Verdict};
-use watchscope_model::read::{Page, Seen};
+use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::{ChangeType, Standing};
 use watchscope_model::{
-    ConnectionId, Event, Object, Record, RequestId, State, Text, Time, Uid, WatchName,
+    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, Text, Time, Uid,
+    WatchName,
 };
 
 use self::budget::Budget;
@@ -37,7 +38,7 @@ pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
 pub use self::lane::MOST_LISTED;
-pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK};
+pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
 use crate::findings::server_version;
@@ -77,7 +78,7 @@ pub struct Read {
     pub lane: WatchName,
     /// The address of the apiserver that the watch is pinned to, and so the read; absent: any.
     pub server: Option<Text>,
-    /// `list` or `get`.
+    /// `list`, `get` or `watch`.
     pub verb: &'static str,
     /// URL path.
     pub path: String,
@@ -98,10 +99,10 @@ impl Read {
     /// What to accept: no more than metadata is compared.
     #[must_use]
     pub fn accept(&self) -> &'static str {
-        if self.verb == "get" {
-            ACCEPT_METADATA
-        } else {
+        if self.verb == "list" {
             ACCEPT_METADATA_LIST
+        } else {
+            ACCEPT_METADATA
         }
     }
 
@@ -118,16 +119,18 @@ impl Read {
         }
     }
 
-    /// What an answer of this status says, if it came whole; `one` and `page` read its body.
+    /// What an answer of this status says, if it came whole; `one`, `page` and `told` read its body.
     pub fn reply(
         &self,
         status: Option<u16>,
         retry_after_ms: Option<u64>,
         one: impl FnOnce() -> Option<Seen>,
         page: impl FnOnce() -> Option<Page>,
+        told: impl FnOnce() -> Option<Told>,
     ) -> Reply {
         let reply = match status {
             Some(200) if self.verb == "get" => one().map(Reply::One),
+            Some(200) if self.verb == "watch" => told().map(Reply::Told),
             Some(200) => page().map(Reply::Page),
             Some(status) => Some(Reply::Refused {
                 status,
@@ -146,6 +149,8 @@ pub enum Reply {
     Page(Page),
     /// An object.
     One(Seen),
+    /// A watch, from begin to end.
+    Told(Told),
     /// An HTTP status other than 200.
     Refused {
         /// The status.
@@ -203,6 +208,8 @@ struct Traffic {
     budget: Budget,
     /// The read under way.
     flight: Option<(WatchName, Task)>,
+    /// The watch that a second watch is made of, beside that, and since when it tells.
+    witness: Option<(WatchName, ResourceVersion)>,
 }
 
 impl Traffic {
@@ -263,7 +270,8 @@ impl Auditor {
                 self.lanes.remove(name);
                 let lanes = &self.lanes;
                 self.servers.retain(|server, traffic| {
-                    let is_spent = traffic.flight.is_some() || traffic.budget.is_spent(now);
+                    let is_asked = traffic.flight.is_some() || traffic.witness.is_some();
+                    let is_spent = is_asked || traffic.budget.is_spent(now);
                     is_spent || lanes.values().any(|lane| lane.server() == server)
                 });
             }
@@ -297,6 +305,7 @@ impl Auditor {
         let traffic = || Traffic {
             budget: Budget::new(per_minute),
             flight: None,
+            witness: None,
         };
         self.servers
             .entry(lane.server().clone())
@@ -313,7 +322,17 @@ impl Auditor {
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = |lane: &Lane| Some(lane.due()?.max(self.free_at(lane)?));
-        self.lanes.values().filter_map(due).min()
+        let witness = |lane: &Lane| {
+            let traffic = self.servers.get(lane.server())?;
+            let is_free = traffic.witness.is_none();
+            Some(
+                lane.witness_at()
+                    .filter(|_| is_free)?
+                    .max(traffic.budget.free_at()),
+            )
+        };
+        let reads = self.lanes.values().filter_map(due);
+        reads.chain(self.lanes.values().filter_map(witness)).min()
     }
 
     /// The next read, if one is due and may be made; there may be another one, at another server. `state` is the fold of
@@ -344,6 +363,27 @@ impl Auditor {
                 });
             }
         }
+        for (name, lane) in &mut self.lanes {
+            let (Some(watch), Some(traffic)) =
+                (state.watches.get(name), servers.get_mut(lane.server()))
+            else {
+                continue;
+            };
+            if traffic.witness.is_none()
+                && traffic.budget.free_at() <= now
+                && let Some((from, read)) = lane.ask_witness(name, watch, now)
+            {
+                traffic.budget.spend(now);
+                traffic.witness = Some((name.clone(), from));
+                return Some(read);
+            }
+        }
+        let is_free = |lane: &Lane| {
+            let traffic = servers.get(lane.server());
+            traffic
+                .and_then(Traffic::free_at)
+                .is_some_and(|at| at <= now)
+        };
         // Who had the least of late is next.
         let (name, lane) = self
             .lanes
@@ -362,6 +402,27 @@ impl Auditor {
         let Some(traffic) = self.servers.get_mut(&read.server) else {
             return;
         };
+        if read.verb == "watch" {
+            let Some((name, from)) = traffic.witness.take() else {
+                return;
+            };
+            let is_scarce = traffic.budget.is_scarce(now);
+            if let (Reply::Told(told), Some(lane), Some(watch)) =
+                (reply, self.lanes.get_mut(&name), state.watches.get(&name))
+            {
+                let mut turn = Turn {
+                    name: &name,
+                    watch,
+                    server: server_version(state),
+                    is_scarce,
+                    now,
+                    gone: &self.gone,
+                    out: &mut self.out,
+                };
+                lane.witnessed(&from, &told, &mut turn);
+            }
+            return;
+        }
         let Some((name, task)) = traffic.flight.take() else {
             return;
         };
@@ -443,7 +504,7 @@ impl Auditor {
     /// Whether nothing is being read, or will be by itself.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        let is_asked = |traffic: &Traffic| traffic.flight.is_some();
+        let is_asked = |traffic: &Traffic| traffic.flight.is_some() || traffic.witness.is_some();
         !self.servers.values().any(is_asked) && self.wake_at().is_none()
     }
 

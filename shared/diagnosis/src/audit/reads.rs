@@ -93,6 +93,15 @@ impl Scope {
         (self.path.to_string(), query)
     }
 
+    /// All events since a version, from the start of a second watch.
+    pub(super) fn since(&self, at: &ResourceVersion) -> (String, String) {
+        let mut query =
+            "watch=true&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=".to_owned();
+        percent_encode(&at.to_string(), &mut query);
+        self.select(&mut query);
+        (self.path.to_string(), query)
+    }
+
     /// How far the server's cache is: nothing has this name, so nothing is listed.
     pub(super) fn any(&self) -> (String, String) {
         let query =

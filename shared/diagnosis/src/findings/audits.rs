@@ -1,5 +1,5 @@
-//! What the audit's reads show: objects that are wrong (F24 to F27, F45), a revision that went back (F33), a watch from
-//! the future (F32).
+//! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch told (C9), a
+//! revision that went back (F33), a watch from the future (F32).
 //!
 //! Which of the causes it was cannot be seen from outside: the event is not there. Only where it must have come first on
 //! its stream is the race at a stream's start (F45) named before the others.
@@ -11,9 +11,9 @@ use watchscope_model::vocabulary::{Certainty, Divergence, Severity, Standing};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
-use super::streams::Streams;
+use super::streams::{SILENT_LOSS, Streams};
 use super::words::{self, count, name, seconds};
-use crate::audit::{FROM_THE_FUTURE, WENT_BACK};
+use crate::audit::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -128,6 +128,17 @@ impl Audits {
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match &*event.method {
             WENT_BACK => self.went_back(event, before, record, book),
+            WITNESS if &*event.outcome == Audit::DIFFERS => {
+                let mut evidence = vec![record.seq];
+                evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
+                tree::sort(&mut evidence);
+                let (certainty, why) = words::unless_unread(Some(watch), Certainty::Definite);
+                let told = event.reason.as_deref().unwrap_or("");
+                let summary = format!("Of {}, {told}.{why}", event.watch);
+                let subject = Subject::Watch(event.watch.clone());
+                let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
+                book.raise(found.alike(SILENT_LOSS), record.at);
+            }
             FROM_THE_FUTURE => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));

@@ -6,7 +6,9 @@ use watchscope_model::event::{ConnectionClosed, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, Text, Time};
-use watchscope_probe::{Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page};
+use watchscope_probe::{
+    Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
+};
 use watchscope_simulator::{self as sim, Arrival, Cut};
 
 use super::{Recorder, Run, opened, server_at};
@@ -21,6 +23,8 @@ pub(super) struct Wire {
     pub(super) world: sim::ConnectionId,
     /// The only server it leads to, as the watches that are asked about.
     server: Option<Text>,
+    /// Second watches go over one of their own.
+    is_witness: bool,
     log: Option<ConnectionId>,
     pub(super) asked: Option<Asked>,
 }
@@ -46,13 +50,15 @@ impl Run {
         let now = self.now();
         self.recorder.append_audits(now);
         while let Some(read) = self.next_read(now) {
-            let is_its = |wire: &Wire| wire.server == read.server;
+            let is_witness = read.verb == "watch";
+            let is_its = |wire: &Wire| wire.server == read.server && wire.is_witness == is_witness;
             let wire = self.audits.iter().position(is_its).unwrap_or_else(|| {
                 let server = read.server.clone();
                 let world = self.connect(server.as_deref().and_then(server_at));
                 self.audits.push(Wire {
                     world,
                     server,
+                    is_witness,
                     log: None,
                     asked: None,
                 });
@@ -207,6 +213,7 @@ impl Asked {
             retry_after_ms,
             || read_object(&self.body),
             || read_page(&self.body),
+            || read_watch(&self.body),
         );
         (event, reply)
     }

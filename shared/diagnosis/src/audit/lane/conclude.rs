@@ -1,11 +1,13 @@
 //! What is concluded from an answer, and what has to be read for it again: audits to tell, verdicts to raise, confirm or
 //! clear.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use watchscope_model::event::{Audit, Change, Verdict};
 use watchscope_model::fold::Watch;
-use watchscope_model::read::{Page, Seen};
+use watchscope_model::id::Place;
+use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
@@ -26,6 +28,8 @@ const EXACT: &str = "list exact";
 const EXACT_AGAIN: &str = "list exact again";
 const NEWEST: &str = "list newest";
 const ELSEWHERE: &str = "list of another server";
+/// Found that the stream and a second one did not tell the same (C9).
+pub(crate) const WITNESS: &str = "second watch";
 const ANY: &str = "list any";
 const GET: &str = "get";
 const ONE: &str = "list one exact";
@@ -221,6 +225,62 @@ impl Lane {
             self.look_up(object, page.version.clone());
         }
         news
+    }
+
+    /// A second watch told of what came beyond `from`: events that both are past must have come from both (C9). Where the
+    /// watch lost one, its object is looked up.
+    pub(in crate::audit) fn witnessed(
+        &mut self,
+        from: &ResourceVersion,
+        told: &Told,
+        turn: &mut Turn<'_>,
+    ) {
+        let (Some(progress), Some(reached)) = (position(turn.watch), &told.reached) else {
+            return;
+        };
+        let to = if reached.is_after(progress) {
+            progress
+        } else {
+            reached
+        };
+        let Some(ours) = self.history.told(turn.watch, from, to) else {
+            return;
+        };
+        let mut ours: BTreeSet<(Place, Option<u64>)> = ours
+            .map(|(place, version)| (place.clone(), version.number()))
+            .collect();
+        let compared = ours.len() as u64;
+        let is_told = |seen: &&Seen| !seen.version.is_after(to);
+        let lost: Vec<Arc<Object>> = told
+            .events
+            .iter()
+            .filter(is_told)
+            .filter(|seen| !ours.remove(&(Place(seen.object.clone()), seen.version.number())))
+            .map(|seen| seen.object.clone())
+            .collect();
+        let (outcome, why) = match (lost.len(), ours.len()) {
+            (0, 0) => (Audit::AGREES, format!("of what came from {from} to {to}")),
+            (0, more) => (
+                Audit::CANNOT_TELL,
+                format!("the second one did not tell of {more} events from {from} to {to}"),
+            ),
+            (lost, _) => (
+                Audit::DIFFERS,
+                format!(
+                    "a second watch told of {lost} events from {from} to {to} that this one did not"
+                ),
+            ),
+        };
+        let told = Audit {
+            resource_version: Some(to.clone()),
+            compared,
+            reason: Some(why.as_str().into()),
+            ..audit(turn, WITNESS, outcome)
+        };
+        self.tell(turn, told);
+        for object in lost.iter().take(FOLLOWED) {
+            self.look_up(object, progress.clone());
+        }
     }
 
     /// A watch of another server holds something else of these objects.
