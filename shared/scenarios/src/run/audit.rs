@@ -60,7 +60,11 @@ impl Run {
             self.world.close(wire.world);
             if let Some(connection) = wire.log {
                 let cause = Cause::Cancelled;
-                let event = ConnectionClosed { connection, cause };
+                let event = ConnectionClosed {
+                    connection,
+                    cause,
+                    ping_ms: None,
+                };
                 self.recorder.record(event.into(), now);
             }
         }
@@ -163,7 +167,11 @@ impl Run {
         self.answer_audit(Some(why));
         let log = self.audit.take().and_then(|wire| wire.log);
         if let (Some(connection), Some(cause)) = (log, cause) {
-            let event = ConnectionClosed { connection, cause };
+            let event = ConnectionClosed {
+                connection,
+                cause,
+                ping_ms: None,
+            };
             self.recorder.record(event.into(), self.now());
         }
     }
