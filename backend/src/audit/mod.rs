@@ -250,7 +250,11 @@ impl Reader {
     /// Tells of a connection's end; a shared one tells of it itself.
     async fn closed(&mut self, connection: ConnectionId, is_shared: bool, cause: Cause) {
         if !is_shared {
-            let event = ConnectionClosed { connection, cause };
+            let event = ConnectionClosed {
+                connection,
+                cause,
+                ping_ms: None,
+            };
             let _ = self.log.append(Event::from(event)).await;
         }
     }

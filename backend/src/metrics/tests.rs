@@ -738,6 +738,7 @@ fn connections_and_losses_are_counted_by_their_words() {
         .tell(ConnectionClosed {
             connection: ConnectionId(1),
             cause: Cause::Goaway,
+            ping_ms: None,
         })
         .tell(Loss {
             place: LossPlace::Frame,

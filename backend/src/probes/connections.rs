@@ -314,6 +314,9 @@ async fn keep(
                 let event = ConnectionClosed {
                     connection: id,
                     cause: end.as_ref().map_or(Cause::Cancelled, cause_of),
+                    ping_ms: listener
+                        .slowest_ping()
+                        .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
                 };
                 let _ = log.append(Event::from(event)).await;
                 return;

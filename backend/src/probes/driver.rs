@@ -346,6 +346,7 @@ impl Driver {
                 self.emit(ConnectionClosed {
                     connection,
                     cause: Cause::Cancelled,
+                    ping_ms: None,
                 });
             }
         }
@@ -354,7 +355,11 @@ impl Driver {
     /// A connection went away by itself, or this watch's share of it is of no use any more.
     fn closed(&mut self, connection: ConnectionId, cause: Cause, is_shared: bool) {
         if !is_shared {
-            self.emit(ConnectionClosed { connection, cause });
+            self.emit(ConnectionClosed {
+                connection,
+                cause,
+                ping_ms: None,
+            });
         }
         self.step(Input::Closed { connection, cause });
     }
@@ -524,6 +529,7 @@ impl Driver {
                     self.emit(ConnectionClosed {
                         connection,
                         cause: cause_of(&broken),
+                        ping_ms: None,
                     });
                 }
             }

@@ -91,6 +91,10 @@ struct Seen {
     at: Instant,
     reads: u64,
     goaway: Option<(u32, u32)>,
+    /// When the server was asked whether it lives, until it answers.
+    asked: Option<Instant>,
+    /// The longest it took to answer.
+    slowest_ping: Option<Duration>,
 }
 
 /// How a connection stands.
@@ -151,6 +155,11 @@ impl Listener {
         }
     }
 
+    /// The longest that the server took so far to answer a ping of ours; none where it was not asked, or never answered.
+    pub fn slowest_ping(&self) -> Option<Duration> {
+        self.line.seen().slowest_ping
+    }
+
     /// Returns when all shares are gone.
     pub async fn all_left(&mut self) {
         while self.absence.recv().await.is_some() {}
@@ -179,6 +188,8 @@ impl Connection {
                 at: Instant::now(),
                 reads: 0,
                 goaway: None,
+                asked: None,
+                slowest_ping: None,
             }),
             standing: watch::Sender::new(Standing::Open),
             heard: watch::Sender::new(false),
@@ -412,16 +423,22 @@ impl Line {
         seen.at = Instant::now();
         seen.reads += 1;
         let mut goaway = seen.goaway;
-        seen.reader = seen.reader.read(bytes, |fact| {
-            if let Fact::GoAway { last_stream, code } = fact {
-                // A graceful end is told twice, the second time with the stream that was last; only the first is news.
-                if goaway.is_none_or(|(_, before)| before != code) {
-                    goaway = Some((last_stream, code));
-                    leaving = Some(code);
-                }
+        let mut is_answered = false;
+        seen.reader = seen.reader.read(bytes, |fact| match fact {
+            // A graceful end is told twice, the second time with the stream that was last; only the first is news.
+            Fact::GoAway { last_stream, code }
+                if goaway.is_none_or(|(_, before)| before != code) =>
+            {
+                goaway = Some((last_stream, code));
+                leaving = Some(code);
             }
+            Fact::Ping { is_ack } => is_answered |= is_ack,
+            Fact::GoAway { .. } | Fact::Reset { .. } => {}
         });
         seen.goaway = goaway;
+        if is_answered && let Some(asked) = seen.asked.take() {
+            seen.slowest_ping = seen.slowest_ping.max(Some(seen.at - asked));
+        }
         drop(seen);
         if let Some(code) = leaving {
             self.standing.send_if_modified(|standing| {
@@ -480,11 +497,14 @@ async fn drive(mut driver: h2::client::Connection<Watched>, line: Arc<Line>) {
             }
             Some(_) => asked = None,
             None if seen.at.elapsed() >= PING_AFTER => {
-                if let Some(pings) = &mut pings {
-                    // An error means that the answer to the one before has not been taken yet; it came.
-                    let _ = pings.send_ping(Ping::opaque());
+                let now = Instant::now();
+                // An error means that the answer to the one before has not been taken yet; it came.
+                if let Some(pings) = &mut pings
+                    && pings.send_ping(Ping::opaque()).is_ok()
+                {
+                    line.seen().asked = Some(now);
                 }
-                asked = Some((Instant::now(), seen.reads));
+                asked = Some((now, seen.reads));
             }
             None => {}
         }

@@ -115,6 +115,8 @@ events! {
         connection "connection": ConnectionId,
         /// Why.
         cause "cause": Cause,
+        /// The longest the server took to answer a ping (HTTP/2), in milliseconds; absent where it answered none.
+        ping_ms "pingMs": Option<u64>,
     }
     /// Someone wants to watch a resource.
     5 "watch.started" WatchStarted {

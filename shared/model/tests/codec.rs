@@ -188,7 +188,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (small.clone(), text(), text(), prop::option::of(text())).prop_map(|(id, server, remote, alpn)| {
             ConnectionOpened { connection: ConnectionId(id % 4), server, remote, alpn, tls: None }.into()
         }),
-        1 => (small.clone(), word(Cause::ALL)).prop_map(|(id, cause)| ConnectionClosed { connection: ConnectionId(id % 4), cause }.into()),
+        1 => (small.clone(), word(Cause::ALL), prop::option::of(small.clone())).prop_map(|(id, cause, ping_ms)| ConnectionClosed { connection: ConnectionId(id % 4), cause, ping_ms }.into()),
         2 => (watch(), text(), prop::option::of(text())).prop_map(|(watch, group, namespace)| WatchStarted {
             watch, group, version: "v1".into(), resource: "pods".into(), server: namespace.clone(), namespace, label_selector: None, field_selector: None,
         }.into()),

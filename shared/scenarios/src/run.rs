@@ -488,6 +488,7 @@ impl Run {
                         let event = ConnectionClosed {
                             connection,
                             cause: Cause::Cancelled,
+                            ping_ms: None,
                         };
                         self.recorder.record(event.into(), self.now());
                     }
@@ -677,8 +678,15 @@ impl Run {
                     self.step(index, Input::BodyEnd { request, end });
                     if let Some(connection) = left {
                         let cause = Cause::Goaway;
-                        self.recorder
-                            .record(ConnectionClosed { connection, cause }.into(), self.now());
+                        self.recorder.record(
+                            ConnectionClosed {
+                                connection,
+                                cause,
+                                ping_ms: None,
+                            }
+                            .into(),
+                            self.now(),
+                        );
                     }
                 }
             }
@@ -772,8 +780,15 @@ impl Run {
             }
         }
         if let Some(connection) = lost.iter().find_map(|(.., wire)| wire.log) {
-            self.recorder
-                .record(ConnectionClosed { connection, cause }.into(), self.now());
+            self.recorder.record(
+                ConnectionClosed {
+                    connection,
+                    cause,
+                    ping_ms: None,
+                }
+                .into(),
+                self.now(),
+            );
         }
         for (index, channel, wire) in lost {
             if let Some(connection) = wire.log {

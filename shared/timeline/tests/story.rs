@@ -59,6 +59,7 @@ fn demo() -> Log {
         watchscope_model::event::ConnectionClosed {
             connection: watchscope_model::ConnectionId(1),
             cause: Cause::TcpReset,
+            ping_ms: None,
         },
     );
     log.phase(127.01, pods, Phase::Connecting, PhaseReason::Resume, None);

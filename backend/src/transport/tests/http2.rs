@@ -433,6 +433,32 @@ async fn silence_that_outlasts_a_ping_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn the_time_a_server_takes_to_answer_a_ping_is_known() {
+    let (listener, port) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut server = Server::accept(&listener).await;
+        server.answer("one").await;
+        for delay in [200, 50] {
+            let (_, payload) = server.until(PING).await;
+            tokio::time::sleep(Duration::from_millis(delay)).await;
+            server.write(&frame(PING, ACK, 0, &payload)).await;
+        }
+        server.close().await;
+    });
+    let mut connection = open(port).await;
+    let listener = connection.listen().unwrap();
+    let mut response = get(connection, "/").await.unwrap();
+    assert_eq!(next(&mut response).await.unwrap().unwrap(), "one");
+    assert_eq!(listener.slowest_ping(), None);
+    // Time that passes whenever nothing else happens.
+    tokio::time::pause();
+    assert!(response.body.chunk().await.is_err(), "it goes in the end");
+    let slowest = listener.slowest_ping().unwrap();
+    assert!((200..300).contains(&slowest.as_millis()), "{slowest:?}");
+    server.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_head_of_too_many_lines_or_bytes_is_refused() {
     for lines in [200, 20_000] {
         let (listener, port) = listen().await;

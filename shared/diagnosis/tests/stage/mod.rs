@@ -212,7 +212,11 @@ impl Stage {
 
     /// A connection that is shared goes, after the ends of its streams.
     pub(crate) fn closed(&mut self, connection: ConnectionId, cause: Cause) {
-        self.record(ConnectionClosed { connection, cause });
+        self.record(ConnectionClosed {
+            connection,
+            cause,
+            ping_ms: None,
+        });
         self.conclude();
     }
 
@@ -328,7 +332,11 @@ impl Stage {
             .count()
             > 1;
         if !matches!(cause, Cause::End | Cause::ErrorEvent) && !is_shared {
-            self.record(ConnectionClosed { connection, cause });
+            self.record(ConnectionClosed {
+                connection,
+                cause,
+                ping_ms: None,
+            });
         }
         self.conclude();
         self

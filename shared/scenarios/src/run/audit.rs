@@ -149,7 +149,11 @@ impl Run {
         self.answer_audit(wire, Some(why));
         let log = self.audits.remove(wire).log;
         if let (Some(connection), Some(cause)) = (log, cause) {
-            let event = ConnectionClosed { connection, cause };
+            let event = ConnectionClosed {
+                connection,
+                cause,
+                ping_ms: None,
+            };
             self.recorder.record(event.into(), self.now());
         }
     }

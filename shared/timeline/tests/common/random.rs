@@ -230,6 +230,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                     ConnectionClosed {
                         connection: old,
                         cause,
+                        ping_ms: None,
                     },
                 );
             }

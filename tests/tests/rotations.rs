@@ -1,0 +1,154 @@
+//! What watchscope does and says when a real apiserver shows another certificate, or takes a token no more.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use watchscope_tests::kube::Rule;
+use watchscope_tests::{
+    ClusterOptions, KubeCluster, KubeTools, WatchscopeBinary, eventually, or_skip,
+};
+
+use crate::claims::{LONG, WATCHES, attributions, by_a_relay, found, streaming_again, watching};
+use crate::records::{find, of, until};
+
+#[tokio::test]
+async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_words_until_trusted()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let mut cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
+    let folder = tempfile::tempdir()?;
+    let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
+    let mut watchscope = watching(&binary, &kubeconfig, &[]).await?;
+    cluster.renew_certificate().await?;
+    relay.reset();
+    let records = streaming_again(&mut watchscope, 2).await?;
+    for watch in WATCHES {
+        assert_eq!(attributions(&records, watch), ["F08"], "{watch}");
+    }
+    assert_eq!(found(&records), ["F08"]);
+
+    let next = cluster.change_authority().await?;
+    relay.reset();
+    let records = until(&mut watchscope, LONG, "it says why it waits", |records| {
+        for watch in WATCHES {
+            let waits = find(records, "watch.phase", watch, |phase| {
+                phase["reason"] == "tls-failed"
+            })?;
+            let words = waits["error"].as_str().unwrap_or_default();
+            for word in ["127.0.0.1", "an authority that is not trusted"] {
+                ensure!(words.contains(word), "{word} in {words}");
+            }
+            ensure!(waits["delayMs"].as_u64() > Some(0), "{waits}");
+        }
+        Ok(records.to_vec())
+    })
+    .await?;
+    let opened = |records: &[Value]| WATCHES.map(|watch| of(records, "stream.opened", watch).len());
+    assert_eq!(opened(&records), [2, 2], "none is open");
+
+    // The kubeconfig at the same place now names the next authority.
+    let text = fs::read_to_string(next)?;
+    let direct = cluster.address().to_string();
+    fs::write(
+        &kubeconfig,
+        text.replace(&direct, &relay.address.to_string()),
+    )?;
+    let records = streaming_again(&mut watchscope, 3).await?;
+    for watch in WATCHES {
+        assert_eq!(attributions(&records, watch), ["F08", "F08"], "{watch}");
+        let gaps = of(&records, "gap", watch);
+        let last = gaps.last().context("a gap")?;
+        assert_eq!(last["resumed"], true, "{last}");
+    }
+    assert_eq!(found(&records), ["F08"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let kubectl = cluster.kubectl();
+    kubectl
+        .run(&["create", "serviceaccount", "rotated"])
+        .await?;
+    let read = Rule {
+        groups: &[""],
+        resources: &["configmaps", "services"],
+        verbs: &["get", "list", "watch"],
+    };
+    let user = "system:serviceaccount:default:rotated";
+    cluster.allow(user, &[read]).await?;
+    // A token lives as long as the Secret it is bound to.
+    let token = async |secret: &str| {
+        let bound = [
+            "--bound-object-kind",
+            "Secret",
+            "--bound-object-name",
+            secret,
+        ];
+        kubectl
+            .run(&["create", "secret", "generic", secret])
+            .await?;
+        let create = [&["create", "token", "rotated"], &bound[..]].concat();
+        kubectl.run(&create).await
+    };
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("token");
+    let first = token("first").await?;
+    fs::write(&file, &first)?;
+    let mut kubeconfig: Value = serde_json::from_slice(&fs::read(cluster.token_kubeconfig()?)?)?;
+    kubeconfig["users"][0]["user"] = json!({"tokenFile": file});
+    let of_token = folder.path().join("of-token");
+    fs::write(&of_token, kubeconfig.to_string())?;
+    let (relay, by_relay) = by_a_relay(&cluster, &of_token, folder.path()).await?;
+    let as_rotated = kubectl.with_kubeconfig(&of_token);
+    let may = async || as_rotated.run(&["get", "configmaps"]).await.map(drop);
+    eventually("the token is good", LONG, may).await?;
+    let mut watchscope = watching(&binary, &by_relay, &[]).await?;
+
+    // The apiserver remembers for 10 s that a token is good, so kubectl says when it is not.
+    let revoke = async |secret: &str| {
+        kubectl.run(&["delete", "secret", secret]).await?;
+        eventually("the token is good no more", LONG, async || {
+            ensure!(may().await.is_err(), "still good");
+            Ok(())
+        })
+        .await
+    };
+    revoke("first").await?;
+    fs::write(&file, token("second").await?)?;
+    relay.reset();
+    let records = streaming_again(&mut watchscope, 2).await?;
+    assert_eq!(found(&records), ["F08"], "the next token was read in time");
+
+    revoke("second").await?;
+    relay.reset();
+    until(&mut watchscope, LONG, "it is found", |records| {
+        for watch in WATCHES {
+            find(records, "finding", watch, |finding| {
+                finding["code"] == "F40" && finding["state"] == "raised"
+            })?;
+        }
+        Ok(())
+    })
+    .await?;
+    fs::write(&file, token("third").await?)?;
+    let records = until(&mut watchscope, LONG, "it is over", |records| {
+        for watch in WATCHES {
+            find(records, "finding", watch, |finding| {
+                finding["code"] == "F40" && finding["state"] == "cleared"
+            })?;
+            ensure!(of(records, "stream.opened", watch).len() == 3);
+        }
+        Ok(records.to_vec())
+    })
+    .await?;
+    let mut codes = found(&records);
+    codes.sort_unstable();
+    assert_eq!(codes, ["F08", "F40"]);
+    Ok(())
+}
