@@ -41,11 +41,16 @@ pub(crate) struct Visit {
 impl Visit {
     /// Starts both.
     pub(crate) async fn of_demo(flags: &[&str]) -> Result<Result<Self, Missing>> {
+        Self::of(&["demo"], flags).await
+    }
+
+    /// Starts both, watchscope with these arguments.
+    pub(crate) async fn of(arguments: &[&str], flags: &[&str]) -> Result<Result<Self, Missing>> {
         let (binary, tools) = match (WatchscopeBinary::find(), BrowserTools::find()) {
             (Ok(binary), Ok(tools)) => (binary, tools),
             (Err(missing), _) | (_, Err(missing)) => return Ok(Err(missing)),
         };
-        let served = Served::start(binary.with(&["demo"])).await?;
+        let served = Served::start(binary.with(arguments)).await?;
         if let Err(missing) = has_page(&served.link).await {
             return Ok(Err(missing));
         }

@@ -11,6 +11,7 @@ mod claims;
 mod commands;
 mod conformance;
 mod deploy;
+mod divergence;
 mod faults;
 mod findings;
 mod first_paint;

@@ -15,7 +15,7 @@ pub use self::objects::{Held, Objects};
 pub use self::totals::{ENDS_KEPT, Totals};
 use crate::codec::{Reader, Writer};
 use crate::event::{
-    Change, ClusterConnected, ConnectionOpened, Event, Finding, Gap, ListComplete, Record,
+    Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record,
     RequestAnswered, StreamEnded, StreamOpened, Verdict, WatchStarted,
 };
 use crate::field::{AsJson, Field, Fields, fields, struct_fields};
@@ -701,6 +701,9 @@ impl Watch {
 
     fn apply(&mut self, event: &Event, now: Moment) {
         self.counts.add(event.kind());
+        if totals::WHOLE {
+            self.count(event, now);
+        }
         match event {
             Event::WatchPhase(event) => {
                 self.phase = Some(OpenPhase {
@@ -750,11 +753,9 @@ impl Watch {
                 if let Some(stream) = &mut self.stream {
                     stream.bookmark = Some(now);
                 }
-                self.totals.hear(now.at);
                 self.learn(&event.resource_version);
             }
-            Event::Gap(event) => self.apply_gap(event, now),
-            Event::Attribution(event) => self.totals.attribute(event),
+            Event::Gap(_) => self.gap = None,
             Event::Loss(event) => self.lost += event.count,
             Event::Verdict(event) => {
                 let key = verdict_key(&event.object);
@@ -770,6 +771,28 @@ impl Watch {
                         },
                     );
                 }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts what an event says of what the watch has been through, before the event itself is folded in.
+    fn count(&mut self, event: &Event, now: Moment) {
+        let totals = &mut self.totals;
+        match event {
+            Event::Change(_) | Event::Bookmark(_) => totals.hear(now.at),
+            Event::ListComplete(event) => {
+                totals.hear(now.at);
+                // This one is among the records already.
+                if self.counts.of(ListComplete::KIND) > 1 {
+                    totals.relist(event.items);
+                }
+            }
+            Event::StreamEnded(event) => totals.end(event.stream, event.cause),
+            Event::Attribution(event) => totals.attribute(event),
+            Event::Gap(event) => {
+                let since = self.gap.as_ref().map_or(now.at, |gap| gap.since.at);
+                totals.close(event, now.at.micros_since(since));
             }
             _ => {}
         }
@@ -832,11 +855,6 @@ impl Watch {
     }
 
     fn apply_list(&mut self, event: &ListComplete, now: Moment) {
-        self.totals.hear(now.at);
-        // This one is counted already.
-        if self.counts.of(ListComplete::KIND) > 1 {
-            self.totals.relist(event.items);
-        }
         let since = match &self.list {
             Some(list) if list.complete.is_none() => list.since,
             _ => now,
@@ -869,17 +887,7 @@ impl Watch {
         });
     }
 
-    fn apply_gap(&mut self, event: &Gap, now: Moment) {
-        let lasted_us = self
-            .gap
-            .take()
-            .map_or(0, |gap| now.at.micros_since(gap.since.at));
-        let lasted_us = u64::try_from(lasted_us).unwrap_or(0);
-        self.totals.close(event, lasted_us);
-    }
-
     fn apply_ended(&mut self, event: &StreamEnded, now: Moment) {
-        self.totals.end(event.stream, event.cause);
         self.stream = None;
         self.request = None;
         if event.cause != Cause::Cancelled && self.gap.is_none() {
@@ -893,7 +901,6 @@ impl Watch {
     }
 
     fn apply_change(&mut self, event: &Change, now: Moment) {
-        self.totals.hear(now.at);
         match event.change {
             ChangeType::Added => self.added += 1,
             ChangeType::Modified => self.modified += 1,

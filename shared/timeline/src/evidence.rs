@@ -60,13 +60,12 @@ impl Evidence {
     /// Whether the store knows more of it by now.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
-        let known = || self.items.iter().map(|item| item.record.seq);
-        let told = span(store, self.finding);
-        told.is_some_and(|told| !told.what.evidence.iter().copied().eq(known()))
-            || self
-                .items
-                .iter()
-                .any(|item| item.place.is_none() && store.has(item.record))
+        let told_anew = span(store, self.finding).is_some_and(|span| {
+            let known = self.items.iter().map(|item| item.record.seq);
+            span.what.summary != self.summary || !span.what.evidence.iter().copied().eq(known)
+        });
+        let mut items = self.items.iter();
+        told_anew || items.any(|item| item.place.is_none() && store.has(item.record))
     }
 }
 

@@ -181,7 +181,11 @@ fn state(watch: &Watch) -> Cell {
 fn ends(totals: &Totals) -> Cell {
     let mut counted: Vec<(String, u64)> = totals.ends().collect();
     counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let is_usual = |code: &str| matches!(code, "normal" | "F05" | "ours" | "cancelled" | "end");
+    // What is not known is no alarm.
+    let is_quiet = |code: &str| {
+        let quiet = ["normal", "F05", "ours", "cancelled", "end", "unknown"];
+        quiet.contains(&code)
+    };
     let total: u64 = counted.iter().map(|(_, times)| times).sum();
     let words: Vec<String> = counted
         .iter()
@@ -190,7 +194,7 @@ fn ends(totals: &Totals) -> Cell {
     Cell {
         text: none_or(words.join(", ")),
         rank: i64::try_from(total).unwrap_or(i64::MAX),
-        ink: error(counted.iter().any(|(code, _)| !is_usual(code))),
+        ink: error(counted.iter().any(|(code, _)| !is_quiet(code))),
     }
 }
 

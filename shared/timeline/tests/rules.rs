@@ -16,7 +16,7 @@ use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, Step, StretchKind,
 use watchscope_timeline::words::{
     describe, describe_record, emptiness, gaps, phase_sentence, problems, unknown,
 };
-use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, RecordId, Scene, Store, View};
+use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, RecordId, Scene, Store, Token, View};
 
 const PODS: &str = "shop/pods";
 
@@ -829,6 +829,75 @@ fn a_time_in_which_watchscope_did_not_run_covers_all_lanes_and_says_so() {
     };
     assert_eq!(words(10_000).as_deref(), Some("did not run"));
     assert_eq!(words(2_000), None);
+}
+
+#[test]
+fn ghost_missing_and_stale_are_drawn_on_the_lane_of_their_object_and_ticked_on_its_watchs() {
+    // The glyph, and what of it is drawn: filled, dashed, hatched; and what is said.
+    let drawn = |kind: Divergence| {
+        let mut log = streaming();
+        log.verdict(10.0, PODS, "cart-0", kind, Standing::Raised);
+        let (store, mut lanes) = (log.store(), Lanes::default());
+        let view = View::between(at(0.0), at(60.0), 900.0);
+        let (rows, scene) = picture(&store, &mut lanes, &view, at(60.0));
+        let outline = |primitive: &Primitive| match primitive {
+            Primitive::Path { stroke, .. } | Primitive::Rect { stroke, .. } => {
+                let stroke = stroke.as_ref()?;
+                let is_its = stroke.ink == Token::Divergence && stroke.width.to_f64() == 1.5;
+                is_its.then_some(stroke.dash)
+            }
+            _ => None,
+        };
+        let outlines: Vec<_> = scene.primitives.iter().filter_map(outline).collect();
+        let is_filled = scene.primitives.iter().any(|primitive| {
+            matches!(primitive, Primitive::Path { fill: Some(ink), .. } if *ink == Token::GhostFill)
+        });
+        let glyph = match kind {
+            Divergence::Ghost => Glyph::Ghost,
+            Divergence::Missing => Glyph::Missing,
+            _ => Glyph::Stale,
+        };
+        let object = store
+            .find_lane(&PODS.into(), Some(&object("cart-0", 1)))
+            .unwrap();
+        let row = rows.find(object).unwrap();
+        let middle = row.y + row.height.half();
+        assert!(row.diverged && row.height == Px::whole(26), "the row grows");
+        assert!(scene.primitives.iter().any(|primitive| {
+            matches!(primitive, Primitive::Glyph { glyph: found, y, .. } if *found == glyph && *y == middle)
+        }));
+        // Also where the object's own row does not show.
+        let watch = object.watch().unwrap();
+        let expected = Some((glyph, Token::Divergence));
+        for expanded in [true, false] {
+            lanes.set_expanded(&store, watch, expanded);
+            let rows = lanes.rows(&store, &view, at(60.0));
+            assert_eq!(rows.find(LaneId::Watch(watch)).unwrap().mark, expected);
+            assert_eq!(rows.find(object).is_some(), expanded);
+        }
+        let said = texts(&scene)
+            .into_iter()
+            .find(|text| text.contains(kind.word()));
+        (
+            outlines,
+            is_filled,
+            hatched(&scene, Hatch::Stale),
+            said.unwrap().to_owned(),
+        )
+    };
+    let words = |words: &str| words.to_owned();
+    let ghost = words("ghost · held 50 s after a read without it");
+    assert_eq!(
+        drawn(Divergence::Ghost),
+        (vec![Some((5, 3))], true, false, ghost)
+    );
+    let missing = words("missing · in LIST at 140");
+    assert_eq!(
+        drawn(Divergence::Missing),
+        (vec![Some((2, 2))], false, false, missing)
+    );
+    let stale = words("stale · 50 s · holds 100, LIST 140");
+    assert_eq!(drawn(Divergence::Stale), (vec![None], false, true, stale));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What a watch has been through since it was started, counted: why its streams ended, its gaps, what it read again.
 //!
 //! An end counts under what was seen on the wire until diagnosis says why it was; a later answer takes the place of an
-//! earlier one. All is one list of numbers, so that the fold's code stays small: it is in everything that is downloaded.
+//! earlier one. All is one list of numbers, so that the fold's code stays small: it is in what is downloaded first. The
+//! lessons' module does not count (feature `whole`): the page does, from the records it is sent.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,10 @@ const UNKNOWN: u64 = 52;
 /// What is added to an F number.
 const CATALOGUE: u64 = 100;
 
-/// Totals of a watch; of none if the log was written by a version that did not count.
+/// Whether anything is counted at all; a branch on it costs nothing.
+pub(super) const WHOLE: bool = cfg!(feature = "whole");
+
+/// Totals of a watch; of none if the fold was of a version that did not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 
@@ -67,7 +71,7 @@ fn word_of(number: u64) -> String {
 impl Totals {
     /// Nothing has happened yet.
     pub(super) fn begun() -> Self {
-        Self(vec![0; COUNTED])
+        Self(if WHOLE { vec![0; COUNTED] } else { Vec::new() })
     }
 
     /// Whether anything was counted.
@@ -151,13 +155,13 @@ impl Totals {
     }
 
     /// A gap closed that was open for so long.
-    pub(super) fn close(&mut self, gap: &Gap, lasted_us: u64) {
+    pub(super) fn close(&mut self, gap: &Gap, lasted_us: i64) {
         if gap.resumed {
             self.add(RESUMED, 1);
             return;
         }
         self.add(LOST, 1);
-        self.add(LOST_US, lasted_us);
+        self.add(LOST_US, u64::try_from(lasted_us).unwrap_or(0));
         match gap.lost {
             Some(lost) => self.add(MISSED, lost),
             None => self.add(UNMEASURED, 1),

@@ -103,7 +103,8 @@ impl<'a> Drawer<'a> {
         self.occupy((area.x, area.right()), (area.y, area.bottom()));
     }
 
-    /// From under the chip down to the height of a tag, and along it to the tag.
+    /// From under the chip down to the height of a tag, and along it to the tag. It lies under what diverges, whose words
+    /// it would strike through.
     fn thread(&mut self, x: Px, tag: Area, ink: Token) {
         let rows = &self.picture.rows;
         let Some(top) = rows.find(LaneId::Findings).map(|row| self.y(row)) else {

@@ -198,9 +198,8 @@ impl Engine {
         self.uncover();
         let evidence = Evidence::of(&self.store, raised);
         let items = evidence.iter().flat_map(|evidence| &evidence.items);
-        let last = items
-            .filter_map(|item| Some((item.place?.0, item.record)))
-            .last();
+        let mut places = items.filter_map(|item| Some((item.place?.0, item.record)));
+        let last = places.next_back();
         let (lane, record) = last.unwrap_or((LaneId::Findings, raised));
         if let LaneId::Object(watch, _) = lane {
             self.lanes.set_expanded(&self.store, watch, true);

@@ -1,0 +1,168 @@
+//! The page where a watch and the truth part: what is a ghost, why it is here, what was read of it, and a history that began
+//! anew.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use thirtyfour::{By, WebDriver};
+use watchscope_tests::{eventually, or_skip};
+
+use crate::browser::{LONG, Tab, Visit};
+
+/// The watch of the story F45, which is never told that `a` is gone.
+const MAPS: &str = "default/configmaps";
+/// The lane of `a` in it.
+const GHOST: &str = "default/configmaps default/a";
+
+/// Selects a lane, asks for the comparison that is offered there, and waits for what comes of it.
+async fn checks(driver: &WebDriver, tab: &Tab<'_>, lane: &str, offer: &str) -> Result<String> {
+    let row = By::Css(format!(".row[data-lane='{lane}'] .name"));
+    driver.find(row).await?.click().await?;
+    tab.has(".detail .check .control", 1).await?;
+    assert_eq!(tab.text(".detail .check .control").await?, offer);
+    let button = driver.find(By::Css(".detail .check .control")).await?;
+    button.click().await?;
+    eventually("it was compared", LONG, async || {
+        let told = tab.text(".detail .check .inline-action").await?;
+        ensure!(!told.is_empty(), "nothing yet");
+        Ok(told)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_checked_when_asked()
+-> Result<()> {
+    let arguments = ["demo", "f45", "--audit", "full"];
+    let visit = or_skip!(Visit::of(&arguments, &[]).await?);
+    let (driver, tab) = visit.open().await?;
+    tab.keep_painted_texts().await?;
+    let mut stream = visit.served.records().await?;
+    let found = stream
+        .up_to(|record| record["type"] == "finding" && record["code"] == "F24")
+        .await?;
+    let raised = found.last().context("a finding")?;
+    let seq = raised["seq"].as_u64().context("a seq")?;
+    tab.paints(seq).await?;
+
+    // Marked on its lane, and ticked where it would be hidden: on its watch and among the findings.
+    tab.has(&format!(".row.divergence[data-lane='{GHOST}']"), 1)
+        .await?;
+    for lane in [GHOST, MAPS, "findings"] {
+        tab.has(&format!(".row[data-lane='{lane}'] svg.flag:not(:empty)"), 1)
+            .await
+            .with_context(|| lane.to_owned())?;
+    }
+    eventually("its lane says since when", LONG, async || {
+        let texts = tab.painted_texts().await?;
+        let is_said = texts.iter().any(|text| text.starts_with("ghost · held "));
+        ensure!(is_said, "{texts:?}");
+        Ok(())
+    })
+    .await?;
+    driver
+        .find(By::Css(format!(".row[data-lane='{MAPS}'] .caret")))
+        .await?
+        .click()
+        .await?;
+    tab.has(&format!(".row[data-lane='{GHOST}']"), 0).await?;
+    tab.has(&format!(".row[data-lane='{MAPS}'] svg.flag:not(:empty)"), 1)
+        .await?;
+
+    // The header leads to what was found, told with its evidence, which is numbered in the picture.
+    let problem = driver.find(By::Css(".problem.div")).await?;
+    assert_eq!(problem.text().await?, "1 ghost");
+    problem.click().await?;
+    tab.has(&format!(".row.selected[data-lane='{GHOST}']"), 1)
+        .await?;
+    assert_eq!(tab.text(".detail-head .chip").await?, "F24");
+    let told: Value = tab
+        .script("return [...document.querySelectorAll('.evidence tbody tr')].map(row => [row.cells[0].textContent, row.cells[4].textContent.replaceAll(',', '')])")
+        .await?;
+    let evidence = raised["evidence"].as_array().context("evidence")?;
+    let numbered = (1..)
+        .zip(evidence)
+        .map(|(number, seq)| [number.to_string(), seq.to_string()]);
+    assert_eq!(told, json!(numbered.collect::<Vec<_>>()));
+    eventually("what to do is said", LONG, async || {
+        let said = tab.text(".detail-body").await?;
+        ensure!(said.contains("What to do"), "{said:?}");
+        Ok(())
+    })
+    .await?;
+    let texts = tab.painted_texts().await?;
+    for number in 1..=evidence.len() {
+        ensure!(texts.contains(&number.to_string()), "{number} in {texts:?}");
+    }
+    // By keyboard from a number to its record; the finding stays selected.
+    driver
+        .find(By::Css(".evidence .tag"))
+        .await?
+        .click()
+        .await?;
+    eventually("the record is told", LONG, async || {
+        let detail = tab.text("section.detail").await?.replace(',', "");
+        ensure!(
+            detail.contains(&format!("seq{}", evidence[0])),
+            "{detail:?}"
+        );
+        Ok(())
+    })
+    .await?;
+
+    let of_object = checks(driver, &tab, GHOST, "Check this object now").await?;
+    assert!(
+        of_object.contains("default/a") || of_object.contains("a ("),
+        "{of_object}"
+    );
+    assert!(of_object.contains("differs"), "{of_object}");
+    let why = tab.text("[data-part=presence]").await?;
+    for words in ["Why it is here", "Held since", "had it", "ghost"] {
+        assert!(why.contains(words), "{words:?} in {why}");
+    }
+    let of_watch = checks(driver, &tab, MAPS, "Check this watch now").await?;
+    assert!(of_watch.starts_with("An audit "), "{of_watch}");
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn a_history_that_began_anew_is_said_over_the_picture_until_it_is_muted() -> Result<()> {
+    let arguments = ["demo", "f33", "--audit", "full"];
+    let visit = or_skip!(Visit::of(&arguments, &[]).await?);
+    let (driver, tab) = visit.open().await?;
+    let banner = eventually("it is said", LONG, async || {
+        let said = tab.text("[data-part=restored]").await?;
+        ensure!(said.contains("began anew at"), "{said:?}");
+        Ok(said)
+    })
+    .await?;
+    assert!(
+        banner.contains("every client has to list again"),
+        "{banner}"
+    );
+    let over = "const bottom = document.querySelector('[data-part=restored]').getBoundingClientRect().bottom;
+        return [bottom, document.querySelector('.picture').getBoundingClientRect().top]";
+    let edges: (f64, f64) = serde_json::from_value(tab.script(over).await?)?;
+    // Of the two, layout rounds each by itself.
+    assert!(
+        edges.0 < edges.1 + 1.0,
+        "between header and picture: {edges:?}"
+    );
+    // It leads to what was found.
+    let show = driver.find(By::Css("[data-part=restored] button")).await?;
+    show.click().await?;
+    tab.has(".detail-head .chip", 1).await?;
+    assert_eq!(tab.text(".detail-head .chip").await?, "F33");
+    tab.has(".evidence tbody tr:first-child .tag", 1).await?;
+    let mute = By::Css("[data-part=restored] button:last-child");
+    driver.find(mute).await?.click().await?;
+    tab.has("[data-part=restored]", 0).await?;
+    tab.press("i").await?;
+    tab.has("[data-part=muted] .finding", 1).await?;
+    driver
+        .find(By::Css("[data-part=muted] .mute"))
+        .await?
+        .click()
+        .await?;
+    tab.has("[data-part=restored]", 1).await?;
+    visit.browser.console_is_quiet().await
+}
