@@ -3,12 +3,13 @@
 //! What a watch holds now is in the log's fold already, so only what its stream has undone is kept: for each live event
 //! what was in its place before. That costs nothing for objects that do not change.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use watchscope_model::event::Change;
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 

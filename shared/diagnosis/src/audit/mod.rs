@@ -21,12 +21,13 @@ mod history;
 mod lane;
 mod reads;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use watchscope_model::event::{Clock, RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{ChangeType, Standing};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, Text, Time, Uid,

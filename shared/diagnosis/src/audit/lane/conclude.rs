@@ -1,13 +1,13 @@
 //! What is concluded from an answer, and what has to be read for it again: audits to tell, verdicts to raise, confirm or
 //! clear.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use watchscope_model::event::{Audit, Change, Verdict};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::read::{Page, Seen, Told};
+use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 

@@ -1,12 +1,12 @@
 //! Which object is looked up in etcd next, where lists may hide what is wrong, and when: evenly over time, so that no
 //! server is sent bursts.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::read::Seen;
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::{Object, Text, Time, Uid};
 
 use super::conclude::FOLLOWED;
