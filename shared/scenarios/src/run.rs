@@ -7,7 +7,9 @@ mod audit;
 
 use std::time::Duration;
 
-use watchscope_diagnosis::audit::{Auditor, Level};
+#[cfg(feature = "whole")]
+use watchscope_diagnosis::audit::Auditor;
+use watchscope_diagnosis::audit::Level;
 use watchscope_diagnosis::{Diagnosis, is_restored};
 use watchscope_model::event::{
     ClusterConnected, ConnectionClosed, ConnectionGoaway, ConnectionOpened, Note,
@@ -56,7 +58,7 @@ struct Recorder {
     ids: Counters,
     state: State,
     diagnosis: Diagnosis,
-    auditor: Option<Auditor>,
+    auditor: Option<self::audit::Auditing>,
     /// etcd was found to hold an older state, and the probes do not know yet.
     is_restored: bool,
     records: Vec<Record>,
@@ -212,10 +214,11 @@ impl Run {
             };
             self.recorder.record(event.into(), self.now());
         }
-        self.recorder.auditor = Some(Auditor::new(level));
+        self.recorder.auditor = self::audit::begin(level);
     }
 
     /// The audit, if there is one.
+    #[cfg(feature = "whole")]
     #[must_use]
     pub fn auditor(&self) -> Option<&Auditor> {
         self.recorder.auditor.as_ref()
@@ -398,7 +401,7 @@ impl Run {
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
         let auditor = self.recorder.auditor.as_ref().filter(|_| WHOLE);
-        let audit = auditor.and_then(Auditor::wake_at);
+        let audit = auditor.and_then(|auditor| auditor.wake_at());
         let asked = self.audits.iter().filter_map(|wire| wire.asked.as_ref());
         let at = timers
             .chain(self.recorder.diagnosis.wake_at())
@@ -889,7 +892,8 @@ impl Recorder {
 
     /// Records what the audit has to say, and what diagnosis says of that.
     fn append_audits(&mut self, now: Time) {
-        let told = self.auditor.as_mut().map(Auditor::take).unwrap_or_default();
+        let auditor = self.auditor.as_mut();
+        let told = auditor.map(|auditor| auditor.take()).unwrap_or_default();
         if !told.is_empty() {
             for event in told {
                 self.record(event, now);

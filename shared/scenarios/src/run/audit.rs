@@ -1,11 +1,13 @@
 //! The audit in a simulated cluster: carries out its reads over connections of its own, one to each server, as
 //! `backend/src/audit` does over sockets, and decides nothing.
 
-use watchscope_diagnosis::audit::{Read, Reply};
+use watchscope_diagnosis::audit::{Level, Read, Reply};
 use watchscope_model::event::{ConnectionClosed, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, Text, Time};
+#[cfg(not(feature = "whole"))]
+use watchscope_model::{Event, Record, State};
 use watchscope_probe::{
     Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
 };
@@ -16,6 +18,49 @@ use crate::WHOLE;
 
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
 const PATIENCE_MS: u64 = 70_000;
+
+/// What says what to read.
+#[cfg(feature = "whole")]
+pub(super) type Auditing = watchscope_diagnosis::audit::Auditor;
+
+/// What says what to read: nothing, where there is no room for what it takes even to drop it.
+#[cfg(not(feature = "whole"))]
+#[derive(Clone, Debug)]
+pub(super) enum Auditing {}
+
+/// An audit, where there can be one.
+pub(super) fn begin(level: Level) -> Option<Auditing> {
+    #[cfg(feature = "whole")]
+    return Some(Auditing::new(level));
+    #[cfg(not(feature = "whole"))]
+    {
+        let _ = level;
+        None
+    }
+}
+
+#[cfg(not(feature = "whole"))]
+impl Auditing {
+    pub(super) fn observe(&mut self, _: &State, _: &Record) {
+        match *self {}
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Time> {
+        match *self {}
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Event> {
+        match *self {}
+    }
+
+    fn next(&mut self, _: Time, _: &State) -> Option<Read> {
+        match *self {}
+    }
+
+    fn answer(&mut self, _: &Read, _: Reply, _: Time, _: &State) {
+        match *self {}
+    }
+}
 
 /// A connection of the audit, and the read on it.
 #[derive(Debug)]
