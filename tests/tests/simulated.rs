@@ -256,7 +256,7 @@ async fn versions_and_faults_are_chosen_on_the_command_line() -> Result<()> {
         "--server-version",
         "1.30.2,1.27.3",
         "--fault",
-        "too-many-requests@8-10",
+        "too-many-requests@8-30",
     ];
     let simulated = Simulated::start_with(&binary, 0, &more).await?;
     let origin = simulated.origin.as_str();

@@ -454,11 +454,9 @@ impl Clients {
             merged(client, &event.client, record, book);
         }
         if !is_same_phase {
-            if WHOLE {
-                for code in ["F01", "F02"] {
-                    let why = "The client turns no longer.";
-                    book.clear(code, subject.clone(), record.seq, why);
-                }
+            for code in ["F01", "F02"] {
+                let why = "The client turns no longer.";
+                book.clear(code, subject.clone(), record.seq, why);
             }
             client.phase = event.phase.clone();
             client.phase_since = record.at;
