@@ -256,7 +256,7 @@ async fn versions_and_faults_are_chosen_on_the_command_line() -> Result<()> {
         "--server-version",
         "1.30.2,1.27.3",
         "--fault",
-        "too-many-requests@8-30",
+        "too-many-requests@8-20",
     ];
     let simulated = Simulated::start_with(&binary, 0, &more).await?;
     let origin = simulated.origin.as_str();
@@ -276,14 +276,18 @@ async fn versions_and_faults_are_chosen_on_the_command_line() -> Result<()> {
         })
         .await?;
     }
-    let stderr = simulated.process.stderr();
-    for told in [
-        "Fault too-many-requests begins.",
-        "Fault too-many-requests is over.",
-    ] {
-        ensure!(stderr.contains(told), "{stderr}");
-    }
-    Ok(())
+    // What is over is answered before it is told.
+    eventually("both are told", LONG, async || {
+        let stderr = simulated.process.stderr();
+        for told in [
+            "Fault too-many-requests begins.",
+            "Fault too-many-requests is over.",
+        ] {
+            ensure!(stderr.contains(told), "{stderr}");
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// Row 35: what is on loopback may be asked by any page in a browser.
