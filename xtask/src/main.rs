@@ -21,6 +21,7 @@ mod project;
 mod setup;
 mod shell;
 mod test;
+mod test_programs;
 
 use std::process::ExitCode;
 

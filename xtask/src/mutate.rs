@@ -12,13 +12,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use cargo_metadata::Message;
 use serde::Deserialize;
 use walkdir::WalkDir;
 
 use crate::check::Violation;
-use crate::project::Project;
+use crate::project::{Project, cargo};
 use crate::shell;
+use crate::test_programs::{self, TestProgram};
 
 /// Where they are listed.
 const LIST: &str = "tests/mutants.toml";
@@ -198,47 +198,19 @@ impl Bench {
     }
 
     /// Builds a package's tests.
-    fn programs(&self, package: &str) -> Result<Vec<Program>> {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    fn programs(&self, package: &str) -> Result<Vec<TestProgram>> {
+        let mut command = cargo(&self.tree, "test");
         command
-            .args([
-                "test",
-                "--no-run",
-                "--message-format=json-render-diagnostics",
-            ])
             .args(["--package", package, "--target-dir"])
             .arg(&self.target)
-            .current_dir(&self.tree)
             // One crate is built anew for each bug.
             .env("CARGO_INCREMENTAL", "1")
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
-            .stderr(Stdio::inherit());
-        let said = shell::read(&mut command)?;
-        let mut programs = Vec::new();
-        for message in Message::parse_stream(said.as_bytes()) {
-            if let Message::CompilerArtifact(artifact) =
-                message.context("reading what cargo built")?
-                && let Some(executable) = artifact.executable.filter(|_| artifact.profile.test)
-            {
-                let folder = artifact.manifest_path.parent();
-                programs.push(Program {
-                    executable: executable.into(),
-                    folder: folder.context("a manifest lies in a folder")?.into(),
-                });
-            }
-        }
-        ensure!(!programs.is_empty(), "{package} has no tests");
-        Ok(programs)
+            .env("CARGO_PROFILE_DEV_DEBUG", "false");
+        test_programs::build(&mut command)
     }
 }
 
-/// An executable of tests.
-struct Program {
-    executable: PathBuf,
-    folder: PathBuf,
-}
-
-impl Program {
+impl TestProgram {
     /// Runs it to its end or limit; the first test that failed.
     fn failure(&self, log: &Path) -> Result<Option<String>> {
         let output = File::create(log).with_context(|| format!("making {}", log.display()))?;

@@ -51,8 +51,13 @@ impl Project {
 
     /// A cargo command that runs in the workspace's root.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.arg(subcommand).current_dir(&self.root);
-        command
+        cargo(&self.root, subcommand)
     }
+}
+
+/// A cargo command that runs in a folder.
+pub(crate) fn cargo(folder: &Path, subcommand: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.arg(subcommand).current_dir(folder);
+    command
 }

@@ -13,13 +13,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
-use cargo_metadata::{Artifact, Message};
+use anyhow::{Context as _, Result};
 
 use super::counts::Counts;
 use super::pass_on;
 use crate::project::Project;
-use crate::shell;
+use crate::test_programs::{self, TestProgram};
 
 /// Programs that take longest, in that order, so that none is left to run alone at the end; others follow as they come.
 const LONGEST_FIRST: &[&str] = &["world", "codec", "healthy", "clients", "schedules", "demo"];
@@ -127,41 +126,28 @@ impl Job<'_> {
 /// Builds and names all test programs of the default members.
 fn programs(project: &Project, variables: &[(&str, OsString)]) -> Result<Vec<Program>> {
     let mut command = project.cargo("test");
-    command
-        .args(["--no-run", "--message-format=json-render-diagnostics"])
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .stderr(Stdio::inherit());
-    let said = shell::read(&mut command)?;
-    let mut programs = Vec::new();
-    for message in Message::parse_stream(said.as_bytes()) {
-        if let Message::CompilerArtifact(artifact) = message.context("reading what cargo built")?
-            && let Some(program) = program(project, artifact)?
-        {
-            programs.push(program);
-        }
-    }
-    ensure!(!programs.is_empty(), "cargo built no tests");
-    Ok(programs)
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    let built = test_programs::build(&mut command)?;
+    Ok(built
+        .into_iter()
+        .map(|built| program(project, built))
+        .collect())
 }
 
-fn program(project: &Project, artifact: Artifact) -> Result<Option<Program>> {
-    let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else {
-        return Ok(None);
-    };
-    let package = &project.metadata[&artifact.package_id];
-    let kind = artifact.target.kind.first().map(ToString::to_string);
+fn program(project: &Project, built: TestProgram) -> Program {
+    let package = &project.metadata[&built.artifact.package_id];
+    let target = built.artifact.target;
+    let kind = target.kind.first().map(ToString::to_string);
     // A package's library and its program may have one name.
     let kind = kind.unwrap_or_default();
-    let target = artifact.target.name;
-    let folder = package.manifest_path.parent();
-    Ok(Some(Program {
+    Program {
         turn: LONGEST_FIRST
             .iter()
-            .position(|slow| *slow == target)
+            .position(|slow| *slow == target.name)
             .unwrap_or(LONGEST_FIRST.len()),
         by_the_clock: package.name.as_str() == BY_THE_CLOCK,
-        folder: folder.context("a manifest lies in a folder")?.into(),
-        executable: executable.into(),
-        name: format!("{}/{kind} {target}", package.name),
-    }))
+        folder: built.folder,
+        executable: built.executable,
+        name: format!("{}/{kind} {}", package.name, target.name),
+    }
 }
