@@ -58,14 +58,7 @@ impl Readers {
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let mut readers = BTreeMap::new();
         let mut running = JoinSet::new();
-        loop {
-            let read = tokio::select! {
-                () = stopped(&mut stop) => break,
-                read = self.reads.recv() => match read {
-                    Some(read) => read,
-                    None => break,
-                },
-            };
+        while let Some(read) = asked(&mut self.reads, &mut stop).await {
             // A second watch takes a while, and is to be on another connection than what it is held against.
             let reader = (read.server.clone(), read.verb == "watch");
             let reads = readers.entry(reader).or_insert_with(|| {
@@ -81,6 +74,14 @@ impl Readers {
         }
         drop(readers);
         while running.join_next().await.is_some() {}
+    }
+}
+
+/// Waits for the next read; none when it is time to stop, or nobody asks any more. Losing the wait loses nothing.
+async fn asked(reads: &mut mpsc::Receiver<Read>, stop: &mut watch::Receiver<bool>) -> Option<Read> {
+    tokio::select! {
+        () = stopped(stop) => None,
+        read = reads.recv() => read,
     }
 }
 
@@ -129,8 +130,7 @@ impl Reader {
     async fn run(mut self, mut stop: watch::Receiver<bool>) {
         loop {
             let read = tokio::select! {
-                () = stopped(&mut stop) => break,
-                read = self.reads.recv() => match read {
+                read = asked(&mut self.reads, &mut stop) => match read {
                     Some(read) => read,
                     None => break,
                 },
@@ -250,11 +250,7 @@ impl Reader {
     /// Tells of a connection's end; a shared one tells of it itself.
     async fn closed(&mut self, connection: ConnectionId, is_shared: bool, cause: Cause) {
         if !is_shared {
-            let event = ConnectionClosed {
-                connection,
-                cause,
-                ping_ms: None,
-            };
+            let event = ConnectionClosed::unasked(connection, cause);
             let _ = self.log.append(Event::from(event)).await;
         }
     }

@@ -735,11 +735,7 @@ fn connections_and_losses_are_counted_by_their_words() {
             last_stream: 7,
             code: 0,
         })
-        .tell(ConnectionClosed {
-            connection: ConnectionId(1),
-            cause: Cause::Goaway,
-            ping_ms: None,
-        })
+        .tell(ConnectionClosed::unasked(ConnectionId(1), Cause::Goaway))
         .tell(Loss {
             place: LossPlace::Frame,
             count: 3,

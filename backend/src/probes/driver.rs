@@ -343,11 +343,7 @@ impl Driver {
         if let Some((connection, is_shared)) = wire.connection() {
             drop(wire);
             if !is_shared {
-                self.emit(ConnectionClosed {
-                    connection,
-                    cause: Cause::Cancelled,
-                    ping_ms: None,
-                });
+                self.emit(ConnectionClosed::unasked(connection, Cause::Cancelled));
             }
         }
     }
@@ -355,11 +351,7 @@ impl Driver {
     /// A connection went away by itself, or this watch's share of it is of no use any more.
     fn closed(&mut self, connection: ConnectionId, cause: Cause, is_shared: bool) {
         if !is_shared {
-            self.emit(ConnectionClosed {
-                connection,
-                cause,
-                ping_ms: None,
-            });
+            self.emit(ConnectionClosed::unasked(connection, cause));
         }
         self.step(Input::Closed { connection, cause });
     }
@@ -526,11 +518,7 @@ impl Driver {
                     });
                 }
                 if !is_shared {
-                    self.emit(ConnectionClosed {
-                        connection,
-                        cause: cause_of(&broken),
-                        ping_ms: None,
-                    });
+                    self.emit(ConnectionClosed::unasked(connection, cause_of(&broken)));
                 }
             }
         }

@@ -492,7 +492,18 @@ impl Event {
     }
 }
 
-/// The outcomes of an audit.
+impl ConnectionClosed {
+    /// One whose server was not asked whether it lives.
+    #[must_use]
+    pub fn unasked(connection: ConnectionId, cause: Cause) -> Self {
+        Self {
+            connection,
+            cause,
+            ping_ms: None,
+        }
+    }
+}
+
 impl RequestAnswered {
     /// Whether what was asked for did not come: no answer, a broken one, or one that is not 200.
     #[must_use]
@@ -501,6 +512,7 @@ impl RequestAnswered {
     }
 }
 
+/// The outcomes of an audit.
 impl Audit {
     /// All that was compared is as the watch holds it.
     pub const AGREES: &str = "agrees";

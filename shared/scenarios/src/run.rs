@@ -488,11 +488,7 @@ impl Run {
                     }
                     self.world.close(wire.world);
                     if let Some(connection) = wire.log {
-                        let event = ConnectionClosed {
-                            connection,
-                            cause: Cause::Cancelled,
-                            ping_ms: None,
-                        };
+                        let event = ConnectionClosed::unasked(connection, Cause::Cancelled);
                         self.recorder.record(event.into(), self.now());
                     }
                 }
@@ -682,12 +678,7 @@ impl Run {
                     if let Some(connection) = left {
                         let cause = Cause::Goaway;
                         self.recorder.record(
-                            ConnectionClosed {
-                                connection,
-                                cause,
-                                ping_ms: None,
-                            }
-                            .into(),
+                            ConnectionClosed::unasked(connection, cause).into(),
                             self.now(),
                         );
                     }
@@ -784,12 +775,7 @@ impl Run {
         }
         if let Some(connection) = lost.iter().find_map(|(.., wire)| wire.log) {
             self.recorder.record(
-                ConnectionClosed {
-                    connection,
-                    cause,
-                    ping_ms: None,
-                }
-                .into(),
+                ConnectionClosed::unasked(connection, cause).into(),
                 self.now(),
             );
         }

@@ -56,11 +56,10 @@ fn demo() -> Log {
     log.end(127.001, maps, 20, Cause::TcpReset);
     log.push(
         127.002,
-        watchscope_model::event::ConnectionClosed {
-            connection: watchscope_model::ConnectionId(1),
-            cause: Cause::TcpReset,
-            ping_ms: None,
-        },
+        watchscope_model::event::ConnectionClosed::unasked(
+            watchscope_model::ConnectionId(1),
+            Cause::TcpReset,
+        ),
     );
     log.phase(127.01, pods, Phase::Connecting, PhaseReason::Resume, None);
     log.phase(

@@ -212,11 +212,7 @@ impl Stage {
 
     /// A connection that is shared goes, after the ends of its streams.
     pub(crate) fn closed(&mut self, connection: ConnectionId, cause: Cause) {
-        self.record(ConnectionClosed {
-            connection,
-            cause,
-            ping_ms: None,
-        });
+        self.record(ConnectionClosed::unasked(connection, cause));
         self.conclude();
     }
 
@@ -332,11 +328,7 @@ impl Stage {
             .count()
             > 1;
         if !matches!(cause, Cause::End | Cause::ErrorEvent) && !is_shared {
-            self.record(ConnectionClosed {
-                connection,
-                cause,
-                ping_ms: None,
-            });
+            self.record(ConnectionClosed::unasked(connection, cause));
         }
         self.conclude();
         self

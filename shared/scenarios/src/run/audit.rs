@@ -194,11 +194,7 @@ impl Run {
         self.answer_audit(wire, Some(why));
         let log = self.audits.remove(wire).log;
         if let (Some(connection), Some(cause)) = (log, cause) {
-            let event = ConnectionClosed {
-                connection,
-                cause,
-                ping_ms: None,
-            };
+            let event = ConnectionClosed::unasked(connection, cause);
             self.recorder.record(event.into(), self.now());
         }
     }

@@ -225,14 +225,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
         _ => {
             if let Some(old) = state.connection.filter(|_| chance.one_in(2)) {
                 let cause = chance.of(&[Cause::TcpReset, Cause::End]);
-                log.push(
-                    s,
-                    ConnectionClosed {
-                        connection: old,
-                        cause,
-                        ping_ms: None,
-                    },
-                );
+                log.push(s, ConnectionClosed::unasked(old, cause));
             }
             // A connection's number is its own for the epoch: one that closed does not come back.
             let open = log.state.watches[&name]
