@@ -1058,6 +1058,31 @@ fn a_server_that_is_busy_is_left_alone_as_long_as_it_asks() {
 }
 
 #[test]
+fn a_server_too_busy_for_a_second_watch_is_left_alone_as_well() {
+    let mut stage = watching(30, Level::Full);
+    let told = stage.write("b", 1);
+    stage.after_s(30);
+    stage.event(ChangeType::Modified, "b", 1, told);
+    stage.after_s(29);
+    let next = stage.reads.len();
+    stage.answers = (next..next + 4)
+        .map(|read| {
+            let busy = Reply::Refused {
+                status: 429,
+                retry_after_ms: Some(25_000),
+            };
+            (read, busy)
+        })
+        .collect();
+    stage.after_s(20);
+    let verbs: Vec<&str> = stage.reads[next..]
+        .iter()
+        .map(|(_, read)| read.verb)
+        .collect();
+    assert_eq!(verbs, ["watch"]);
+}
+
+#[test]
 fn who_may_not_read_asks_ever_more_rarely_and_as_before_once_it_may() {
     let mut stage = watching(30, Level::Light);
     stage.answers = (0..4).map(|read| (read, refused(403))).collect();

@@ -218,6 +218,15 @@ impl Traffic {
     fn free_at(&self) -> Option<Time> {
         self.flight.is_none().then(|| self.budget.free_at())
     }
+
+    fn is_free(&self, now: Time) -> bool {
+        self.free_at().is_some_and(|at| at <= now)
+    }
+
+    /// Whether an answer is to come.
+    fn is_asked(&self) -> bool {
+        self.flight.is_some() || self.witness.is_some()
+    }
 }
 
 impl Default for Auditor {
@@ -271,8 +280,7 @@ impl Auditor {
                 self.lanes.remove(name);
                 let lanes = &self.lanes;
                 self.servers.retain(|server, traffic| {
-                    let is_asked = traffic.flight.is_some() || traffic.witness.is_some();
-                    let is_spent = is_asked || traffic.budget.is_spent(now);
+                    let is_spent = traffic.is_asked() || traffic.budget.is_spent(now);
                     is_spent || lanes.values().any(|lane| lane.server() == server)
                 });
             }
@@ -344,20 +352,16 @@ impl Auditor {
         }
         let version = server_version(state);
         let servers = &mut self.servers;
-        let is_free = |lane: &Lane| {
-            let traffic = servers.get(lane.server());
-            traffic
-                .and_then(Traffic::free_at)
-                .is_some_and(|at| at <= now)
-        };
         for (name, lane) in &mut self.lanes {
-            if let Some(watch) = state.watches.get(name).filter(|_| is_free(lane)) {
-                let traffic = servers.get(lane.server());
+            if let Some(watch) = state.watches.get(name)
+                && let Some(traffic) = servers.get(lane.server())
+                && traffic.is_free(now)
+            {
                 lane.begin(&mut Turn {
                     name,
                     watch,
                     server: version,
-                    is_scarce: traffic.is_some_and(|traffic| traffic.budget.is_scarce(now)),
+                    is_scarce: traffic.budget.is_scarce(now),
                     now,
                     gone: &self.gone,
                     out: &mut self.out,
@@ -381,9 +385,7 @@ impl Auditor {
         }
         let is_free = |lane: &Lane| {
             let traffic = servers.get(lane.server());
-            traffic
-                .and_then(Traffic::free_at)
-                .is_some_and(|at| at <= now)
+            traffic.is_some_and(|traffic| traffic.is_free(now))
         };
         // Who had the least of late is next.
         let (name, lane) = self
@@ -403,6 +405,17 @@ impl Auditor {
         let Some(traffic) = self.servers.get_mut(&read.server) else {
             return;
         };
+        let busy = match &reply {
+            Reply::Refused {
+                status: 429 | 503,
+                retry_after_ms,
+            } => Some(*retry_after_ms),
+            _ => None,
+        };
+        match busy {
+            Some(retry_after_ms) => traffic.budget.refused(retry_after_ms, now),
+            None => traffic.budget.answered(),
+        }
         if read.verb == "watch" {
             let Some((name, from)) = traffic.witness.take() else {
                 return;
@@ -427,17 +440,6 @@ impl Auditor {
         let Some((name, task)) = traffic.flight.take() else {
             return;
         };
-        let busy = match &reply {
-            Reply::Refused {
-                status: 429 | 503,
-                retry_after_ms,
-            } => Some(*retry_after_ms),
-            _ => None,
-        };
-        match busy {
-            Some(retry_after_ms) => traffic.budget.refused(retry_after_ms, now),
-            None => traffic.budget.answered(),
-        }
         let (Some(lane), Some(watch)) = (self.lanes.get_mut(&name), state.watches.get(&name))
         else {
             return;
@@ -505,8 +507,7 @@ impl Auditor {
     /// Whether nothing is being read, or will be by itself.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        let is_asked = |traffic: &Traffic| traffic.flight.is_some() || traffic.witness.is_some();
-        !self.servers.values().any(is_asked) && self.wake_at().is_none()
+        !self.servers.values().any(Traffic::is_asked) && self.wake_at().is_none()
     }
 
     /// A watch, or all, is to be compared now; of one watch, an object of it. Whether there is such a watch: if so, an
