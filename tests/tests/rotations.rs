@@ -1,6 +1,8 @@
-//! What watchscope does and says when a real apiserver shows another certificate, or takes a token no more.
+//! What watchscope does and says when a real apiserver shows another certificate, or takes a client's credentials no more.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -150,5 +152,132 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
     let mut codes = found(&records);
     codes.sort_unstable();
     assert_eq!(codes, ["F08", "F40"]);
+    Ok(())
+}
+
+/// How long the certificates of clients here are valid: long enough for both watches to stream.
+const SHORT: Duration = Duration::from_secs(20);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Watches end by themselves after so long, so that each asks anew with what it has.
+const ENDING_OFTEN: [&str; 2] = ["--watch-timeout", "4s"];
+
+/// A user with a certificate, who may watch.
+async fn certified(cluster: &KubeCluster, user: &str) -> Result<()> {
+    let read = Rule {
+        groups: &[""],
+        resources: &["configmaps", "services"],
+        verbs: &["get", "list", "watch"],
+    };
+    cluster.allow(user, &[read]).await
+}
+
+/// Writes a certificate and its key where the kubeconfig, or its plugin, reads them.
+fn put(folder: &Path, [certificate, key]: [String; 2]) -> Result<()> {
+    for (name, text) in [("client.key", key), ("client.crt", certificate)] {
+        fs::write(folder.join(name), text)?;
+    }
+    Ok(())
+}
+
+/// A kubeconfig of that name for that user.
+fn kubeconfig_of(cluster: &KubeCluster, name: &str, folder: &Path, user: Value) -> Result<PathBuf> {
+    let mut kubeconfig: Value = serde_json::from_slice(&fs::read(cluster.token_kubeconfig()?)?)?;
+    kubeconfig["users"][0]["user"] = user;
+    let path = folder.join(name);
+    fs::write(&path, kubeconfig.to_string())?;
+    Ok(path)
+}
+
+/// Waits until the apiserver takes a certificate no more.
+async fn expired(cluster: &KubeCluster, folder: &Path, pem: &[String; 2]) -> Result<()> {
+    let copy = folder.join("copy");
+    fs::create_dir_all(&copy)?;
+    put(&copy, pem.clone())?;
+    let user = json!({
+        "client-certificate": copy.join("client.crt"),
+        "client-key": copy.join("client.key"),
+    });
+    let path = kubeconfig_of(cluster, "of-the-copy", folder, user)?;
+    let kubectl = cluster.kubectl().with_kubeconfig(&path);
+    eventually("the certificate is good no more", LONG, async || {
+        let refused = kubectl.run(&["get", "configmaps"]).await;
+        ensure!(refused.is_err(), "still good");
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    certified(&cluster, "by-plugin").await?;
+    let folder = tempfile::tempdir()?;
+    let first = cluster.certificate_for(SHORT, "by-plugin")?;
+    put(folder.path(), first.clone())?;
+    let plugin = r#"
+        pem() { awk '{ printf "%s\\n", $0 }' "$1"; }
+        printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{'
+        printf '"clientCertificateData":"%s","clientKeyData":"%s"}}' "$(pem client.crt)" "$(pem client.key)"
+    "#;
+    let user = json!({"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", format!("cd '{}' && {plugin}", folder.path().display())],
+        "interactiveMode": "Never",
+    }});
+    let kubeconfig = kubeconfig_of(&cluster, "of-plugin", folder.path(), user)?;
+    let mut watchscope = watching(&binary, &kubeconfig, &ENDING_OFTEN).await?;
+    put(folder.path(), cluster.certificate_for(DAY, "by-plugin")?)?;
+    expired(&cluster, folder.path(), &first).await?;
+    let so_far = until(&mut watchscope, LONG, "it has streamed", |records| {
+        Ok(records.len())
+    })
+    .await?;
+    let records = until(&mut watchscope, LONG, "both ask again", |records| {
+        for watch in WATCHES {
+            let asked = of(&records[so_far..], "stream.opened", watch).len();
+            ensure!(asked >= 2, "{watch} asked {asked} times");
+        }
+        Ok(records.to_vec())
+    })
+    .await?;
+    assert_eq!(found(&records), Vec::<&str>::new());
+    for watch in WATCHES {
+        let ends = attributions(&records, watch);
+        assert!(
+            ends.iter().all(|code| *code == "normal"),
+            "{watch}: {ends:?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_certificate_that_runs_out_with_no_successor_is_found() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    certified(&cluster, "by-files").await?;
+    let folder = tempfile::tempdir()?;
+    put(folder.path(), cluster.certificate_for(SHORT, "by-files")?)?;
+    let user = json!({
+        "client-certificate": folder.path().join("client.crt"),
+        "client-key": folder.path().join("client.key"),
+    });
+    let kubeconfig = kubeconfig_of(&cluster, "of-files", folder.path(), user)?;
+    let mut watchscope = watching(&binary, &kubeconfig, &ENDING_OFTEN).await?;
+    let records = until(&mut watchscope, LONG, "it is found", |records| {
+        for watch in WATCHES {
+            find(records, "finding", watch, |finding| {
+                finding["code"] == "F40" && finding["state"] == "raised"
+            })?;
+        }
+        Ok(records.to_vec())
+    })
+    .await?;
+    assert_eq!(found(&records), ["F40"]);
     Ok(())
 }

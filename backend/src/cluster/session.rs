@@ -144,6 +144,17 @@ impl Cluster {
         self.build(building, true).await
     }
 
+    /// Whether requests may still be sent over connections opened with this session: not if it has been replaced, or its
+    /// client certificate, which a connection has for life, is about to run out.
+    pub(crate) fn is_in_use(&self, session: &Session) -> bool {
+        let current = self.current();
+        let is_current = current
+            .session
+            .as_ref()
+            .is_some_and(|current| current.generation == session.generation);
+        is_current && !session.is_expiring()
+    }
+
     async fn start_building(&self) -> Result<OwnedMutexGuard<()>, CredentialError> {
         let waiting = Arc::clone(&self.building).lock_owned();
         match timeout(PLUGIN_LIMIT, waiting).await {

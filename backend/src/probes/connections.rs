@@ -136,6 +136,11 @@ impl Connections {
         }
     }
 
+    /// Whether a watch may ask anew over the connection that this session opened.
+    pub(super) fn may_ask_again(&self, session: &Session) -> bool {
+        self.cluster.is_in_use(session)
+    }
+
     /// Lets a watch look whether its share of a connection is dead.
     ///
     /// # Errors

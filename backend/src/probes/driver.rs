@@ -499,6 +499,14 @@ impl Driver {
         };
         let end = self.ending(cause, None);
         match body.into_connection().await {
+            Ok(kept) if is_watch && !self.may_ask_again() => {
+                drop(kept);
+                self.step(Input::Closing { connection });
+                self.step(Input::BodyEnd { request, end });
+                if !is_shared {
+                    self.emit(ConnectionClosed::unasked(connection, Cause::Cancelled));
+                }
+            }
             Ok(kept) => {
                 *self.wire(channel) = Wire::Idle(connection, kept);
                 self.step(Input::BodyEnd { request, end });
@@ -522,6 +530,12 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Whether the credentials that its connection was opened with will do for the next request.
+    fn may_ask_again(&self) -> bool {
+        let session = self.session.as_deref();
+        session.is_none_or(|session| self.connections.may_ask_again(session))
     }
 
     fn ending(&self, cause: Cause, reset_code: Option<u32>) -> Ending {

@@ -292,6 +292,14 @@ impl KubeCluster {
         )
     }
 
+    /// A certificate for a user that is valid for so long from now on, and its key, both in PEM.
+    pub fn certificate_for(&self, lasts: Duration, user: &str) -> Result<[String; 2]> {
+        match self.pki.client_for(lasts, user)? {
+            Identity::Certificate { certificate, key } => Ok([certificate, key]),
+            Identity::Token(_) => bail!("a token instead of a certificate"),
+        }
+    }
+
     /// A kubeconfig with a bearer token, for the user [`TOKEN_USER`].
     pub fn token_kubeconfig(&self) -> Result<PathBuf> {
         let identity = Identity::Token(self.pki.token().to_owned());

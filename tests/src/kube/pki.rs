@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 use base64::Engine as _;
@@ -85,8 +86,28 @@ impl Pki {
 
     /// A certificate for a user: Kubernetes takes the common name as the user, organisations as groups.
     pub(crate) fn client(&self, user: &str, groups: &[&str]) -> Result<Identity> {
-        let key = KeyPair::generate()?;
+        self.client_with(CertificateParams::default(), user, groups)
+    }
+
+    /// A certificate for a user that is valid for so long from now on.
+    pub(crate) fn client_for(&self, lasts: Duration, user: &str) -> Result<Identity> {
         let mut parameters = CertificateParams::default();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a certificate is valid by the wall clock"
+        )]
+        let now = SystemTime::now();
+        parameters.not_after = (now + lasts).into();
+        self.client_with(parameters, user, &[])
+    }
+
+    fn client_with(
+        &self,
+        mut parameters: CertificateParams,
+        user: &str,
+        groups: &[&str],
+    ) -> Result<Identity> {
+        let key = KeyPair::generate()?;
         let name = &mut parameters.distinguished_name;
         name.push(DnType::CommonName, user);
         for group in groups {
