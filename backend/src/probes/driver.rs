@@ -30,6 +30,7 @@ use watchscope_probe::{
 
 use super::connections::{Connections, Dialled, opened};
 use super::message::{cause_of, headers_of, request_of};
+use super::unread::Unread;
 use crate::cluster::{Catalog, Discovery, Session};
 use crate::log::{Batch, Ids, LogHandle};
 use crate::stop::stopped;
@@ -46,10 +47,6 @@ const WATCH_HEADER_GRACE: Duration = Duration::from_secs(60);
 
 /// Bytes taken in before the log and the timers get their turn.
 const TURN_BYTES: usize = 256 << 10;
-
-/// How long a stream may stay unread before that is told: what the apiserver's own buffers of a watch bear in the worst
-/// case (semantics 3.3 rule 8).
-const UNREAD: Duration = Duration::from_millis(100);
 
 /// A discovery answer younger than this is good enough for a watch that asks.
 const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);
@@ -71,8 +68,7 @@ pub(super) struct Driver {
     asking: Option<BoxFuture<'static, Option<Arc<Catalog>>>>,
     /// Changes when the cluster's history begins anew.
     restored: watch::Receiver<u64>,
-    /// The longest time that the current stream was not read for, since the task had other things to do.
-    unread: Duration,
+    unread: Unread,
     session: Option<Arc<Session>>,
     reload: bool,
 }
@@ -141,7 +137,7 @@ impl Driver {
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
             is_timer_set: false,
             asking: None,
-            unread: Duration::ZERO,
+            unread: Unread::default(),
             session: None,
             reload: false,
         }
@@ -187,7 +183,7 @@ impl Driver {
                 }
             }
             self.settle().await;
-            self.unread = self.unread.max(busy_since.elapsed());
+            self.unread.since(busy_since);
         }
         self.step(Input::Stop);
         self.settle().await;
@@ -414,7 +410,7 @@ impl Driver {
                 let (status, headers) = (response.status.as_u16(), headers_of(&response.headers));
                 let http2_stream = response.stream;
                 if channel == Channel::Main {
-                    self.unread = Duration::ZERO;
+                    self.unread = Unread::default();
                 }
                 *self.wire(channel) = Wire::Reading(exchange, response.body, response.framing);
                 self.step(Input::Head {
@@ -539,7 +535,7 @@ impl Driver {
     }
 
     fn ending(&self, cause: Cause, reset_code: Option<u32>) -> Ending {
-        let unread = Some(self.unread).filter(|unread| *unread >= UNREAD);
+        let unread = self.unread.of_late();
         Ending {
             cause,
             reset_code,

@@ -12,6 +12,7 @@ pub(crate) mod message;
 mod plan;
 pub(crate) mod servers;
 mod turns;
+mod unread;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -927,9 +927,25 @@ fn a_watch_that_never_comes_so_far_is_not_told_of() {
     stage.bookmark(12);
     stage.after_s(200);
     assert_snapshot!(stage.told(), @r"
-    184.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not come to 13, at which a list differed, in 120 s
-    184.02 shop/pods list exact at 12 2 agrees
+    188.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not come to 13, at which a list differed, in 120 s
+    188.02 shop/pods list exact at 12 2 agrees
     ");
+}
+
+#[test]
+fn a_list_that_was_ahead_of_an_event_by_a_moment_differs_no_more_and_nothing_is_said() {
+    let mut stage = watching(30, Level::Light);
+    stage.after_s(31);
+    stage.told();
+    let written = stage.write("a", 1);
+    // Others write to etcd, and nothing moves the watch on so far.
+    stage.write_elsewhere();
+    stage.after_s(40);
+    stage.event(ChangeType::Modified, "a", 1, written);
+    stage.after_s(300);
+    let told = stage.told();
+    assert!(!told.contains("cannot-tell"), "{told}");
+    assert!(told.contains("agrees"), "{told}");
 }
 
 #[test]

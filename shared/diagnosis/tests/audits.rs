@@ -117,6 +117,28 @@ fn a_revision_that_went_back_by_the_only_server_there_is_is_etcds_or_that_server
 }
 
 #[test]
+fn etcd_that_goes_back_once_more_is_told_anew_by_who_had_listed_since() {
+    let back = "list newest twice";
+    let mut stage = Stage::new(1, &[A, "-/nodes"]).telling_alike();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.live("-/nodes", ADDED, "n", "u2", 41, None);
+    stage.audited(A, back, Audit::CANNOT_TELL, 33).after_s(1);
+    // On its way while all begin anew.
+    stage.audited("-/nodes", back, Audit::CANNOT_TELL, 33);
+    stage
+        .list_complete(A, 34, 0)
+        .list_complete("-/nodes", 34, 0);
+    stage.after_s(60).live(A, ADDED, "b", "u3", 50, None);
+    stage.audited(A, back, Audit::CANNOT_TELL, 42);
+    let found = stage.found().lines().filter(|line| !line.contains(" F22 "));
+    insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @r"
+    0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
+    61.000 F33 or F32 cleared error likely x1 : etcd went back another time.
+    61.000 F33 or F32 raised error likely x1 : A list of the newest state is at 42, 8 below 50, which */pods has seen: etcd holds an older state than it did.
+    ");
+}
+
+#[test]
 fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
     let nodes = "-/nodes";
     let mut stage = Stage::new(1, &[A, nodes]).telling_alike();

@@ -279,6 +279,7 @@ fn unanswered_beside(streams: usize) -> String {
     let names: Vec<String> = (0..streams).map(|n| format!("n{n}/pods")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).chain(["*/pods"]).collect();
     let mut stage = Stage::new(1, &names).telling_alike();
+    stage.of_version("v1.31.0");
     let connection = stage.sharing(&names);
     stage.after_s(20).ended("*/pods", Cause::End);
     stage.asks_for_a_stream("*/pods", connection).after_s(15);
@@ -337,4 +338,109 @@ fn a_cache_that_does_not_become_ready_is_found_after_a_while_and_until_it_is() {
 25.000 F15 raised warning definite x2 */pods: api.example.com:6443 refused 12 requests of */pods in a row with 429 for 25.0 s: its cache of the type does not become ready.
 28.000 F15 cleared warning definite x2 */pods: The server's cache is ready.
 ");
+}
+
+#[test]
+fn a_type_that_was_quiet_before_its_stream_ended_expires_as_a_note() {
+    let compacted = |quiet_s, away_s| {
+        let mut stage = pods();
+        stage.live("*/pods", ADDED, "a", "u1", 11, None);
+        stage.after_s(quiet_s).ended("*/pods", Cause::End);
+        stage.after_s(away_s).reopened("*/pods").after_ms(10);
+        let words = "The resourceVersion for the provided watch is too old.";
+        stage.error("*/pods", 410, "Expired", words);
+        stage.ended("*/pods", Cause::ErrorEvent).after_s(3);
+        let severity = stage.found().split(' ').nth(3).unwrap();
+        severity.to_owned()
+    };
+    assert_eq!(compacted(301, 1), "note");
+    assert_eq!(compacted(299, 1), "warning");
+    assert_eq!(compacted(200, 400), "warning", "it was away for long");
+}
+
+#[test]
+fn a_type_that_never_said_anything_is_quiet_since_it_was_listed() {
+    let mut stage = pods();
+    stage.list_complete("*/pods", 10, 0);
+    stage.after_s(401).ended("*/pods", Cause::End);
+    stage.reopened("*/pods").after_ms(10);
+    let words = "The resourceVersion for the provided watch is too old.";
+    stage.error("*/pods", 410, "Expired", words);
+    stage.ended("*/pods", Cause::ErrorEvent).after_s(3);
+    insta::assert_snapshot!(stage.found(), @"401.010 F12 raised note definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 401.0 s, while others wrote: what is quiet for so long expires.");
+}
+
+#[test]
+fn what_initial_events_show_to_be_gone_went_before_the_stream() {
+    let mut stage = pods();
+    stage.live("*/pods", ADDED, "a", "a", 11, None);
+    stage.live("*/pods", ADDED, "b", "b", 12, None);
+    stage.list_complete("*/pods", 12, 0).after_s(20);
+    stage.opened_with_initial_events("*/pods");
+    stage.lists("*/pods");
+    stage.inferred("*/pods", "a", 11);
+    stage.end_bookmark("*/pods", 20).inferred("*/pods", "b", 12);
+    stage.list_complete("*/pods", 20, 2).after_s(5);
+    insta::assert_snapshot!(stage.found(), @"20.000 F28 raised note definite x1 */pods: The list shows that 2 objects of */pods went while no stream told of it.");
+}
+
+#[test]
+fn who_may_list_and_not_get_has_lost_no_right() {
+    let mut stage = pods();
+    stage.answered("*/pods", 200).after_s(10);
+    stage.got("*/pods", "a", 403).after_s(10);
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn a_right_is_gone_once_it_is_refused_twice() {
+    let forbidden = |times| {
+        let mut stage = pods();
+        stage.answered("*/pods", 200).after_s(10);
+        for _ in 0..times {
+            stage.refused("*/pods", 403, "pods is forbidden").after_s(2);
+        }
+        stage.answered("*/pods", 200).after_s(2);
+        stage.found().to_owned()
+    };
+    insta::assert_snapshot!(forbidden(1), @"");
+    insta::assert_snapshot!(forbidden(2), @r"
+    12.000 F41 raised error definite x1 */pods: */pods was allowed before, and is forbidden now (403).
+    14.000 F41 cleared error definite x1 */pods: The server answers again.
+    ");
+}
+
+#[test]
+fn a_server_before_1_31_may_let_a_request_wait_for_its_cache() {
+    let told_after_s = |version, wait_s| {
+        let mut stage = pods();
+        stage.of_version(version);
+        let connection = stage.sharing(&["*/pods"]);
+        stage.ended("*/pods", Cause::End).after_s(wait_s);
+        stage.asks_for_a_stream("*/pods", connection).after_s(40);
+        let (at, found) = stage.found().split_once(' ').unwrap();
+        assert!(found.starts_with("F44 raised warning suspected"), "{found}");
+        at.parse::<f64>().unwrap() - wait_s as f64
+    };
+    assert_eq!(told_after_s("v1.30.9", 1), 30.0);
+    assert_eq!(told_after_s("v1.31.0", 1), 10.0);
+    assert_eq!(told_after_s("v1.30.9", 31), 10.0);
+}
+
+#[test]
+fn refusals_without_words_are_counted_unless_the_words_may_be_a_secrets() {
+    let refused = |watch: &str| {
+        let mut stage = Stage::new(1, &[watch]);
+        for _ in 0..8 {
+            let connection = stage.sharing(&[watch]);
+            stage.ended(watch, Cause::End);
+            stage.asks_for_a_stream(watch, connection);
+            stage.refused_last(watch, 429, "the server answered 429");
+            stage.after_s(1).reopened(watch);
+        }
+        let first = stage.found().lines().find(|line| line.contains("F15"));
+        first.unwrap_or_default().to_owned()
+    };
+    insta::assert_snapshot!(refused("*/pods"), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(refused("*/secrets"), @"");
 }

@@ -79,6 +79,32 @@ fn what_a_server_says_of_an_end_is_told_as_it_was_said_and_blamed_on_nobody_else
 }
 
 #[test]
+fn history_that_passed_before_we_were_back_on_the_net_is_our_own_doing_however_long_that_took() {
+    let expired = |moves: bool| {
+        let mut stage = Stage::new(1, &["*/pods"]);
+        stage.live("*/pods", Added, "a", "u1", 20, None);
+        stage.after_s(20).paused_s(NIGHT_S);
+        stage.after_ms(10);
+        if moves {
+            stage.live("*/pods", Modified, "a", "u1", 30, None);
+        }
+        stage.after_s(5).ended("*/pods", Cause::TcpReset);
+        stage.after_s(900).reopened("*/pods").after_ms(10);
+        stage.error(
+            "*/pods",
+            410,
+            "Expired",
+            "too old resource version: 10 (90)",
+        );
+        stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
+        let found = stage.found().lines().find(|line| line.contains("F11"));
+        found.unwrap().split(' ').nth(3).unwrap().to_owned()
+    };
+    assert_eq!(expired(false), "note");
+    assert_eq!(expired(true), "warning", "it was there after the pause");
+}
+
+#[test]
 fn a_server_is_given_its_time_once_we_are_back() {
     let mut stage = Stage::new(0, &["*/pods", "*/pods#2"]);
     stage.live("*/pods", Added, "a", "u1", 20, None).after_s(2);

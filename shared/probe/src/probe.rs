@@ -69,7 +69,7 @@ pub(crate) struct Streaks {
     /// Watch-list streams that ended before their bookmark (F37).
     pub(crate) unfinished: u32,
     /// 401 without a 200 in between.
-    pub(crate) unauthorized: u32,
+    pub(crate) denied: u32,
 }
 
 #[derive(Debug)]
@@ -382,7 +382,7 @@ impl Probe {
             retry_after_ms: None,
             error: None,
         });
-        self.streaks.unauthorized = 0;
+        self.streaks.denied = 0;
         self.refusals.reset();
         self.state = match asked.task {
             Task::List => State::Page(Page::new(request, turn.now)),

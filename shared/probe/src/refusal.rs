@@ -102,7 +102,7 @@ impl Probe {
         }
         match refusal.status {
             401 => self.unauthorized(turn),
-            403 => self.refuse(PhaseReason::Forbidden, turn),
+            403 => self.forbidden(turn),
             404 => {
                 // The resource may be gone, or come back under another version: then its objects are learned anew.
                 self.list.restart(false);

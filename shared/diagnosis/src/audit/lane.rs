@@ -65,6 +65,8 @@ struct Behind {
     version: ResourceVersion,
     since: Time,
     future: Future,
+    /// Whether it was looked at once more at the end: the list may have been ahead of an event that has come by now.
+    is_last: bool,
 }
 
 /// Whether a stream was opened beyond what its server's cache knows (F32).
@@ -371,9 +373,14 @@ impl Lane {
             return;
         };
         self.restarts = 0;
-        if let Some(behind) = &self.behind {
+        if let Some(behind) = &mut self.behind {
             if !behind.version.is_after(progress) {
                 self.behind = None;
+            } else if now.micros_since(behind.since) >= BEHIND_US && !behind.is_last {
+                behind.is_last = true;
+                self.tasks.push_back(Task::Newest);
+                self.look_again(now);
+                return;
             } else if now.micros_since(behind.since) >= BEHIND_US {
                 let why = format!(
                     "the watch is at {progress} and has not come to {}, at which a list differed, in {} s",

@@ -36,6 +36,8 @@ pub(super) struct Audits {
     /// their server knows (F32), left behind by an edit (F17), or behind (F31).
     silent: BTreeMap<WatchName, &'static str>,
     back: Option<Back>,
+    /// When etcd was last found to have gone back (F33).
+    restored: Option<Seq>,
 }
 
 /// Some servers list a state from before what was seen, and it is not known yet what the others do: etcd holds an older
@@ -214,6 +216,13 @@ impl Audits {
         let (Some(read), Some(progress)) = (&event.resource_version, &watch.progress) else {
             return;
         };
+        if self.restored.is_some() {
+            let listed = watch.list.as_ref().and_then(|list| list.complete);
+            if listed.map(|listed| listed.seq) <= self.restored {
+                // It was told already, and this watch is to begin anew.
+                return;
+            }
+        }
         let (read, progress) = (number(read), number(progress));
         let short = progress.saturating_sub(read);
         let summary = format!(
@@ -291,6 +300,11 @@ impl Audits {
             since,
             format!("{summary}{all}: etcd holds an older state than it did."),
         );
+        if self.restored.replace(record.seq).is_some() {
+            // Once more: whoever began anew has to do so again.
+            let why = "etcd went back another time.";
+            book.clear("F33", Subject::Cluster, record.seq, why);
+        }
         book.raise(found.alike(alike), record.at);
     }
 

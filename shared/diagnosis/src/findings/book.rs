@@ -9,7 +9,8 @@ use watchscope_model::{Event, Seq, Text, Time, WatchName, catalogue};
 
 use crate::rows;
 
-/// Most findings that stand. Past that the one that was quiet for longest is cleared to make room for the next.
+/// Most findings that stand. Past that, of the least severe, one that only happened is cleared before one that lasts, and
+/// the one that was quiet for longest first, to make room for the next.
 pub const MAX_FINDINGS: usize = 1_024;
 /// Most records of evidence a finding names: the first, and the latest.
 pub const MAX_EVIDENCE: usize = 16;
@@ -168,6 +169,9 @@ impl Book {
             }
             old.summary = found.summary;
             old.severity = old.severity.max(found.severity);
+            if found.lasts == Lasts::UntilCleared {
+                old.lasts = Lasts::UntilCleared;
+            }
             if certainty_rank(found.certainty) <= certainty_rank(old.certainty) {
                 old.certainty = found.certainty;
                 old.alike = found.alike;
@@ -248,12 +252,16 @@ impl Book {
     }
 
     fn make_room(&mut self) {
-        let quietest = self
+        let least = self
             .entries
             .iter()
-            .min_by_key(|(_, entry)| entry.last_at)
+            .min_by_key(|(_, entry)| {
+                let found = &entry.found;
+                let lasts = found.lasts == Lasts::UntilCleared;
+                (found.severity, lasts, entry.last_at)
+            })
             .map(|(key, _)| key.clone());
-        if let Some(mut entry) = quietest.and_then(|key| self.entries.remove(&key)) {
+        if let Some(mut entry) = least.and_then(|key| self.entries.remove(&key)) {
             entry.found.summary = format!("More than {MAX_FINDINGS} findings stand.");
             self.out.push_back(entry.event(Standing::Cleared));
         }
@@ -310,6 +318,49 @@ fn certainty_rank(certainty: Certainty) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn found(severity: Severity, watch: &str) -> Found {
+        let subject = Subject::Watch(watch.into());
+        let (sure, evidence) = (Certainty::Likely, vec![Seq(1)]);
+        Found {
+            severity,
+            ..Found::of("F24", sure, subject, evidence, Time(0), String::new())
+        }
+    }
+
+    #[test]
+    fn what_happened_and_then_is_found_to_last_is_not_over_by_being_quiet() {
+        let mut book = Book::default();
+        let at = Time(0);
+        book.raise(found(Severity::Divergence, "*/pods"), at);
+        book.raise(
+            found(Severity::Divergence, "*/pods").until_cleared(),
+            Time(1),
+        );
+        let mut told = Vec::new();
+        book.take(Time(10 * QUIET_US), &mut told);
+        assert!(book.stands("F24", Subject::Watch("*/pods".into())));
+        assert_eq!(book.entries.len(), 1);
+    }
+
+    #[test]
+    fn what_is_worst_and_lasts_is_the_last_to_make_room() {
+        let mut book = Book::default();
+        let ghost = found(Severity::Divergence, "ghost").until_cleared();
+        book.raise(ghost, Time(0));
+        book.raise(found(Severity::Divergence, "happened"), Time(1));
+        for number in 2..MAX_FINDINGS {
+            let watch = format!("watch-{number}");
+            let at = i64::try_from(number).unwrap_or(i64::MAX);
+            book.raise(found(Severity::Note, &watch), Time(at));
+        }
+        let stands = |book: &Book, watch: &str| book.stands("F24", Subject::Watch(watch.into()));
+        let last = Time(i64::try_from(MAX_FINDINGS).unwrap_or(i64::MAX));
+        book.raise(found(Severity::Note, "one more"), last);
+        let left = ["ghost", "happened", "watch-2", "watch-3", "one more"];
+        let left = left.map(|watch| stands(&book, watch));
+        assert_eq!(left, [true, true, false, true, true]);
+    }
 
     #[test]
     fn what_recurs_keeps_its_first_evidence_and_the_newest() {

@@ -15,13 +15,21 @@ use crate::{WHOLE, rows};
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 
-/// How long after a pause of ours a watch may find that its history has passed, in microseconds: as long as silence is
-/// borne before a stream is looked after, and then some.
-const PASSED_US: i64 = 180_000_000;
 /// A watch that nothing moved on for so long expires because its type is quiet (F12), in milliseconds.
 const QUIET_TYPE_MS: u64 = 300_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
+
+/// Where a stream that ends had come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Course {
+    /// The version it began at.
+    pub(super) from: Option<u64>,
+    /// When its watch was last moved on, by an event, a bookmark or a list.
+    pub(super) moved_at: Option<Time>,
+    /// When the gap began that its watch is in, if that was before its end.
+    pub(super) gap_at: Option<Time>,
+}
 
 /// An end whose reason may still be said better.
 #[derive(Clone, Debug)]
@@ -31,10 +39,7 @@ struct Pending {
     age_ms: u64,
     events: u64,
     unread_ms: Option<u64>,
-    /// The version it began at.
-    from: Option<u64>,
-    /// How long nothing had come to its watch that moves it on, in milliseconds, if anything ever had.
-    quiet_ms: Option<u64>,
+    course: Course,
     /// The oldest version that the server said could be gone on from.
     oldest: Option<u64>,
     answer: Option<Answer>,
@@ -71,12 +76,12 @@ impl Ended {
     pub(super) fn ended(
         &mut self,
         event: &StreamEnded,
-        (from, moved_at): (Option<u64>, Option<Time>),
+        course: Course,
         record: Moment,
         book: &mut Book,
         timers: &mut Timers,
     ) {
-        self.count_barren(event, from, record, book);
+        self.count_barren(event, course.from, record, book);
         if self.pending.len() >= MAX_ENDS {
             self.pending.pop_first();
         }
@@ -88,8 +93,7 @@ impl Ended {
                 age_ms: event.age_ms,
                 events: event.events,
                 unread_ms: event.unread_ms,
-                from,
-                quiet_ms: moved_at.map(|at| record.at.millis_since(at)),
+                course,
                 oldest: self.oldest.remove(&event.watch),
                 answer: None,
                 outcome: None,
@@ -208,11 +212,14 @@ impl Ended {
                 let rebuilt = self.rebuilt.get(&end.watch);
                 rebuilt.is_some_and(|rebuilt| (began..stream).contains(rebuilt))
             });
-        // And history that passed while watchscope did not run is its own doing.
+        // History that passed while watchscope did not run is its own doing, however long it then took to get back.
         let pause = self.pause.filter(|pause| {
-            WHOLE && is_history_gone(code) && end.at.micros_since(pause.at) <= PASSED_US
+            let moved_at = end.course.moved_at;
+            WHOLE && is_history_gone(code) && moved_at.is_none_or(|at| at <= pause.at)
         });
-        let severity = if is_consequence || pause.is_some() {
+        // And a type that says nothing for long expires between two streams, though nothing went wrong.
+        let is_quiet = WHOLE && code == "F12" && end.was_quiet();
+        let severity = if is_consequence || is_quiet || pause.is_some() {
             Severity::Note
         } else {
             rows::severity(code)
@@ -324,7 +331,7 @@ fn oldest_of(message: &str) -> Option<u64> {
 }
 
 fn asked_from(end: &Pending) -> String {
-    match (end.from, end.oldest) {
+    match (end.course.from, end.oldest) {
         (Some(from), Some(oldest)) if oldest > from => format!(
             ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
             oldest - from
@@ -334,9 +341,23 @@ fn asked_from(end: &Pending) -> String {
     }
 }
 
+impl Pending {
+    /// How long nothing had moved its watch on, in milliseconds.
+    fn quiet_ms(&self) -> Option<u64> {
+        self.course.moved_at.map(|at| self.at.millis_since(at))
+    }
+
+    /// Whether nothing had moved its watch on for so long before the gap began that its version expired by that alone.
+    fn was_quiet(&self) -> bool {
+        let gap_at = self.course.gap_at.unwrap_or(self.at);
+        let moved_at = self.course.moved_at;
+        moved_at.is_some_and(|at| gap_at.millis_since(at) > QUIET_TYPE_MS)
+    }
+}
+
 /// Whether the type was so quiet that its version aged until it was compacted.
 fn quiet(end: &Pending) -> String {
-    match end.quiet_ms {
+    match end.quiet_ms() {
         Some(quiet_ms) if WHOLE && quiet_ms > QUIET_TYPE_MS => format!(
             " Neither event nor bookmark had moved it on for {}, while others wrote: what is quiet for so long expires.",
             seconds(quiet_ms)

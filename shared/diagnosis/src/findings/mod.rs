@@ -35,7 +35,7 @@ use self::book::Book;
 pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
 use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
-use self::ends::Ended;
+use self::ends::{Course, Ended};
 use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
@@ -128,7 +128,7 @@ impl Findings {
         match event {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
-                requests.changed(event, record);
+                requests.changed(event, before, record);
                 if WHOLE {
                     left.changed(event, before, record, book);
                     if event.origin == Origin::Live {
@@ -155,12 +155,20 @@ impl Findings {
                 if WHOLE {
                     audits.came(&event.watch, record, book);
                 }
-                let place = streams.ended(event, record, book, timers);
+                let (from, moved_at) = streams.ended(event, record, book, timers);
+                let watch = before.watches.get(&event.watch).filter(|_| WHOLE);
+                let listed = watch.and_then(|watch| watch.list.as_ref()?.complete);
+                let gap = watch.and_then(|watch| watch.gap.as_ref());
+                let course = Course {
+                    from,
+                    moved_at: moved_at.max(listed.map(|listed| awake.of(listed.at))),
+                    gap_at: gap.map(|gap| awake.of(gap.since.at)),
+                };
                 if WHOLE {
-                    requests.ended(&event.watch);
+                    requests.ended(&event.watch, record);
                 }
                 servers.ended(&event.watch);
-                ends.ended(event, place, record, book, timers);
+                ends.ended(event, course, record, book, timers);
             }
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),
@@ -172,7 +180,7 @@ impl Findings {
                 if WHOLE {
                     left.asked(event);
                 }
-                requests.sent(event, record, timers);
+                requests.sent(event, before, record, timers);
             }
             Event::RequestAnswered(event) => {
                 if WHOLE {

@@ -13,12 +13,19 @@ use watchscope_model::{
 };
 
 use super::book::{Book, Found, Lasts, Subject};
-use super::words::{count, seconds};
+use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
 use crate::WHOLE;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
+/// The same, where the watch's stream has just ended and the server may be one before 1.31: while its cache of the type
+/// begins anew, such a server lets requests wait instead of answering 429 (F16, F17).
+const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
+/// From this minor version on a server answers 429 while a cache is not ready (ResilientWatchCacheInitialization).
+const ANSWERS_UNREADY: u64 = 31;
+/// An end so short a time before a request is why it is made, in microseconds.
+const JUST_ENDED_US: i64 = 30_000_000;
 /// So many refusals with 429 of one server…
 const STORM: usize = 5;
 /// …in this time are a storm (F15), in microseconds;
@@ -66,6 +73,12 @@ struct Lane {
     too_large: VecDeque<(Time, Seq)>,
     /// The connection of its open stream.
     streams_over: Option<ConnectionId>,
+    /// Whether it was forbidden, once so far.
+    is_forbidden: bool,
+    /// The audit's list that has no answer.
+    audit: Option<RequestId>,
+    /// When its last stream ended, and none has begun since.
+    ended_at: Option<Time>,
     /// Whether the last thing it was told of its history is a 410.
     is_expired: bool,
     /// Deletions that a list showed and no event told.
@@ -81,14 +94,15 @@ struct Open {
     at: Time,
     is_watch: bool,
     connection: ConnectionId,
+    /// When it is told that there is no answer.
+    due: Time,
     is_told: bool,
 }
 
 impl Open {
     /// Nobody waits for its answer any more.
     fn stop_waiting(&self, watch: &WatchName, timers: &mut Timers) {
-        let due = self.at.plus_micros(NO_ANSWER_US);
-        timers.unset(due, Timer::Answer(watch.clone()));
+        timers.unset(self.due, Timer::Answer(watch.clone()));
     }
 }
 
@@ -133,8 +147,21 @@ impl Requests {
         }
     }
 
-    pub(super) fn sent(&mut self, event: &RequestSent, record: Moment, timers: &mut Timers) {
+    pub(super) fn sent(
+        &mut self,
+        event: &RequestSent,
+        before: &State,
+        record: Moment,
+        timers: &mut Timers,
+    ) {
         if event.watch.is_aside() {
+            let lane = event
+                .watch
+                .about()
+                .and_then(|watch| self.lanes.get_mut(&watch));
+            if let Some(lane) = lane.filter(|_| WHOLE && &*event.verb == "list") {
+                lane.audit = Some(event.request);
+            }
             return;
         }
         let lane = self.lanes.entry(event.watch.clone()).or_default();
@@ -142,14 +169,21 @@ impl Requests {
         if let Some(old) = &lane.open {
             old.stop_waiting(&event.watch, timers);
         }
+        let has_just_ended = lane
+            .ended_at
+            .is_some_and(|at| record.at.micros_since(at) <= JUST_ENDED_US);
+        let is_old = || server_version(before).is_none_or(|(minor, _)| minor < ANSWERS_UNREADY);
+        let patience_us = if WHOLE && has_just_ended && is_old() {
+            NO_ANSWER_OF_OLD_US
+        } else {
+            NO_ANSWER_US
+        };
+        let due = record.at.plus_micros(patience_us);
         if is_watch {
             let query = event.query.as_deref().unwrap_or_default();
             lane.asks_bookmarks = query.contains("allowWatchBookmarks=true");
             lane.asks_initial = query.contains("sendInitialEvents=true");
-            timers.set(
-                record.at.plus_micros(NO_ANSWER_US),
-                Timer::Answer(event.watch.clone()),
-            );
+            timers.set(due, Timer::Answer(event.watch.clone()));
         }
         lane.open = Some(Open {
             request: event.request,
@@ -157,6 +191,7 @@ impl Requests {
             at: record.at,
             is_watch,
             connection: event.connection,
+            due,
             is_told: false,
         });
     }
@@ -170,12 +205,14 @@ impl Requests {
             open.stop_waiting(&event.watch, timers);
             lane.streams_over = Some(open.connection);
         }
+        lane.ended_at = None;
     }
 
     /// A stream is over.
-    pub(super) fn ended(&mut self, watch: &WatchName) {
+    pub(super) fn ended(&mut self, watch: &WatchName, record: Moment) {
         if let Some(lane) = self.lanes.get_mut(watch) {
             lane.streams_over = None;
+            lane.ended_at = Some(record.at);
         }
     }
 
@@ -192,8 +229,9 @@ impl Requests {
         let (since, evidence, connection) = (open.at, vec![open.seq], open.connection);
         let mut summary = format!(
             "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
-            NO_ANSWER_US / 1_000_000
+            open.due.micros_since(open.at) / 1_000_000
         );
+        let may_be_cache = open.due.micros_since(open.at) > NO_ANSWER_US;
         let over = |lane: &&Lane| lane.streams_over == Some(connection);
         let beside = if WHOLE {
             self.lanes.values().filter(over).count()
@@ -202,6 +240,11 @@ impl Requests {
         };
         // Streams beside it that are answered are not held back by whoever is on the way.
         let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
+            0 if may_be_cache => (
+                "F44",
+                &["F16", "F17", "F50", "F04", "F15"],
+                Certainty::Suspected,
+            ),
             0 => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
             1..MANY_STREAMS => ("F50", &["F44", "F04", "F15"], Certainty::Suspected),
             _ => ("F50", &["F44"], Certainty::Likely),
@@ -248,6 +291,7 @@ impl Requests {
         };
         if status == 200 {
             lane.had_success = true;
+            lane.is_forbidden = false;
             lane.throttled.clear();
             if WHOLE && lane.unready.take().is_some() {
                 let why = "The server's cache is ready.";
@@ -298,6 +342,15 @@ impl Requests {
                     event.watch
                 ),
             ),
+            // A server that has just started may not have read its roles yet: it is asked again.
+            403 if WHOLE
+                && lane.had_success
+                && !lane.is_forbidden
+                && lane.leaks_since.is_none() =>
+            {
+                lane.is_forbidden = true;
+                return;
+            }
             403 if lane.had_success => (
                 "F41",
                 Certainty::Definite,
@@ -335,7 +388,7 @@ impl Requests {
                 )
             }
             429 => {
-                self.throttled(event, server, words, record, book);
+                self.throttled(event, before, server, words, record, book);
                 return;
             }
             500 => {
@@ -398,7 +451,7 @@ impl Requests {
         book.raise(found.alike(&["F31", "F32"]), record.at);
     }
 
-    /// A read of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
+    /// A list of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
     fn audited(
         &mut self,
         watch: &WatchName,
@@ -410,6 +463,10 @@ impl Requests {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
+        // Who may list need not be allowed to get.
+        if lane.audit.take_if(|list| *list == event.request).is_none() {
+            return;
+        }
         let subject = Subject::Watch(watch.clone());
         let is_streaming = before
             .watches
@@ -445,6 +502,7 @@ impl Requests {
     fn throttled(
         &mut self,
         event: &RequestAnswered,
+        before: &State,
         server: Option<Text>,
         words: &str,
         record: Moment,
@@ -456,7 +514,12 @@ impl Requests {
         }
         let is_other = words.contains("shutting down") || words.contains("initializing");
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
-        if is_other || words.is_empty() || words.starts_with("the server answered") {
+        let is_unsaid = words.is_empty() || words.starts_with("the server answered");
+        let is_secrets = before
+            .watches
+            .get(&event.watch)
+            .is_none_or(|watch| &*watch.resource == "secrets");
+        if is_other || is_unsaid && (is_secrets || !WHOLE) {
             return;
         }
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
@@ -613,8 +676,9 @@ impl Requests {
         book.raise(found, record.at);
     }
 
-    pub(super) fn changed(&mut self, event: &Change, record: Moment) {
-        if event.origin != Origin::Inferred || event.stream.is_some() {
+    pub(super) fn changed(&mut self, event: &Change, before: &State, record: Moment) {
+        let is_by_list = event.stream.is_none() || (WHOLE && is_listing(before, &event.watch));
+        if event.origin != Origin::Inferred || !is_by_list {
             return;
         }
         if let Some(lane) = self.lanes.get_mut(&event.watch)

@@ -11,7 +11,7 @@ use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
-use super::words::{name, seconds, server_version};
+use super::words::{is_listing, name, seconds, server_version};
 use super::{Timer, Timers};
 use crate::WHOLE;
 
@@ -227,6 +227,8 @@ impl Streams {
         };
         match event.origin {
             Origin::Live => {}
+            // Initial events show what went before the stream (F28).
+            Origin::Inferred if WHOLE && is_listing(before, &event.watch) => return,
             Origin::Inferred => {
                 // The name came back with another uid (C5).
                 lost(LostEvent::Deleted, event, lane, record, book);

@@ -1,8 +1,8 @@
 //! Numbers and names as findings' sentences say them.
 
 use watchscope_model::fold::Watch;
-use watchscope_model::vocabulary::Certainty;
-use watchscope_model::{Object, State, Text};
+use watchscope_model::vocabulary::{Certainty, Phase};
+use watchscope_model::{Object, State, Text, WatchName};
 
 /// Milliseconds as seconds with one decimal.
 pub(super) fn seconds(ms: u64) -> String {
@@ -36,6 +36,15 @@ pub(super) fn unless_unread(watch: Option<&Watch>, sure: Certainty) -> (Certaint
     } else {
         (sure, "")
     }
+}
+
+/// Whether a watch reads the state, by a list or by initial events.
+pub(crate) fn is_listing(state: &State, watch: &WatchName) -> bool {
+    let phase = state
+        .watches
+        .get(watch)
+        .and_then(|watch| watch.phase.as_ref());
+    phase.is_some_and(|phase| phase.phase == Phase::Listing)
 }
 
 /// Minor and patch of the servers' version, 1.x; `None` if it is not known or is none.

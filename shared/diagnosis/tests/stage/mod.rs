@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
-    Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ConnectionClosed,
-    ConnectionGoaway, ConnectionOpened, Loss, RequestAnswered, RequestSent, StreamEnded,
-    StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
+    Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ClusterConnected,
+    ConnectionClosed, ConnectionGoaway, ConnectionOpened, ListComplete, Loss, RequestAnswered,
+    RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
@@ -385,6 +385,15 @@ impl Stage {
 
     /// The audit reads an object, and this is the status it gets.
     pub(crate) fn got(&mut self, watch: &str, name: &str, status: u16) -> &mut Self {
+        self.audits(watch, "get", &format!("/api/v1/pods/{name}"), status)
+    }
+
+    /// The audit reads the watch's objects, and this is the status it gets.
+    pub(crate) fn audit_answered(&mut self, watch: &str, status: u16) -> &mut Self {
+        self.audits(watch, "list", "/api/v1/pods", status)
+    }
+
+    fn audits(&mut self, watch: &str, verb: &str, path: &str, status: u16) -> &mut Self {
         let connection = self.connected("10.0.0.1:6443");
         let request = RequestId(self.id());
         let watch = WatchName::from(watch).aside(Aside::Audit);
@@ -392,16 +401,11 @@ impl Stage {
             watch: watch.clone(),
             request,
             connection,
-            verb: "get".into(),
-            path: format!("/api/v1/pods/{name}").as_str().into(),
+            verb: verb.into(),
+            path: path.into(),
             query: None,
         });
         self.answer_to(request, watch, status, None)
-    }
-
-    /// The audit reads the watch's objects, and this is the status it gets.
-    pub(crate) fn audit_answered(&mut self, watch: &str, status: u16) -> &mut Self {
-        self.answer(WatchName::from(watch).aside(Aside::Audit), status, None)
     }
 
     /// A request of the watch itself gets this status.
@@ -525,6 +529,42 @@ impl Stage {
             manager: None,
             subresource: None,
             bytes: None,
+        });
+        self
+    }
+
+    /// An object of a watch is inferred to be gone; by its stream's initial events, or another came in its place there.
+    pub(crate) fn inferred(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let deleted = ChangeType::Deleted;
+        self.brings(
+            Origin::Inferred,
+            watch,
+            deleted,
+            (name, name),
+            version,
+            None,
+        )
+    }
+
+    /// A state is read, in which so many are gone.
+    pub(crate) fn list_complete(&mut self, watch: &str, version: u64, removed: u64) -> &mut Self {
+        self.record(ListComplete {
+            watch: watch.into(),
+            resource_version: ResourceVersion::from(version),
+            items: 1,
+            added: 0,
+            changed: 0,
+            removed,
+        });
+        self
+    }
+
+    /// The server says its version.
+    pub(crate) fn of_version(&mut self, version: &str) -> &mut Self {
+        self.record(ClusterConnected {
+            cluster: "test".into(),
+            server: "https://10.0.0.1:6443".into(),
+            version: version.into(),
         });
         self
     }

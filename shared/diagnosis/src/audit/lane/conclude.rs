@@ -548,12 +548,16 @@ impl Lane {
             }
             return;
         }
+        if !differs {
+            self.behind = None;
+        }
         if differs {
             self.agreed = None;
             let behind = Behind {
                 version: page.version.clone(),
                 since: turn.now,
                 future: Future::Unasked,
+                is_last: false,
             };
             self.behind.get_or_insert(behind);
             self.look_again(turn.now);

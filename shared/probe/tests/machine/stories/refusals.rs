@@ -177,9 +177,12 @@ credentials failed exec plugin aws: exit status 1
 }
 
 #[test]
-fn a_revoked_right_is_tried_again_slowly_and_resumes_when_it_is_back() {
+fn a_revoked_right_is_tried_again_once_and_then_slowly_and_resumes_when_it_is_back() {
     assert_snapshot!(streaming("+400s
         end
+        403
+        status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
+        +2s
         403
         status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
         +59s
@@ -194,14 +197,22 @@ end
 403
 status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
   {"type":"request.answered","request":3,"status":403,"error":"pods is forbidden: User dev cannot watch resource pods"}
-  {"type":"watch.phase","from":"connecting","to":"refused","reason":"forbidden","delayMs":37443}
-+59s
+  {"type":"watch.phase","from":"connecting","to":"waiting","reason":"forbidden","delayMs":1443}
++2s
   > send request 4 on 1
-  {"type":"watch.phase","from":"refused","to":"connecting","reason":"retry-due"}
+  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
   {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=100"}
+403
+status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
+  {"type":"request.answered","request":4,"status":403,"error":"pods is forbidden: User dev cannot watch resource pods"}
+  {"type":"watch.phase","from":"connecting","to":"refused","reason":"forbidden","delayMs":43238}
++59s
+  > send request 5 on 1
+  {"type":"watch.phase","from":"refused","to":"connecting","reason":"retry-due"}
+  {"type":"request.sent","request":5,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=480&resourceVersion=100"}
 200
-  {"type":"request.answered","request":4,"status":200}
-  {"type":"stream.opened","stream":2,"request":4,"resourceVersion":"100"}
+  {"type":"request.answered","request":5,"status":200}
+  {"type":"stream.opened","stream":2,"request":5,"resourceVersion":"100"}
   {"type":"watch.phase","from":"connecting","to":"streaming","reason":"opened"}
 MODIFIED a@160
   {"type":"gap","since":0,"from":"100","to":"100","reason":"end","resumed":true,"lost":0}
