@@ -568,6 +568,12 @@ impl Ends {
         (ended, alive)
     }
 
+    /// The last edit of the definition of what a stream was of that has ended.
+    pub(crate) fn last_edit(&self, ended: StreamId) -> Option<(Seq, Time)> {
+        let end = self.ends.iter().rev().find(|end| end.id == ended)?;
+        self.edits.get(&end.stream.resource).copied()
+    }
+
     /// The edit of a resource's definition not long before now.
     fn edit_before(&self, resource: &Text, now: Time) -> Option<Seq> {
         let (seq, at) = self.edits.get(resource)?;

@@ -368,7 +368,7 @@ fn a_watch_that_an_edit_left_behind_is_found_by_what_lists_have_and_it_has_not()
         &[definitions],
         "F17",
     );
-    insta::assert_snapshot!(found.unwrap_or_default(), @"159 s [F04 F31] shop/promotions.shop.example.com: A list at 97 differs from what shop/promotions.shop.example.com holds, whose stream stands at 88 and has said nothing for 149.0 s, since its definition was edited: the server left it behind.");
+    insta::assert_snapshot!(found.unwrap_or_default(), @"163 s [F04 F31] shop/promotions.shop.example.com: A list at 97 differs from what shop/promotions.shop.example.com holds, whose stream stands at 88 and has said nothing for 153.0 s, since its definition was edited: the server left it behind.");
 }
 
 /// Watches of the default namespace's configmaps by each of two servers.

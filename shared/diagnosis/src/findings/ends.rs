@@ -17,6 +17,8 @@ const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 
 /// A watch that nothing moved on for so long expires because its type is quiet (F12), in milliseconds.
 const QUIET_TYPE_MS: u64 = 300_000;
+/// A gap that began so short a time after an edit, in microseconds, may be of it.
+const EDITED_US: i64 = 1_000_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -29,6 +31,8 @@ pub(super) struct Course {
     pub(super) moved_at: Option<Time>,
     /// When the gap began that its watch is in, if that was before its end.
     pub(super) gap_at: Option<Time>,
+    /// The last edit of its resource's definition.
+    pub(super) edit: Option<(Seq, Time)>,
 }
 
 /// An end whose reason may still be said better.
@@ -219,7 +223,9 @@ impl Ended {
         });
         // And a type that says nothing for long expires between two streams, though nothing went wrong.
         let is_quiet = WHOLE && code == "F12" && end.was_quiet();
-        let severity = if is_consequence || is_quiet || pause.is_some() {
+        // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
+        let edit = end.edited().filter(|_| WHOLE && is_history_gone(code));
+        let severity = if is_consequence || is_quiet || pause.is_some() || edit.is_some() {
             Severity::Note
         } else {
             rows::severity(code)
@@ -230,6 +236,10 @@ impl Ended {
         if let Some(pause) = pause {
             summary += " watchscope itself had not run before that.";
             evidence.insert(0, pause.seq);
+        }
+        if let Some(edit) = edit.filter(|_| !is_consequence) {
+            summary += " Its definition had just been edited.";
+            evidence.insert(0, edit);
         }
         match &end.outcome {
             Some(outcome) => summary += outcome,
@@ -345,6 +355,13 @@ impl Pending {
     /// How long nothing had moved its watch on, in milliseconds.
     fn quiet_ms(&self) -> Option<u64> {
         self.course.moved_at.map(|at| self.at.millis_since(at))
+    }
+
+    /// The edit of its definition because of which the server may have no history from before.
+    fn edited(&self) -> Option<Seq> {
+        let gap_at = self.course.gap_at.unwrap_or(self.at);
+        let (edit, at) = self.course.edit?;
+        (at.plus_micros(EDITED_US) >= gap_at).then_some(edit)
     }
 
     /// Whether nothing had moved its watch on for so long before the gap began that its version expired by that alone.

@@ -163,6 +163,7 @@ impl Findings {
                     from,
                     moved_at: moved_at.max(listed.map(|listed| awake.of(listed.at))),
                     gap_at: gap.map(|gap| awake.of(gap.since.at)),
+                    edit: open.last_edit(event.stream).filter(|_| WHOLE),
                 };
                 if WHOLE {
                     requests.ended(&event.watch, record);
