@@ -178,6 +178,32 @@ fn initial_events_that_stop_without_the_bookmark_that_ends_them_lack_it_until_it
 }
 
 #[test]
+fn initial_events_that_we_gave_up_on_for_it_lacked_it() {
+    let mut stage = pods();
+    stage.opened_with_initial_events("*/pods").after_s(8);
+    // The probe's own patience ends at the same moment.
+    stage.initial("*/pods", "a", 3).after_s(10);
+    stage.ended("*/pods", Cause::Cancelled).reopened("*/pods");
+    stage.after_s(700);
+    insta::assert_snapshot!(stage.found(), @r"
+18.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
+19.000 F35 updated error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
+618.000 F35 cleared error suspected x1 */pods: It did not happen again for 10 minutes.
+");
+}
+
+#[test]
+fn what_initial_events_show_to_be_gone_was_not_lost_on_the_way() {
+    let mut stage = pods();
+    stage.live("*/pods", ADDED, "a", "u1", 11, None);
+    stage.opened_with_initial_events("*/pods").lists("*/pods");
+    stage.initial("*/pods", "b", 12);
+    stage.end_bookmark("*/pods", 20);
+    stage.inferred_gone("*/pods", "a", "u1").after_s(5);
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
 fn nor_do_initial_events_lack_it_whose_stream_ends() {
     let mut stage = pods();
     stage.opened_with_initial_events("*/pods").after_s(9);
@@ -243,6 +269,17 @@ fn what_a_selector_lost_and_a_get_finds_only_left_the_selector_most_likely() {
 }
 
 #[test]
+fn what_is_back_in_a_selector_is_not_found_to_have_left_it_by_a_get() {
+    let mut stage = pods();
+    stage.selecting("*/pods?tier").after_s(1);
+    stage.live("*/pods?tier", ADDED, "a", "u1", 11, None);
+    stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
+    stage.live("*/pods?tier", ADDED, "a", "u1", 13, None);
+    stage.got("*/pods?tier", "a", 200).after_s(5);
+    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: a came back to */pods?tier with the same uid at 13: its DELETED was only that it left the selector.");
+}
+
+#[test]
 fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
     let mut stage = pods().telling_alike();
     stage
@@ -254,6 +291,16 @@ fn what_was_deleted_and_comes_back_by_a_list_with_its_uid_is_from_before() {
         .listed("*/pods", "b", "u3", 15)
         .listed("*/pods", "a", "u1", 11);
     insta::assert_snapshot!(stage.found(), @"0.000 F22 or F33 raised warning definite x1 */pods: a came to */pods again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
+}
+
+#[test]
+fn what_was_deleted_and_is_in_a_list_of_after_that_is_a_ghost_of_who_answered() {
+    let mut stage = pods().telling_alike();
+    stage
+        .live("*/pods", ADDED, "a", "u1", 11, None)
+        .live("*/pods", DELETED, "a", "u1", 12, None);
+    stage.page("*/pods", 12).listed("*/pods", "a", "u1", 11);
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 or F22 F25 F26 F27 F33 raised divergence likely x1 */pods: a came to */pods again by a list at 12, with the uid of what was gone by 12: who answered has not heard of that.");
 }
 
 #[test]
@@ -294,6 +341,19 @@ fn a_request_without_an_answer_beside_many_streams_of_its_connection_has_met_the
 30.000 F50 or F44 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
 30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
 ");
+}
+
+#[test]
+fn streams_are_counted_that_opened_after_their_answer() {
+    let mut stage = Stage::new(1, &["a/pods", "*/pods"]);
+    stage.of_version("v1.31.0");
+    let connection = stage.sharing(&[]);
+    for watch in ["a/pods", "*/pods"] {
+        stage.ended(watch, Cause::Cancelled);
+    }
+    stage.asks_and_opens("a/pods", connection).after_s(1);
+    stage.asks_for_a_stream("*/pods", connection).after_s(15);
+    insta::assert_snapshot!(stage.found(), @"11.000 F50 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.");
 }
 
 #[test]
@@ -378,8 +438,10 @@ fn what_initial_events_show_to_be_gone_went_before_the_stream() {
     stage.list_complete("*/pods", 12, 0).after_s(20);
     stage.opened_with_initial_events("*/pods");
     stage.lists("*/pods");
-    stage.inferred("*/pods", "a", 11);
-    stage.end_bookmark("*/pods", 20).inferred("*/pods", "b", 12);
+    stage.inferred_gone("*/pods", "a", "a");
+    stage
+        .end_bookmark("*/pods", 20)
+        .inferred_gone("*/pods", "b", "b");
     stage.list_complete("*/pods", 20, 2).after_s(5);
     insta::assert_snapshot!(stage.found(), @"20.000 F28 raised note definite x1 */pods: The list shows that 2 objects of */pods went while no stream told of it.");
 }

@@ -249,12 +249,6 @@ impl Telling {
         self.reads != Some(false)
     }
 
-    /// The story.
-    #[must_use]
-    pub fn story(&self) -> &Story {
-        &self.story
-    }
-
     /// The client programs it started, by name.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, ClientId> {

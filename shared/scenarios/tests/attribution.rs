@@ -53,7 +53,8 @@ fn a_normal_timeout_is_nothing_but_normal() {
 
 #[test]
 fn every_end_of_a_stream_has_a_reason() {
-    for row in catalogue::rows() {
+    let forms = catalogue::forms::forms().into_iter().map(|(row, _)| row);
+    for row in catalogue::rows().into_iter().chain(forms) {
         let run = row.run(0);
         let ends = run
             .records()

@@ -1,5 +1,5 @@
 //! Objects that left a watch's view: whether they only left its selector (F43), and whether a list brings back what was
-//! deleted (F22).
+//! deleted, from before that (F22) or though it is not (F24).
 //!
 //! To a watch with a selector the server says DELETED of what matches no more. That it is still there is shown by
 //! another watch of its type, or by a read of ours.
@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::{Change, RequestAnswered, RequestSent};
+use watchscope_model::event::{Change, ListComplete, ListPage, RequestAnswered, RequestSent};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
@@ -19,6 +19,8 @@ use super::words::name;
 /// Objects that are remembered because they left a selector, and of each watch because they were deleted; of more the
 /// oldest are forgotten.
 const LEFT: usize = 64;
+/// Rows that make a server list what is gone.
+const LIKE_A_GHOST: &[&str] = &["F22", "F25", "F26", "F27", "F33"];
 
 /// DELETED, as a watch with a selector was told.
 #[derive(Clone, Debug)]
@@ -36,8 +38,10 @@ struct Leaving {
 pub(super) struct Left {
     /// It is not known whether they are still there.
     unsure: VecDeque<Leaving>,
-    /// Deleted, as watches without a selector were told.
-    deleted: BTreeMap<WatchName, VecDeque<Uid>>,
+    /// Deleted, as watches without a selector were told, and by which version.
+    deleted: BTreeMap<WatchName, VecDeque<(Uid, Option<u64>)>>,
+    /// The versions of lists that have begun to come.
+    lists: BTreeMap<WatchName, u64>,
     /// The read under way of one that left.
     asked: Option<(RequestId, Uid)>,
 }
@@ -117,6 +121,11 @@ impl Left {
 
     /// A watch was told that an object is gone, and shall not be told of it again.
     fn remember(&mut self, event: &Change) {
+        let gone_by = match event.origin {
+            Origin::Live => event.resource_version.number(),
+            // What a list shows to be gone went at some time before it.
+            _ => self.lists.get(&event.watch).copied(),
+        };
         if !self.deleted.contains_key(&event.watch) {
             self.deleted.insert(event.watch.clone(), VecDeque::new());
         }
@@ -124,7 +133,7 @@ impl Left {
             if gone.len() == LEFT {
                 gone.pop_front();
             }
-            gone.push_back(event.object.uid.clone());
+            gone.push_back((event.object.uid.clone(), gone_by));
         }
     }
 
@@ -146,7 +155,9 @@ impl Left {
                 );
                 raise(left, Certainty::Definite, summary, record, book);
             }
-            !is_it
+            // One that is back needs nobody else to say so.
+            let is_back = left.uid == *uid && left.watch == *by;
+            !is_it && !is_back
         });
     }
 
@@ -155,12 +166,28 @@ impl Left {
         let Some(gone) = self.deleted.get_mut(&event.watch) else {
             return;
         };
-        let Some(place) = gone.iter().position(|uid| *uid == event.object.uid) else {
+        let Some(place) = gone.iter().position(|(uid, _)| *uid == event.object.uid) else {
             return;
         };
-        gone.remove(place);
+        let gone_by = gone.remove(place).and_then(|(_, version)| version);
         // In an older state of etcd it is there by right.
         if book.stands("F33", Subject::Cluster) {
+            return;
+        }
+        let listed_at = self.lists.get(&event.watch).copied();
+        if let (Origin::List, Some(gone_by), Some(listed_at)) = (event.origin, gone_by, listed_at)
+            && listed_at >= gone_by
+        {
+            let summary = format!(
+                "{} came to {} again by a list at {listed_at}, with the uid of what was gone by {gone_by}: who answered \
+                 has not heard of that.",
+                name(&event.object),
+                event.watch,
+            );
+            let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
+            let sure = Certainty::Likely;
+            let found = Found::of("F24", sure, watch, evidence, record.at, summary);
+            book.raise(found.alike(LIKE_A_GHOST), record.at);
             return;
         }
         let summary = format!(
@@ -179,6 +206,18 @@ impl Left {
             summary,
         );
         book.raise(found.alike(&["F33"]), record.at);
+    }
+
+    /// A list begins to come, or goes on.
+    pub(super) fn page(&mut self, event: &ListPage) {
+        if let Some(version) = event.resource_version.number() {
+            self.lists.insert(event.watch.clone(), version);
+        }
+    }
+
+    /// A list, or initial events, are whole.
+    pub(super) fn listed(&mut self, event: &ListComplete) {
+        self.lists.remove(&event.watch);
     }
 
     /// A read of ours is under way, perhaps of an object that left a view.
@@ -227,6 +266,7 @@ impl Left {
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.deleted.remove(watch);
+        self.lists.remove(watch);
         self.unsure.retain(|left| left.watch != *watch);
     }
 }

@@ -40,7 +40,7 @@ use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
-pub(crate) use self::words::server_version;
+pub(crate) use self::words::{count, server_version};
 use crate::WHOLE;
 use crate::awake::Awake;
 use crate::ends::Ends;
@@ -192,7 +192,11 @@ impl Findings {
             Event::ListComplete(event) => {
                 requests.listed(event, before, record, book);
                 servers.listed(event, record, timers);
+                if WHOLE {
+                    left.listed(event);
+                }
             }
+            Event::ListPage(event) if WHOLE => left.page(event),
             Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
@@ -206,7 +210,9 @@ impl Findings {
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch);
-                left.forget(watch);
+                if WHOLE {
+                    left.forget(watch);
+                }
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
                 requests.forget(watch, timers);

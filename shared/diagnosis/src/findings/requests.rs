@@ -293,6 +293,9 @@ impl Requests {
             lane.had_success = true;
             lane.is_forbidden = false;
             lane.throttled.clear();
+            if WHOLE && let Some(open) = open.as_ref().filter(|open| open.is_watch) {
+                lane.streams_over = Some(open.connection);
+            }
             if WHOLE && lane.unready.take().is_some() {
                 let why = "The server's cache is ready.";
                 book.clear("F15", subject.clone(), record.seq, why);

@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use watchscope_model::event::{Bookmark, Change, StreamEnded, StreamOpened};
 use watchscope_model::fold::{Held, Moment, Watch};
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
+use watchscope_model::vocabulary::{Cause, Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
-use super::book::{Book, Found, Subject};
+use super::book::{Book, Found, Lasts, Subject};
 use super::words::{is_listing, name, seconds, server_version};
 use super::{Timer, Timers};
 use crate::WHOLE;
@@ -170,9 +170,17 @@ impl Streams {
             return (None, None);
         };
         lane.stop_waiting(event.stream, timers);
-        if WHOLE && lane.initial.is_some() {
-            let subject = Subject::Watch(lane.watch);
-            book.clear(NO_END, subject, record.seq, "The stream is over.");
+        if WHOLE && let Some((last, _)) = lane.initial {
+            let subject = Subject::Watch(lane.watch.clone());
+            // The probe waits as long as diagnosis does, and then asks for a list instead.
+            let has_waited = record.at.micros_since(last) >= NO_END_US;
+            if event.cause != Cause::Cancelled || !has_waited {
+                book.clear(NO_END, subject, record.seq, "The stream is over.");
+            } else if book.stands(NO_END, subject.clone()) {
+                book.amend(NO_END, subject, |found| found.lasts = Lasts::Happened);
+            } else {
+                book.raise(lane.lacks_end(last, record.at), record.at);
+            }
         }
         let memory = self.memories.get(&event.watch).filter(|_| WHOLE);
         let moved_at = memory.and_then(|memory| {
@@ -227,7 +235,7 @@ impl Streams {
         };
         match event.origin {
             Origin::Live => {}
-            // Initial events show what went before the stream (F28).
+            // What initial events lack, or have under another uid, went while nothing was open (F28).
             Origin::Inferred if WHOLE && is_listing(before, &event.watch) => return,
             Origin::Inferred => {
                 // The name came back with another uid (C5).
@@ -393,22 +401,9 @@ impl Streams {
             timers.set(*due, Timer::Initial(stream));
             return;
         }
-        let (watch, last) = (lane.watch.clone(), *last);
-        let summary = format!(
-            "{watch} asked for initial events. None came for {}, and no bookmark says that they are over.",
-            seconds(now.millis_since(last))
-        );
-        let evidence = vec![lane.opened];
-        let subject = Subject::Watch(watch);
-        let found = Found::of(
-            NO_END,
-            Certainty::Suspected,
-            subject,
-            evidence,
-            last,
-            summary,
-        );
-        book.raise(found.alike(&["F37", "F04"]).until_cleared(), now);
+        let last = *last;
+        let found = lane.lacks_end(last, now);
+        book.raise(found.until_cleared(), now);
     }
 
     /// A version beyond this one that some watch had brought before a moment.
@@ -434,6 +429,19 @@ impl Lane {
             (0, last) if self.is_initial => last,
             _ => None,
         }
+    }
+
+    /// F35: its initial events stopped, and the bookmark that ends them did not come.
+    fn lacks_end(&self, last: Time, now: Time) -> Found {
+        let summary = format!(
+            "{} asked for initial events. None came for {}, and no bookmark says that they are over.",
+            self.watch,
+            seconds(now.millis_since(last))
+        );
+        let (subject, evidence) = (Subject::Watch(self.watch.clone()), vec![self.opened]);
+        let sure = Certainty::Suspected;
+        let found = Found::of(NO_END, sure, subject, evidence, last, summary);
+        found.alike(&["F37", "F04"])
     }
 
     /// Nothing is waited for any more.

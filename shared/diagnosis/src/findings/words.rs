@@ -10,7 +10,7 @@ pub(super) fn seconds(ms: u64) -> String {
 }
 
 /// `1 event`, `3 events`.
-pub(super) fn count(number: u64, what: &str) -> String {
+pub(crate) fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
     Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ClusterConnected,
-    ConnectionClosed, ConnectionGoaway, ConnectionOpened, ListComplete, Loss, RequestAnswered,
-    RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
+    ConnectionClosed, ConnectionGoaway, ConnectionOpened, ListComplete, ListPage, Loss,
+    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase,
+    WatchStarted,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
@@ -239,6 +240,21 @@ impl Stage {
             verb: "watch".into(),
             path: "/api".into(),
             query: None,
+        });
+        self
+    }
+
+    /// The watch asks for a stream over a connection, is answered, and opens it, as probes tell of it.
+    pub(crate) fn asks_and_opens(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        self.asks_for_a_stream(watch, connection)
+            .answered_last(watch);
+        let stream = StreamId(self.id());
+        self.record(StreamOpened {
+            watch: watch.into(),
+            stream,
+            request: self.last_request,
+            resource_version: Some(10.into()),
+            http2_stream: None,
         });
         self
     }
@@ -502,6 +518,24 @@ impl Stage {
         self.brings(Origin::List, watch, added, (name, uid), version, None)
     }
 
+    /// A state that comes by the watch's stream shows that an object it held is gone.
+    pub(crate) fn inferred_gone(&mut self, watch: &str, name: &str, uid: &str) -> &mut Self {
+        let (gone, origin) = (ChangeType::Deleted, Origin::Inferred);
+        self.brings(origin, watch, gone, (name, uid), 11, None)
+    }
+
+    /// A page of a list of the watch comes.
+    pub(crate) fn page(&mut self, watch: &str, version: u64) -> &mut Self {
+        self.record(ListPage {
+            watch: watch.into(),
+            request: self.last_request,
+            resource_version: version.into(),
+            items: 1,
+            remaining: None,
+        });
+        self
+    }
+
     fn brings(
         &mut self,
         origin: Origin,
@@ -531,19 +565,6 @@ impl Stage {
             bytes: None,
         });
         self
-    }
-
-    /// An object of a watch is inferred to be gone; by its stream's initial events, or another came in its place there.
-    pub(crate) fn inferred(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
-        let deleted = ChangeType::Deleted;
-        self.brings(
-            Origin::Inferred,
-            watch,
-            deleted,
-            (name, name),
-            version,
-            None,
-        )
     }
 
     /// A state is read, in which so many are gone.

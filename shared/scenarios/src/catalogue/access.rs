@@ -43,7 +43,7 @@ fn f40() -> Row {
         .lasts(90)
 }
 
-fn f41() -> Row {
+pub(super) fn f41() -> Row {
     let revoked = Fault::RevokeAccess {
         target: Target::All,
         resource: MAPS_TYPE.to_owned(),

@@ -20,7 +20,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// The shop's promotions, in a cluster where nothing else happens.
-fn of_promotions(code: &'static str) -> Row {
+pub(super) fn of_promotions(code: &'static str) -> Row {
     let scope = Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("shop");
     Row::new(code).scope(scope).config(|config| {
         *config = Config {
@@ -34,7 +34,7 @@ fn of_promotions(code: &'static str) -> Row {
     })
 }
 
-fn f17() -> Row {
+pub(super) fn f17() -> Row {
     let edit = |n: u64| {
         let short = [format!("promo{n}")];
         merge(

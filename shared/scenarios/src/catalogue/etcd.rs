@@ -21,7 +21,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// Each response on etcd's streams of configmaps takes so long.
-fn slow(per_response: Duration) -> Fault {
+pub(super) fn slow(per_response: Duration) -> Fault {
     Fault::SlowEtcdStreams {
         server: None,
         resource: Some(MAPS_TYPE.to_owned()),
@@ -94,7 +94,7 @@ fn f20() -> Row {
 
 /// What fills etcd's stream until nothing more fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flood {
+pub(super) enum Flood {
     /// Changes of one object, each with a state before it that etcd has to look up.
     Changes,
     /// New objects, which have none.
@@ -104,6 +104,20 @@ enum Flood {
 /// The ghost of 3.1: a crowd of watches without resourceVersion starves the watch cache's own, the deletion of `a` waits
 /// behind them, and is compacted away before it is told.
 fn ghost(code: &'static str, flood: Flood, server: &str) -> Row {
+    starved(code, flood, server, delete("a"), write("b", 1)).says(
+        8,
+        "The deletion of a waits behind a full channel when etcd compacts it away.",
+    )
+}
+
+/// A write that waits behind a crowd's and is compacted away, and one after it that the watch cache is told of.
+pub(super) fn starved(
+    code: &'static str,
+    flood: Flood,
+    server: &str,
+    lost: Deed,
+    told: Deed,
+) -> Row {
     let (namespace, scope) = elsewhere();
     let starved = slow(Duration::from_millis(200));
     let mut row = Row::new(code)
@@ -111,14 +125,10 @@ fn ghost(code: &'static str, flood: Flood, server: &str) -> Row {
         .at(0, [namespace, create_elsewhere("x")])
         .at(1, crowd(60, &scope))
         .at(4, [inject(starved.clone())])
-        .at(7, [delete("a")])
+        .at(7, [lost])
         .at(8, [inject(Fault::CompactEtcd)])
-        .says(
-            8,
-            "The deletion of a waits behind a full channel when etcd compacts it away.",
-        )
         .at(60, [lift(starved)])
-        .at(80, [write("b", 1)])
+        .at(80, [told])
         .lasts(100);
     for n in 1..=550 {
         let deed = match flood {
@@ -213,7 +223,7 @@ fn f27() -> Row {
 }
 
 /// etcd as it was two seconds ago: `a` is back, and `c` never was.
-fn restored(bump: Option<u64>) -> Row {
+pub(super) fn restored(bump: Option<u64>) -> Row {
     Row::new("F33")
         .servers(&["1.30.0"])
         .at(3, [inject(Fault::TakeSnapshot)])

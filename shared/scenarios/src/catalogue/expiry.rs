@@ -75,11 +75,11 @@ fn f11() -> Row {
 }
 
 /// Events have no watch cache, so what etcd has compacted is gone.
-fn events() -> Scope {
+pub(super) fn events() -> Scope {
     Scope::new("v1", "events", "Event").in_namespace("default")
 }
 
-fn event(name: &str) -> Deed {
+pub(super) fn event(name: &str) -> Deed {
     let body = serde_json::json!({
         "metadata": {"name": name},
         "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
@@ -88,7 +88,7 @@ fn event(name: &str) -> Deed {
     Deed::Call(Request::new("POST", "/api/v1/namespaces/default/events").json(&body))
 }
 
-fn f12() -> Row {
+pub(super) fn f12() -> Row {
     let mut row = Row::new("F12")
         .scope(events())
         .at_ms(200, [event("one")])
@@ -140,7 +140,7 @@ fn f13() -> Row {
         ])
 }
 
-fn f28() -> Row {
+pub(super) fn f28() -> Row {
     Row::new("F28")
         .client(
             Program::KubeWatcher(KubeWatcher {

@@ -31,6 +31,8 @@ pub struct Finds {
     pub is_alone: Option<&'static str>,
     /// What is found, or how surely, only beside something else; all other findings are the same however it is told.
     pub varies: &'static [Varies],
+    /// Words of the sentence that it is found by, with `…` for what differs; empty: whatever that is.
+    pub says: &'static str,
 }
 
 /// A finding that depends on what is around a story.
@@ -42,18 +44,24 @@ pub struct Varies {
     pub why: &'static str,
 }
 
-const fn varies(code: &'static str, why: &'static str) -> Varies {
+pub(super) const fn varies(code: &'static str, why: &'static str) -> Varies {
     Varies { code, why }
 }
 
 /// Who is cut off alone was reset; who is cut off with others lost his server.
-const CUT_OFF: [Varies; 2] = [
+pub(super) const CUT_OFF: [Varies; 2] = [
     varies(
         "F06",
         "several watches that are cut off together have lost their server",
     ),
     varies("F08", "a watch that is cut off alone was reset"),
 ];
+
+/// Bookmarks that do not come are missed only where others have come further.
+pub(super) const MISSING: Varies = varies(
+    "F34",
+    "that bookmarks are missing shows beside watches that get some",
+);
 
 impl Finds {
     /// By when it must be found: twice the waiting of its rule and a second.
@@ -67,7 +75,7 @@ impl Finds {
 pub const UNSEEN: [(&str, &str); 1] =
     [("F05", "a normal timeout is an attribution, never a finding")];
 
-const fn row(
+pub(super) const fn row(
     code: &'static str,
     family: &'static [&'static str],
     strikes_s: u64,
@@ -87,47 +95,52 @@ const fn row(
         needs_each_server: false,
         is_alone: None,
         varies: &[],
+        says: "",
     }
 }
 
 impl Finds {
-    const fn with(self, version: &'static str) -> Self {
+    pub(super) const fn with(self, version: &'static str) -> Self {
         Self { version, ..self }
     }
 
-    const fn among_others(self) -> Self {
+    pub(super) const fn among_others(self) -> Self {
         Self {
             needs_others: true,
             ..self
         }
     }
 
-    const fn audited(self) -> Self {
+    pub(super) const fn audited(self) -> Self {
         Self {
             is_audited: true,
             ..self
         }
     }
 
-    const fn by_each_server(self) -> Self {
+    pub(super) const fn by_each_server(self) -> Self {
         Self {
             needs_each_server: true,
             ..self
         }
     }
 
-    const fn alone(self, why: &'static str) -> Self {
+    pub(super) const fn alone(self, why: &'static str) -> Self {
         Self {
             is_alone: Some(why),
             ..self
         }
     }
 
-    const fn but(self, varies: &'static [Varies]) -> Self {
+    pub(super) const fn but(self, varies: &'static [Varies]) -> Self {
         Self { varies, ..self }
     }
 
-    const fn lasting(self, secs: u64) -> Self {
+    pub(super) const fn saying(self, says: &'static str) -> Self {
+        Self { says, ..self }
+    }
+
+    pub(super) const fn lasting(self, secs: u64) -> Self {
         Self {
             lasts_s: Some(secs),
             ..self
@@ -165,10 +178,7 @@ pub const FINDS: [Finds; 50] = [
     row("F12", &["F12"], 1_203, 3, &["F06", "F08", "F34"]).but(&[
         CUT_OFF[0],
         CUT_OFF[1],
-        varies(
-            "F34",
-            "that bookmarks are missing shows beside watches that get some",
-        ),
+        MISSING,
     ]),
     row("F13", &["F13"], 8, 3, &["F06", "F08", "F11", "F28"]).but(&CUT_OFF),
     row("F14", &["F14"], 11, 15, &["F11", "F22", "F28"]).with("1.29.4"),

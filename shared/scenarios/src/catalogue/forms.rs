@@ -1,64 +1,671 @@
-//! Objects that cannot be read, or are not what was asked for.
+//! Rows of the catalogue in other forms: what else shows a failure than what its own story does.
+//!
+//! Each with what must be found, which is known by its sentence. What becomes of clients is told by the rows themselves.
 
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
-use watchscope_simulator::{ClientPhase, Fault, KubeWatcher, Program};
+use std::time::Duration;
 
-use super::{
-    Expected, MAPS_TYPE, Row, Wire, correct, delete, informer, inject, lift, naive, poller,
-    polling, write,
+use serde_json::json;
+use watchscope_simulator::{
+    ConnectionId, Cut, Defect, Fault, Request, Rights, Scope, ServerId, Target, Throttle,
 };
 
-pub(super) fn rows() -> Vec<Row> {
-    vec![f38(), f39()]
+use super::finds::{CUT_OFF, Finds, MISSING, Varies, row, varies};
+use super::servers::{frozen, out};
+use super::{
+    FIRST, MAPS_TYPE, Row, SECOND, close, create, cut, delete, inject, let_in, lift, merge,
+    reflector, refuse, write,
+};
+use super::{definitions, etcd, expiry, network, views};
+use crate::story::Deed;
+
+/// All of them, by the numbers of their rows.
+#[must_use]
+pub fn forms() -> Vec<(Row, Finds)> {
+    let mut forms = [
+        quiet_for_long(),
+        no_list_far_enough(),
+        no_state_far_enough(),
+        refused_together(),
+        never_ready(),
+        left_behind(),
+        held_up(),
+        late_now_and_then(),
+        beside_another(),
+        beside_many(),
+        drained(),
+        list_from_before(),
+        state_from_before(),
+        deletion_lost_by_a_server(),
+        no_previous_value(),
+        change_lost(),
+        told_to_another(),
+        kept_by_a_server(),
+        birth_missed(),
+        end_missed(),
+        write_missed(),
+        standing_still(),
+        all_servers_back(),
+        only_server_back(),
+        below_a_bookmark(),
+        no_end_of_initial_events(),
+        leaking(),
+        leaked(),
+        seen_by_another(),
+        birth_missed_and_read(),
+        gone_by_initial_events(),
+    ];
+    forms.sort_by_key(|(row, _)| row.code);
+    forms.to_vec()
 }
 
-fn f38() -> Row {
-    let poison = Fault::CannotConvert {
-        resource: MAPS_TYPE.to_owned(),
-        name: "b".to_owned(),
-    };
-    Row::new("F38")
-        .client(
-            Program::KubeWatcher(KubeWatcher {
-                backoff: false,
-                ..KubeWatcher::default()
-            }),
-            naive("tight-loop", ClientPhase::Watching, 0).asking(1000..=usize::MAX),
-        )
-        .client(informer(), correct("informer").asking(3..=20))
-        .at(4, [inject(poison.clone())])
-        .at(5, [write("b", 1)])
-        .at(6, [delete("a")])
-        .at(20, [lift(poison)])
-        .says(5, "The conversion webhook is down. Whoever asks for configmaps is told of b, and nothing of the others.")
-        .wire([
-            Wire::Error(500, "conversion webhook"),
-            Wire::Status(500, 1..=20),
-        ])
-        .lasts(80)
+fn maps() -> Scope {
+    Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default")
 }
 
-fn f39() -> Row {
-    let tables = Fault::WrongKind {
+/// What others around a quiet type show.
+const QUIET: [Varies; 3] = [CUT_OFF[0], CUT_OFF[1], MISSING];
+
+fn quiet_for_long() -> (Row, Finds) {
+    let story = expiry::f12()
+        .form("of a quiet type")
+        .unjudged()
+        .at(10, [expiry::event("moved")]);
+    let finds = row("F12", &["F12"], 1_203, 3, &["F06", "F08", "F34"]);
+    (
+        story,
+        finds
+            .but(&QUIET)
+            .saying("what is quiet for so long expires"),
+    )
+}
+
+fn no_list_far_enough() -> (Row, Finds) {
+    let moved = [
+        lift(Fault::OutOfRotation { server: SECOND }),
+        out(FIRST),
+        inject(Fault::Cut {
+            target: Target::Server(FIRST),
+            cut: Cut::Reset,
+        }),
+    ];
+    // While the watch that fell off waits to list, a balancer moves it to a server that stands still.
+    let story = Row::new("F14")
+        .form("lists that no server has come far enough for")
+        .servers(&["1.35.0", "1.35.0"])
+        .by_watch_list()
+        .at(0, [out(SECOND)])
+        .at(3, [frozen()])
+        .at(4, [write("b", 1)])
+        .at(6, [close(), write("b", 2), expiry::expire()])
+        .at_ms(6_300, moved);
+    let finds = row("F14", &["F14"], 6, 15, &["F06", "F11"]).with("1.34.0");
+    (
+        story,
+        finds.but(&CUT_OFF[..1]).saying("that no list as far as"),
+    )
+}
+
+fn no_state_far_enough() -> (Row, Finds) {
+    let frozen = Fault::FreezeCaches {
+        server: FIRST,
+        resource: Some(MAPS_TYPE.to_owned()),
+    };
+    let story = Row::new("F14")
+        .form("initial events that no server has come far enough for")
+        .by_watch_list()
+        .at_ms(300, [inject(frozen.clone())])
+        .at_ms(400, [write("b", 1)])
+        .at(40, [lift(frozen)]);
+    let finds = row("F14", &["F14"], 0, 15, &[]).with("1.34.0");
+    (story, finds.saying("that no list can be had (504)"))
+}
+
+fn refused_together() -> (Row, Finds) {
+    let throttled = Fault::TooManyRequests {
+        resource: None,
+        throttle: Throttle::PriorityAndFairness,
+        retry_after_secs: 8,
+    };
+    let mut story = Row::new("F15")
+        .form("several watches refused at once")
+        .at(5, [inject(throttled.clone()), close()])
+        .at(40, [lift(throttled)]);
+    for tier in ["a", "b", "c", "d"] {
+        story = story.beside(maps().with_labels(&format!("tier={tier}")));
+    }
+    let finds = row("F15", &["F15"], 5, 10, &[]);
+    (
+        story,
+        finds.saying("refused 5 requests in … s with 429: it has too much to do"),
+    )
+}
+
+fn never_ready() -> (Row, Finds) {
+    let empty = Fault::TooManyRequests {
+        resource: Some(MAPS_TYPE.to_owned()),
+        throttle: Throttle::CacheNotReady,
+        retry_after_secs: 3,
+    };
+    let story = Row::new("F15")
+        .form("a cache that does not become ready")
+        .at(5, [inject(empty.clone()), close()])
+        .at(50, [lift(empty)]);
+    // Twenty seconds, and up to the next time that it is asked.
+    let finds = row("F15", &["F15"], 5, 30, &["F16"]);
+    (
+        story,
+        finds.saying("its cache of the type does not become ready"),
+    )
+}
+
+fn left_behind() -> (Row, Finds) {
+    let promotion = json!({
+        "apiVersion": "shop.example.com/v1", "kind": "Promotion",
+        "metadata": {"name": "summer"}, "spec": {"discountPercent": 10},
+    });
+    let path = "/apis/shop.example.com/v1/namespaces/shop/promotions";
+    // Before 1.15 the streams of an edited type were neither ended nor fed.
+    let story = definitions::f17()
+        .form("a watch that is left behind")
+        .unjudged()
+        .servers(&["1.14.0"])
+        .beside(Scope::new(
+            "apiextensions.k8s.io/v1",
+            "customresourcedefinitions",
+            "CustomResourceDefinition",
+        ))
+        .at(
+            12,
+            [Deed::Call(Request::new("POST", path).json(&promotion))],
+        )
+        .lasts(200);
+    let finds = row("F17", &["F17"], 12, 150, &[]).with("1.13.0").audited();
+    (story, finds.saying("the server left it behind"))
+}
+
+fn held_up() -> (Row, Finds) {
+    // The connection of our watch, the first there is.
+    let proxy = Fault::Buffer {
+        target: Target::Connection(ConnectionId(1)),
+        bytes: 4096,
+    };
+    let mut story = Row::new("F44")
+        .form("events that come late by the configured address alone")
+        .servers(&["1.30.0", "1.30.0"])
+        .at(3, [inject(proxy)])
+        .lasts(60);
+    for n in 0..100 {
+        story = story.at_ms(5_000 + n * 500, [write("b", n)]);
+    }
+    let finds = row("F44", &["F44"], 5, 10, &[])
+        .with("1.26.0")
+        .by_each_server();
+    (story, finds.saying("something on the way holds it back"))
+}
+
+fn late_now_and_then() -> (Row, Finds) {
+    let mut story = Row::new("F31")
+        .form("one event in twenty that comes late")
+        .servers(&["1.30.0", "1.30.0"])
+        .at(0, [out(SECOND)])
+        .lasts(110);
+    for n in 1..100 {
+        story = story.at(n, [write("b", n)]);
+    }
+    // With the third they are one in twenty of the last minute's.
+    for at_ms in [60_500, 68_500, 76_500, 84_500] {
+        let still = Fault::FreezeCaches {
+            server: SECOND,
+            resource: Some(MAPS_TYPE.to_owned()),
+        };
+        story = story
+            .at_ms(at_ms, [inject(still.clone())])
+            .at_ms(at_ms + 4_000, [lift(still)]);
+    }
+    let finds = row("F31", &["F31"], 77, 3, &[])
+        .with("1.26.0")
+        .by_each_server();
+    (story, finds.saying("has not yet"))
+}
+
+fn beside_another() -> (Row, Finds) {
+    let story = network::f50()
+        .form("a stream beside it that is answered")
+        .unjudged();
+    let finds = row("F50", &["F50"], 1, 10, &[]).with("1.35.0");
+    (story, finds.saying("1 stream over its connection is open"))
+}
+
+fn beside_many() -> (Row, Finds) {
+    let cap = Fault::CapStreams {
+        target: Target::All,
+        streams: 110,
+    };
+    let mut story = Row::new("F50")
+        .form("a hundred streams beside it that are answered")
+        .at(0, [inject(cap)]);
+    for n in 0..110 {
+        let scope = maps().with_labels(&format!("n={n}"));
+        story.shares_with.push(scope);
+    }
+    let finds = row("F50", &["F50"], 1, 10, &[]).with("1.35.0");
+    (
+        story,
+        finds.saying("110 streams over its connection are open"),
+    )
+}
+
+fn drained() -> (Row, Finds) {
+    let stop = Fault::Shutdown {
+        server: FIRST,
+        delay: Duration::from_secs(1),
+        grace: Duration::from_secs(8),
+        sends_retry_after: true,
+    };
+    let other = Fault::OutOfRotation { server: SECOND };
+    // A server ends two hundred watches a second: ours after those of a crowd, and long after another of ours over the
+    // same connection was told why.
+    let crowd = (0..200).map(|n| Deed::Start {
+        name: format!("crowd-{n}"),
+        program: reflector(34),
+        scope: maps().in_namespace("kube-system"),
+    });
+    let crowd: Vec<Deed> = crowd.collect();
+    let story = Row::new("F07")
+        .form("a drain that takes seconds")
+        .servers(&["1.36.3", "1.36.3"])
+        .sharing(Scope::new("v1", "pods", "Pod").in_namespace("default"))
+        .at_ms(300, [inject(other.clone())])
+        .at(1, crowd)
+        .at(
+            3,
+            [inject(Fault::CloseStreams {
+                target: Target::UserAgent("watchscope".to_owned()),
+            })],
+        )
+        .at(6, [lift(other)])
+        .at(7, [inject(stop)])
+        .lasts(30);
+    let finds = row("F07", &["F07"], 9, 2, &[]);
+    (
+        story,
+        finds.saying("The server of default/configmaps ended the stream after 6."),
+    )
+}
+
+/// The caches of configmaps list again.
+fn begin_anew() -> Deed {
+    inject(Fault::Reinitialise {
+        server: None,
+        resource: Some(MAPS_TYPE.to_owned()),
+    })
+}
+
+/// So many writes are undone that others do not make up for them meanwhile.
+const BEYOND: u64 = 200;
+
+/// The cache that begins anew may be ready when it is asked, or not.
+const ANEW: Varies = varies(
+    "F16",
+    "by chance the cache is not ready yet when it is asked",
+);
+
+/// etcd goes back to before a was deleted, and its server's cache begins anew, while a watch that was too old is about
+/// to list.
+fn gone_back(code: &'static str) -> Row {
+    let mut row = Row::new(code)
+        .servers(&["1.30.0"])
+        .at(2, [inject(Fault::TakeSnapshot)])
+        .at(3, [delete("a"), create("c")])
+        .at_ms(
+            5_400,
+            [inject(Fault::RestoreSnapshot { bump: None }), begin_anew()],
+        )
+        .lasts(60);
+    for n in 0..BEYOND {
+        row = row.at(4, [write("b", n)]);
+    }
+    row.at(5, [close(), write("b", BEYOND), expiry::expire()])
+}
+
+fn list_from_before() -> (Row, Finds) {
+    let story = gone_back("F33").form("a list from before what was seen");
+    let finds = row("F33", &["F22"], 6, 15, &["F11", "F14", "F28"]).with("1.29.4");
+    (story, finds.saying("a state from before"))
+}
+
+fn state_from_before() -> (Row, Finds) {
+    let story = gone_back("F33")
+        .form("initial events from before what was seen")
+        .servers(&["1.35.0"])
+        .by_watch_list();
+    let finds = row("F33", &["F22"], 6, 15, &["F11", "F14", "F16", "F28"])
+        .with("1.34.0")
+        .but(&[ANEW]);
+    (story, finds.saying("a state from before"))
+}
+
+fn deletion_lost_by_a_server() -> (Row, Finds) {
+    let misses = Fault::MissWrites { server: SECOND };
+    let story = Row::new("F24")
+        .form("a deleted object in the list of another server")
+        .servers(&["1.30.0", "1.30.0"])
+        .at(0, [out(SECOND)])
+        .at(3, [inject(misses.clone())])
+        .at(4, [delete("a")])
+        .at(5, [lift(misses), write("b", 1)])
+        .at(
+            6,
+            [
+                lift(Fault::OutOfRotation { server: SECOND }),
+                out(FIRST),
+                refuse(),
+                cut(Cut::Reset),
+            ],
+        )
+        .at(7, [write("b", 2), expiry::expire()])
+        .at(8, [let_in()]);
+    let finds = row("F24", &["F24"], 8, 5, &["F11", "F06", "F08", "F28"]).with("1.29.4");
+    (
+        story,
+        finds
+            .but(&CUT_OFF)
+            .saying("who answered has not heard of that"),
+    )
+}
+
+fn no_previous_value() -> (Row, Finds) {
+    let slow = Fault::SlowEtcdStreams {
+        server: None,
+        resource: Some("events".to_owned()),
+        per_response: Duration::from_secs(2),
+    };
+    let gone = Request::new("DELETE", "/api/v1/namespaces/default/events/one");
+    let story = Row::new("F26")
+        .form("an ERROR about the value before")
+        .servers(&["1.30.0"])
+        .scope(expiry::events())
+        .at_ms(200, [expiry::event("one"), expiry::event("two")])
+        .at(
+            5,
+            [
+                inject(slow.clone()),
+                expiry::event("three"),
+                Deed::Call(gone),
+                inject(Fault::CompactEtcd),
+            ],
+        )
+        .at(12, [lift(slow)]);
+    let finds = row("F26", &["F24"], 5, 5, &["F28"]).with("1.29.4");
+    (
+        story,
+        finds.saying("etcd gave it an event without what was there before"),
+    )
+}
+
+fn change_lost() -> (Row, Finds) {
+    let story = etcd::starved(
+        "F25",
+        etcd::Flood::Births,
+        "1.27.0",
+        write("b", 1),
+        write("a", 1),
+    )
+    .form("a change that was lost")
+    .at(3, [write("a", 5)])
+    .at(0, [inject(Fault::EtcdDefect(Defect::GapUnderStarvation))]);
+    let finds = row("F25", &["F24"], 60, 20, &["F19", "F20"])
+        .with("1.27.3")
+        .audited()
+        .lasting(140);
+    (story, finds.saying("and etcd has it at"))
+}
+
+/// The first of two servers, which our watch is at, does not hear that a is deleted.
+fn unheard(code: &'static str, server: ServerId, at_s: u64) -> Row {
+    let misses = Fault::MissWrites { server };
+    Row::new(code)
+        .servers(&["1.30.0", "1.30.0"])
+        .at(0, [out(SECOND)])
+        .at(at_s - 1, [inject(misses.clone())])
+        .at(at_s, [delete("a")])
+        .at_ms(at_s * 1_000 + 500, [lift(misses)])
+        .at_ms(at_s * 1_000 + 1_500, [write("b", 1)])
+}
+
+fn told_to_another() -> (Row, Finds) {
+    let story = unheard("F24", FIRST, 90)
+        .form("a second watch that was told more")
+        .at(
+            2,
+            [lift(Fault::OutOfRotation { server: SECOND }), out(FIRST)],
+        )
+        .at(30, [write("b", 0)])
+        .lasts(200);
+    let finds = row("F24", &["F24"], 90, 45, &[]).with("1.29.4").audited();
+    (story, finds.saying("Of default/configmaps, "))
+}
+
+fn kept_by_a_server() -> (Row, Finds) {
+    let story = unheard("F24", SECOND, 5).form("an event that a server kept to itself");
+    let finds = row("F24", &["F24"], 6, 1, &[])
+        .with("1.29.4")
+        .by_each_server();
+    (story, finds.saying("without it"))
+}
+
+/// What comes first behind a version that a watch starts after does not come.
+fn race(code: &'static str, missed: Deed) -> Row {
+    let race = Fault::StartRace {
         resource: MAPS_TYPE.to_owned(),
     };
-    Row::new("F39")
-        .client(
-            informer(),
-            Expected {
-                is_correct: false,
-                ..correct("skipping").stale(1)
-            },
-        )
-        .client(poller(), polling("poller"))
-        .at(4, [inject(tables.clone())])
-        .at(5, [write("b", 1)])
-        .at(6, [lift(tables)])
-        .at(7, [write("a", 1)])
-        .wire([
-            Wire::Lost(1..=1),
-            Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
-            Wire::Ended(Cause::End, 0..=0),
-        ])
+    Row::new(code)
+        .at(3, [inject(race)])
+        .at(4, [write("b", 1)])
+        .at(5, [close()])
+        .at(6, [missed])
         .lasts(30)
+}
+
+const FIRST_ALONE: &str = "only the event right behind the revision that is asked for is missed";
+
+fn birth_missed() -> (Row, Finds) {
+    let story = race("F45", create("c"))
+        .form("a change of what was never there")
+        .at(7, [write("c", 1)]);
+    let finds = row("F45", &["F24"], 7, 0, &[]).alone(FIRST_ALONE);
+    (story, finds.saying("and never its ADDED"))
+}
+
+fn end_missed() -> (Row, Finds) {
+    let story = race("F45", delete("a"))
+        .form("a birth of what was never gone")
+        .at(7, [create("a")]);
+    let finds = row("F45", &["F24"], 7, 0, &[]).alone(FIRST_ALONE);
+    (
+        story,
+        finds.saying("and never the DELETED of the one before it"),
+    )
+}
+
+fn write_missed() -> (Row, Finds) {
+    let path = "/apis/apps/v1/namespaces/default/deployments";
+    let labels = json!({"app": "web"});
+    let web = json!({
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }},
+    });
+    let scale = |replicas: u64| {
+        merge(
+            &format!("{path}/web"),
+            &json!({"spec": {"paused": replicas % 2 == 1}}),
+        )
+    };
+    let race = Fault::StartRace {
+        resource: "deployments.apps".to_owned(),
+    };
+    let story = Row::new("F45")
+        .form("a generation that rose by two")
+        .scope(Scope::new("apps/v1", "deployments", "Deployment").in_namespace("default"))
+        .at_ms(200, [Deed::Call(Request::new("POST", path).json(&web))])
+        .at(3, [inject(race)])
+        .at(4, [scale(1)])
+        .at(5, [close()])
+        // Before its controller has seen the first.
+        .at(6, [scale(2), scale(3)])
+        .lasts(30);
+    let finds = row("F45", &["F24"], 6, 0, &[]).alone(FIRST_ALONE);
+    (
+        story,
+        finds.saying("The generation of default/web rose by 2"),
+    )
+}
+
+fn standing_still() -> (Row, Finds) {
+    let still = Fault::FreezeCaches {
+        server: FIRST,
+        resource: Some(MAPS_TYPE.to_owned()),
+    };
+    let story = Row::new("F31")
+        .form("a watch that does not come to what lists have")
+        .at(4, [inject(still)])
+        .at(5, [write("b", 1)])
+        .lasts(200);
+    // Where others had written before it was opened, its server knows nothing of where that was.
+    let finds = row("F31", &["F31"], 5, 150, &["F32", "F34"])
+        .with("1.29.4")
+        .audited()
+        .but(&[MISSING]);
+    (story, finds.saying("and does not come to it"))
+}
+
+/// etcd is as it was before so many writes that no others make up for them.
+fn far_back(servers: &[&str]) -> (Row, Finds) {
+    let mut story = etcd::restored(None).unjudged().servers(servers).lasts(60);
+    for n in 0..BEYOND {
+        story = story.at(4, [write("b", n)]);
+    }
+    let finds = row("F33", &["F33"], 5, 20, &["F32", "F24"])
+        .with("1.29.4")
+        .audited()
+        .by_each_server();
+    (story, finds)
+}
+
+fn all_servers_back() -> (Row, Finds) {
+    let (story, finds) = far_back(&["1.30.0", "1.30.0"]);
+    (story.form("all of two servers"), finds.saying("so say all"))
+}
+
+fn only_server_back() -> (Row, Finds) {
+    let (story, finds) = far_back(&["1.30.0"]);
+    (
+        story.form("the only server"),
+        finds.saying("there is no other server"),
+    )
+}
+
+fn below_a_bookmark() -> (Row, Finds) {
+    let still = Fault::FreezeCaches {
+        server: FIRST,
+        resource: Some(MAPS_TYPE.to_owned()),
+    };
+    let story = Row::new("F35")
+        .form("an event below a bookmark")
+        .at(
+            3,
+            [inject(Fault::BookmarksAhead {
+                resource: MAPS_TYPE.to_owned(),
+            })],
+        )
+        .at(50, [inject(still.clone()), delete("a")])
+        .at(70, [lift(still)])
+        .lasts(90);
+    let finds = row("F35", &["F35"], 70, 0, &[]).with("1.35.0");
+    (story, finds.saying("A bookmark said that"))
+}
+
+fn no_end_of_initial_events() -> (Row, Finds) {
+    let story = Row::new("F35")
+        .form("our own initial events")
+        .by_watch_list()
+        .at(
+            0,
+            [inject(Fault::NoEndBookmark {
+                resource: MAPS_TYPE.to_owned(),
+            })],
+        )
+        .lasts(40);
+    let finds = row("F35", &["F35"], 0, 11, &[]).with("1.35.0");
+    (story, finds.saying("None came for"))
+}
+
+/// A right that is gone while the stream goes on.
+fn without_right() -> Row {
+    let revoked = Fault::RevokeAccess {
+        target: Target::All,
+        resource: MAPS_TYPE.to_owned(),
+        rights: Rights::Read,
+    };
+    Row::new("F41")
+        .at(4, [inject(revoked)])
+        .at(5, [write("b", 1)])
+        .at(60, [close()])
+        .lasts(90)
+}
+
+fn leaking() -> (Row, Finds) {
+    let finds = row("F41", &["F41"], 4, 15, &[]).audited();
+    (
+        without_right().form("a stream that goes on"),
+        finds.saying("goes on: it tells what nobody here may know"),
+    )
+}
+
+fn leaked() -> (Row, Finds) {
+    let finds = row("F41", &["F41"], 60, 0, &[]).audited();
+    (
+        without_right().form("a stream that went on"),
+        finds.saying("its stream had gone on"),
+    )
+}
+
+fn seen_by_another() -> (Row, Finds) {
+    let story = views::f43()
+        .form("an object that another watch has")
+        .unjudged()
+        .beside(maps());
+    let finds = row("F43", &["F43"], 5, 0, &[]);
+    (story, finds.saying("and default/configmaps has it at"))
+}
+
+fn birth_missed_and_read() -> (Row, Finds) {
+    let story = race("F45", create("c"))
+        .form("an object that should have come first")
+        .at(7, [write("b", 2)])
+        .lasts(60);
+    let finds = row("F45", &["F45"], 7, 20, &[])
+        .audited()
+        .alone(FIRST_ALONE);
+    (
+        story,
+        finds.saying("Its event should have begun the stream from"),
+    )
+}
+
+fn gone_by_initial_events() -> (Row, Finds) {
+    let story = expiry::f28()
+        .form("initial events without it")
+        .unjudged()
+        .by_watch_list()
+        .at_ms(6_500, [delete("b"), create("b")]);
+    let finds = row("F28", &["F28"], 8, 10, &["F06", "F08", "F11"])
+        .with("1.35.0")
+        .but(&CUT_OFF);
+    (
+        story,
+        finds.saying("The list shows that 2 objects of default/configmaps went"),
+    )
 }

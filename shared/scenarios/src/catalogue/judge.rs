@@ -64,14 +64,18 @@ impl Row {
         }
         // What is there at the beginning is there before the probe lists.
         run.run_for(Duration::from_millis(500));
-        match &self.shares_with {
-            None => run.watch(self.spec(), self.probe.clone(), seed),
-            Some(other) => {
-                run.watch_sharing(spec_of(other), self.probe.clone(), seed);
-                run.watch_sharing(self.spec(), self.probe.clone(), seed);
-            }
+        for other in &self.shares_with {
+            run.watch_sharing(spec_of(other), self.probe.clone(), seed);
         }
-        for spec in others {
+        if self.shares_with.is_empty() {
+            run.watch(self.spec(), self.probe.clone(), seed);
+        } else {
+            run.watch_sharing(self.spec(), self.probe.clone(), seed);
+        }
+        let beside: Vec<WatchSpec> = self.beside.iter().map(spec_of).collect();
+        let is_known = |spec: &&WatchSpec| beside.iter().any(|known| known.name == spec.name);
+        let others = others.iter().filter(|spec| !is_known(spec));
+        for spec in beside.iter().chain(others) {
             run.watch(spec.clone(), self.probe.clone(), seed);
         }
         run.run_for(self.lasts);

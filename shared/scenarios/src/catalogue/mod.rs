@@ -9,7 +9,7 @@ mod definitions;
 mod etcd;
 mod expiry;
 pub mod finds;
-mod forms;
+pub mod forms;
 mod heard;
 mod judge;
 mod load;
@@ -19,6 +19,7 @@ mod order;
 mod servers;
 mod starts;
 mod streams;
+mod unreadable;
 mod views;
 
 use std::ops::RangeInclusive;
@@ -41,14 +42,18 @@ use crate::story::{Act, Deed, Line, Story, View};
 pub struct Row {
     /// `F01`.
     pub code: &'static str,
+    /// What shows it, where that is something else than in the row's own story; empty: its own.
+    pub form: &'static str,
     /// What happens: the cluster, the clients and the trouble.
     pub story: Story,
     /// What the probe watches.
     pub scope: Scope,
     /// How it watches.
     pub probe: ProbeConfig,
-    /// What another probe watches over the same connection.
-    pub shares_with: Option<Scope>,
+    /// What other probes watch over the same connection.
+    pub shares_with: Vec<Scope>,
+    /// What other probes watch over connections of their own.
+    pub beside: Vec<Scope>,
     /// When it is judged.
     pub lasts: Duration,
     /// What our probe must have seen.
@@ -261,6 +266,7 @@ impl Row {
         let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
         let row = Row {
             code,
+            form: "",
             story: Story {
                 name: code,
                 title: name(code).unwrap_or_default(),
@@ -271,7 +277,8 @@ impl Row {
             },
             scope: maps,
             probe: ProbeConfig::default(),
-            shares_with: None,
+            shares_with: Vec::new(),
+            beside: Vec::new(),
             lasts: Duration::from_secs(60),
             wire: Vec::new(),
             clients: Vec::new(),
@@ -332,7 +339,7 @@ impl Row {
     fn sharing(self, other: Scope) -> Row {
         let row = self.over_one_connection(&other.resource);
         Row {
-            shares_with: Some(other),
+            shares_with: vec![other],
             ..row
         }
     }
@@ -341,6 +348,26 @@ impl Row {
     fn by_watch_list(mut self) -> Row {
         self.probe.watch_list = true;
         self
+    }
+
+    /// The row shows itself by something else.
+    fn form(self, form: &'static str) -> Row {
+        Row { form, ..self }
+    }
+
+    /// Another probe watches this too.
+    fn beside(mut self, other: Scope) -> Row {
+        self.beside.push(other);
+        self
+    }
+
+    /// Nothing is said of what becomes of its clients and on the wire.
+    fn unjudged(self) -> Row {
+        Row {
+            clients: Vec::new(),
+            wire: Vec::new(),
+            ..self
+        }
     }
 
     fn lasts(mut self, secs: u64) -> Row {
@@ -411,7 +438,7 @@ pub fn rows() -> Vec<Row> {
         etcd::rows(),
         order::rows(),
         starts::rows(),
-        forms::rows(),
+        unreadable::rows(),
         network::rows(),
         access::rows(),
     ]

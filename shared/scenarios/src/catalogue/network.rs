@@ -68,7 +68,7 @@ fn f44() -> Row {
         ])
 }
 
-fn f50() -> Row {
+pub(super) fn f50() -> Row {
     let pod = json!({
         "metadata": {"name": "p"},
         "spec": {"schedulerName": "mini-scheduler", "containers": [{"name": "c", "image": "i"}]},

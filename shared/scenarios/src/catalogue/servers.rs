@@ -18,7 +18,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// The second server's cache of configmaps stands still.
-fn frozen() -> Deed {
+pub(super) fn frozen() -> Deed {
     inject(Fault::FreezeCaches {
         server: SECOND,
         resource: Some(MAPS_TYPE.to_owned()),
@@ -26,7 +26,7 @@ fn frozen() -> Deed {
 }
 
 /// New connections go to the other server.
-fn out(server: ServerId) -> Deed {
+pub(super) fn out(server: ServerId) -> Deed {
     inject(Fault::OutOfRotation { server })
 }
 

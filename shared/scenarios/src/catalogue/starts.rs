@@ -18,7 +18,7 @@ fn maps() -> String {
     MAPS_TYPE.to_owned()
 }
 
-fn f35() -> Row {
+pub(super) fn f35() -> Row {
     let behind = |server: ServerId| Fault::FreezeCaches {
         server,
         resource: Some(maps()),
@@ -73,7 +73,7 @@ fn f37() -> Row {
     row
 }
 
-fn f45() -> Row {
+pub(super) fn f45() -> Row {
     Row::new("F45")
         .client(informer_of(30), naive("resuming", ClientPhase::Watching, 1))
         .client(poller(), polling("poller"))

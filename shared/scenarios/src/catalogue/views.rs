@@ -54,7 +54,7 @@ fn f42() -> Row {
         .lasts(30)
 }
 
-fn f43() -> Row {
+pub(super) fn f43() -> Row {
     let label = |value| {
         merge(
             &format!("{MAPS}/a"),

@@ -17,6 +17,7 @@ use super::{
 use crate::audit::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
 use crate::audit::{Reply, cleared};
+use crate::findings::count;
 
 /// Most objects looked up because a list that may be a cache's differs in them.
 pub(super) const FOLLOWED: usize = 8;
@@ -262,12 +263,16 @@ impl Lane {
             (0, 0) => (Audit::AGREES, format!("of what came from {from} to {to}")),
             (0, more) => (
                 Audit::CANNOT_TELL,
-                format!("the second one did not tell of {more} events from {from} to {to}"),
+                format!(
+                    "the second one did not tell of {} from {from} to {to}",
+                    count(more as u64, "event")
+                ),
             ),
             (lost, _) => (
                 Audit::DIFFERS,
                 format!(
-                    "a second watch told of {lost} events from {from} to {to} that this one did not"
+                    "a second watch told of {} from {from} to {to} that this one did not",
+                    count(lost as u64, "event")
                 ),
             ),
         };

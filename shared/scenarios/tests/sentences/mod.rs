@@ -1,0 +1,358 @@
+//! The sentences that diagnosis has for findings: each is told by a story, or only by the scripts of shared/diagnosis, and
+//! why.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use watchscope_model::event::Finding;
+
+/// What findings are told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sentence {
+    code: &'static str,
+    /// What it is known by, with `…` for what differs.
+    says: &'static str,
+    /// Why no story tells it.
+    is_untold: Option<&'static str>,
+}
+
+const fn told(code: &'static str, says: &'static str) -> Sentence {
+    Sentence {
+        code,
+        says,
+        is_untold: None,
+    }
+}
+
+const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Sentence {
+    Sentence {
+        code,
+        says,
+        is_untold: Some(why),
+    }
+}
+
+const SENTENCES: [Sentence; 86] = [
+    told(
+        "F01",
+        "reads a closed channel and takes what it reads there for events",
+    ),
+    told("F02", "reads a closed channel and goes on"),
+    told("F03", "returned when its stream ended"),
+    told("F04", "Nothing came to … any more, and nothing said so"),
+    told(
+        "F06",
+        "went away … or its connections were closed on their way",
+    ),
+    told(
+        "F06",
+        "went away … it was not reached again at once, or elsewhere",
+    ),
+    told("F07", "ended the stream … because it shuts down"),
+    told("F08", "The connection of … was reset"),
+    told("F09", "The server said GOAWAY, and the stream of"),
+    told("F10", "were accepted and ended at once"),
+    told("F11", "no longer has the history that"),
+    told("F12", "etcd has compacted the history … while others wrote"),
+    untold(
+        "F12",
+        "etcd has compacted the history",
+        "only what is quiet for five minutes expires in etcd, and nothing else ends a watch of that for as long",
+    ),
+    told(
+        "F13",
+        "was told that its history is gone by HTTP status 410",
+    ),
+    told(
+        "F14",
+        "was told … that its history is gone, and each list came no further",
+    ),
+    told("F14", "was told … that no list … can be had (504)"),
+    told(
+        "F14",
+        "came no further than … and its watch from there never lasted",
+    ),
+    told(
+        "F15",
+        "refused … in a row of … with 429: it has too much to do",
+    ),
+    told(
+        "F15",
+        "refused … requests in … with 429: it has too much to do",
+    ),
+    told(
+        "F15",
+        "with 429 for … its cache of the type does not become ready",
+    ),
+    told("F16", "its cache of the resource begins anew"),
+    told("F17", "the storage of its type was built anew"),
+    told(
+        "F17",
+        "since its definition was edited: the server left it behind",
+    ),
+    told("F18", "was served before, and is not found now"),
+    told("F19", "watches again without a resourceVersion"),
+    told("F20", "clients watch without a resourceVersion"),
+    told(
+        "F21",
+        "asked for what comes after … though it holds an object at",
+    ),
+    told(
+        "F22",
+        "had come to … and a list answered at … a state from before",
+    ),
+    untold(
+        "F22",
+        "again by a list … the list is of a state from before",
+        "of versions that are numbers an older list is left aside before its objects are read; simulated servers have no others",
+    ),
+    told("F22", "listed … and got the state of … though"),
+    told("F23", "DELETED of … a version from before"),
+    told(
+        "F24",
+        "The server told … that etcd gave it an event without what was there",
+    ),
+    told("F24", "Read twice … is held at … and is not in etcd"),
+    told("F24", "Read twice … is in etcd at … and is not held"),
+    told("F24", "Read twice … is held at … and etcd has it at"),
+    told("F24", "Of … a second watch told of"),
+    told(
+        "F24",
+        "again by a list … who answered has not heard of that",
+    ),
+    told("F24", "told of … came to … without it"),
+    told("F24", "and never its ADDED: an event was lost on the way"),
+    told(
+        "F24",
+        "and never the DELETED of the one before it: an event was lost on the way",
+    ),
+    told("F24", "The generation of … rose by"),
+    told(
+        "F28",
+        "The list shows that … went while no stream told of it",
+    ),
+    told("F29", "a second time"),
+    untold(
+        "F29",
+        "asked for what comes after … and got",
+        "simulated servers begin every watch behind its start, as the watch cache does",
+    ),
+    told("F30", "came to … at … after"),
+    told("F31", "told of … and … has not yet"),
+    told(
+        "F31",
+        "and does not come to it: its server is behind, or nothing passes",
+    ),
+    told(
+        "F32",
+        "The watch was opened at … its server knows nothing beyond",
+    ),
+    told(
+        "F32",
+        "It shows at … either not all have come as far, or etcd holds an older state",
+    ),
+    untold(
+        "F32",
+        "It shows at … and not at others",
+        "the simulated servers are of one etcd",
+    ),
+    untold(
+        "F32",
+        "etcd has not gone back, but … is behind, or of another",
+        "the simulated servers are of one etcd",
+    ),
+    told("F33", "so say all … etcd holds an older state than it did"),
+    told(
+        "F33",
+        "there is no other server: etcd holds an older state than it did",
+    ),
+    told(
+        "F33",
+        "A list of the newest state is at … etcd holds an older state than it did",
+    ),
+    told("F33", "listed … and got the state of … though"),
+    told("F34", "had no bookmark, though the cluster came to"),
+    untold(
+        "F35",
+        "A bookmark said … to … whose stream had come to",
+        "simulated servers send bookmarks behind the events they are about",
+    ),
+    told("F35", "A bookmark said that … had all up to"),
+    told("F35", "asked for initial events. None came for"),
+    told("F35", "reads initial events, of which none came for"),
+    told("F36", "and watchscope itself had not read it for"),
+    told(
+        "F37",
+        "before all that was there had come, and not for the first time",
+    ),
+    told(
+        "F37",
+        "asked for initial events again: at least two streams ended",
+    ),
+    told(
+        "F38",
+        "cannot be read or converted, and the server gives nothing of its type",
+    ),
+    untold(
+        "F38",
+        "What came to … could not be read; the stream was given up",
+        "what simulated servers write can be read",
+    ),
+    told("F39", "An object of another kind came to"),
+    told("F40", "does not know its credentials now (401)"),
+    told(
+        "F41",
+        "was allowed before, and is forbidden now (403); its stream had gone on",
+    ),
+    told("F41", "was allowed before, and is forbidden now (403)."),
+    told("F41", "goes on: it tells what nobody here may know"),
+    told("F42", "it compares what is not the same"),
+    untold(
+        "F42",
+        "which did not ask for its namespace",
+        "simulated servers tell a watch of its own namespace alone",
+    ),
+    told("F43", "its DELETED was only that it left the selector"),
+    told("F43", "and … has it at … it only left the selector."),
+    untold(
+        "F43",
+        "a GET of it was answered with 200",
+        "the audit looks up what is held; only a person asks for what is not, on the page",
+    ),
+    told("F44", "The headers of the watch … came after"),
+    told("F44", "The watch request of … has no answer"),
+    told(
+        "F44",
+        "All its servers told directly of … something on the way holds it back",
+    ),
+    told("F44", "A watch of … has no answer for"),
+    told("F45", "Its event should have begun the stream from"),
+    told("F46", "nothing it holds changed: a resync"),
+    told("F47", "ended inside an event"),
+    told("F48", "returned right after it asked to resume"),
+    told("F49", "changes of one object were merged"),
+    told("F50", "The watch request of … over its connection"),
+    told("F50", "A watch of … has no answer for"),
+];
+
+/// Whether these words come in a sentence, one after the other.
+pub(crate) fn has(text: &str, says: &str) -> bool {
+    let mut rest = text;
+    says.split(" … ").all(|words| match rest.find(words) {
+        Some(place) => {
+            rest = &rest[place + words.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+/// The sentence of a finding: the first that it has the words of.
+pub(crate) fn sentence_of(finding: &Finding) -> Option<Sentence> {
+    let is_it = |it: &&Sentence| it.code == &*finding.code && has(&finding.summary, it.says);
+    SENTENCES.iter().find(is_it).copied()
+}
+
+/// What is wrong if these sentences, and no others, are told by stories.
+pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
+    let mut wrong = String::new();
+    for sentence in &SENTENCES {
+        let is_told = told.contains(sentence);
+        if sentence.is_untold.is_none() != is_told {
+            let which = if is_told { "a" } else { "no" };
+            let Sentence { code, says, .. } = sentence;
+            writeln!(wrong, "{which} story tells {code} {says:?}").expect("a string");
+        }
+    }
+    wrong
+}
+
+/// What is added to sentences, or says why a finding is over.
+const PARTS: [&str; 44] = [
+    "What the watch holds is so again.",
+    "A list at … differs from what … holds, whose stream stands at",
+    "A list of the newest state is at … below … which … has seen",
+    "by now: either not all have come as far, or etcd holds an older state",
+    "and not at others: servers that are behind, or of another etcd",
+    "Every server was asked by now, and says so: it is etcd (F33).",
+    "etcd went back another time.",
+    "and there is no other server",
+    "and so say all",
+    "All servers have come as far again.",
+    "Its stream goes on, or is over.",
+    "is held at … and is not in etcd",
+    "is in etcd at … and is not held",
+    "is held at … and etcd has it at",
+    "findings stand.",
+    "It did not happen again for",
+    "clients are left that watch without a resourceVersion.",
+    "The client turns no longer.",
+    "The client reads its stream.",
+    "takes what it reads there for events",
+    "watchscope itself had not run before that.",
+    "Its definition had just been edited.",
+    "It went on from … and nothing was lost.",
+    "It listed again: what happened in between is not known.",
+    ": it was to go on from",
+    "while others wrote: what is quiet for so long expires.",
+    "over its connection … open.",
+    "The server's cache is ready.",
+    "It may be listed again.",
+    "The server lists the type again.",
+    "It has caught up",
+    "p95 of its lag is",
+    "The bookmark came that ends the initial events.",
+    "Documents of this watch could not be read, which may be why.",
+    "The stream of … ended {after}.",
+    "Read twice at one resourceVersion, {what}; the stream never said so.",
+    "turns {per_s} times a second though no stream of it is open",
+    "{} in a row of {}",
+    "{server} refused {what} with 429: it has too much to do.",
+    ", nor of {more} more",
+    "{} at {version} {} s ago",
+    "it was just put there",
+    "{summary}. It shows at {} of {} {what}.",
+    "{summary}{all}: etcd holds an older state than it did.",
+];
+
+/// The texts between quotation marks in a source of diagnosis, up to its own tests, without those that no person reads.
+fn texts(source: &str) -> Vec<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let is_comment = |line: &&str| line.trim_start().starts_with("//");
+    let lines: Vec<&str> = code.lines().filter(|line| !is_comment(line)).collect();
+    let code = lines.join("\n");
+    let mut texts: Vec<String> = Vec::new();
+    for (n, text) in code.split('"').enumerate() {
+        if n % 2 == 1 {
+            let lines = text.split("\\\n").map(str::trim_start);
+            texts.push(lines.collect());
+        }
+    }
+    texts.retain(|text| text.split(' ').count() > 4);
+    texts
+}
+
+#[test]
+fn every_sentence_of_diagnosis_is_in_the_list() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../diagnosis/src/findings");
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("a folder").collect();
+    files.sort_by_key(|file| file.as_ref().expect("a file").path());
+    let (mut wrong, mut all) = (String::new(), Vec::new());
+    for file in files {
+        let source = std::fs::read_to_string(file.expect("a file").path()).expect("a source");
+        all.extend(texts(&source));
+    }
+    for text in &all {
+        let mut known = SENTENCES.iter().map(|sentence| sentence.says).chain(PARTS);
+        if !known.any(|says| has(text, says)) {
+            writeln!(wrong, "{text:?}").expect("a string");
+        }
+    }
+    for part in PARTS {
+        if !all.iter().any(|text| has(text, part)) {
+            writeln!(wrong, "no text has {part:?}").expect("a string");
+        }
+    }
+    assert!(all.len() > 80, "{}", all.len());
+    assert!(wrong.is_empty(), "not in the list:\n{wrong}");
+}
