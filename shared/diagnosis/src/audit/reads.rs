@@ -9,8 +9,8 @@ use watchscope_model::{Object, ResourceVersion, Text};
 /// `limit` of a page.
 pub const PAGE: usize = 500;
 
-/// Minor and patch of the servers' version, 1.x; `None` if it is not known. What is not known is taken for the newest:
-/// it has the most caches.
+/// Minor and patch of a server's version, 1.x; `None` if it is not known. What is not known is taken for the newest: it
+/// has the most caches.
 pub(super) type Server = Option<(u64, u64)>;
 
 /// Whether a list at an exact version is etcd's: since 1.34 snapshots of the watch cache serve it.
