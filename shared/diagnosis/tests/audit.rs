@@ -1385,6 +1385,26 @@ fn a_second_watch_that_tells_the_same_is_told_of_and_one_of_a_quiet_watch_is_not
     ");
 }
 
+#[test]
+fn what_a_second_watch_is_told_twice_or_from_before_was_not_lost() {
+    let mut stage = watching(30, Level::Full);
+    let old = stage.write("a", 1);
+    stage.event(ChangeType::Modified, "a", 1, old);
+    stage.after_s(30);
+    let told = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, told);
+    stage.told_again = Some(Told {
+        events: [("a", old), ("b", told), ("b", told)]
+            .map(|(name, at)| seen(name, 1, at.into()))
+            .to_vec(),
+        reached: Some(told.into()),
+    });
+    stage.after_s(31);
+    let told = stage.told();
+    let told = told.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14");
+}
+
 /// A watch by two servers. That of the first and its cache hold `z` or not, the other way round than the second's and
 /// etcd.
 fn of_two_minds(first_has_z: bool) -> Stage {

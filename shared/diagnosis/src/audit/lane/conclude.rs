@@ -250,12 +250,18 @@ impl Lane {
             .map(|(place, version)| (place.clone(), version.number()))
             .collect();
         let compared = ours.len() as u64;
-        let is_told = |seen: &&Seen| !seen.version.is_after(to);
+        let is_told = |seen: &&Seen| seen.version.is_after(from) && !seen.version.is_after(to);
+        // A server may tell of one event twice.
+        let mut theirs = BTreeSet::new();
         let lost: Vec<Arc<Object>> = told
             .events
             .iter()
             .filter(is_told)
-            .filter(|seen| !ours.remove(&(Place(seen.object.clone()), seen.version.number())))
+            .filter(|seen| {
+                let event = (Place(seen.object.clone()), seen.version.number());
+                let was_told = ours.remove(&event);
+                theirs.insert(event) && !was_told
+            })
             .map(|seen| seen.object.clone())
             .collect();
         let (outcome, why) = match (lost.len(), ours.len()) {
