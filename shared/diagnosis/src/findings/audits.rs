@@ -1,5 +1,5 @@
 //! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch told (C9), a
-//! revision that went back (F33), a watch from the future (F32).
+//! revision that went back, or a history that is another one by now (F33), a watch from the future (F32).
 //!
 //! Which of the causes it was cannot be seen from outside: the event is not there. Only where it must have come first on
 //! its stream is the race at a stream's start (F45) named before the others.
@@ -13,7 +13,8 @@ use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchNam
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{self, count, name, seconds};
-use crate::audit::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
+use crate::WHOLE;
+use crate::audit::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -128,6 +129,9 @@ impl Audits {
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match &*event.method {
             WENT_BACK => self.went_back(event, before, record, book),
+            NEVER_WAS if WHOLE && &*event.outcome == Audit::DIFFERS => {
+                never_was(event, before, record, book);
+            }
             WITNESS if &*event.outcome == Audit::DIFFERS => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
@@ -347,6 +351,30 @@ impl Audits {
         self.wrong.remove(watch);
         self.silent.remove(watch);
     }
+}
+
+/// What a watch was told is at its very version not in etcd, which has come further: it has another history than it did.
+fn never_was(event: &Audit, before: &State, record: Moment, book: &mut Book) {
+    let (Some(at), Some(object)) = (&event.resource_version, &event.object) else {
+        return;
+    };
+    let watch = before.watches.get(&event.watch);
+    let verdict = watch.and_then(|watch| watch.verdict_on(object));
+    let mut evidence = vec![record.seq];
+    evidence.extend(verdict.map(|open| open.since.seq));
+    tree::sort(&mut evidence);
+    let summary = format!(
+        "{} was told of {} at {at}, and read twice at that resourceVersion etcd has it not so: it has another history \
+         than it did, and has come further in it since.",
+        event.watch,
+        name(object),
+    );
+    let since = verdict.map_or(record.at, |open| open.since.at);
+    let (sure, subject) = (Certainty::Likely, Subject::Cluster);
+    book.raise(
+        Found::of("F33", sure, subject, evidence, since, summary),
+        record.at,
+    );
 }
 
 /// Names, as a sentence has them.
