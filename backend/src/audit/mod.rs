@@ -22,14 +22,14 @@ use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, RequestId, WatchName};
+use watchscope_model::{ConnectionId, RequestId, Text, WatchName};
 use watchscope_probe::{
     asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
 };
 
-use crate::cluster::Session;
+use crate::cluster::{ServerVersion, Session};
 use crate::log::LogHandle;
-use crate::probes::connections::{Connections, Dialled, opened};
+use crate::probes::connections::{Connections, Undialled, opened};
 use crate::probes::message::{cause_of, headers_of, request_of};
 use crate::probes::servers::Pools;
 use crate::stop::stopped;
@@ -151,8 +151,9 @@ impl Reader {
     }
 
     async fn carry_out(&mut self, read: &Read) -> Reply {
-        let Some(link) = self.link(&read.watch).await else {
-            return Reply::Failed;
+        let link = match self.link(&read.watch).await {
+            Ok(link) => link,
+            Err(reply) => return reply,
         };
         let Link {
             id,
@@ -160,19 +161,9 @@ impl Reader {
             connections,
         } = link;
         let is_shared = connection.is_shared();
-        let message = request_of(read.target(), read.accept(), self.session.as_deref()).await;
-        let message = match message {
-            Ok(mut message) => {
-                let agent = HeaderValue::from_static(OUR_USER_AGENT);
-                message.headers_mut().insert(USER_AGENT, agent);
-                message
-            }
-            Err(error) => {
-                tracing::info!("an audit read cannot be sent: {error}");
-                self.reload = true;
-                self.close(id, connection, Cause::Cancelled).await;
-                return Reply::Failed;
-            }
+        let Some(message) = self.message(read.target(), read.accept()).await else {
+            self.close(id, connection, Cause::Cancelled).await;
+            return Reply::Failed;
         };
         let request = self.log.ids().request();
         let sent = read.sent(request, id);
@@ -196,42 +187,93 @@ impl Reader {
         answer.reply(read)
     }
 
-    /// The connection kept if it leads to a watch's apiserver, or another.
-    async fn link(&mut self, watch: &WatchName) -> Option<Link> {
-        let connections = self.pools.of(watch)?;
-        let is_same = |kept: &Link| Arc::ptr_eq(&kept.connections, &connections);
-        if self.idle.as_ref().is_some_and(is_same) {
-            return self.idle.take();
-        }
-        self.lose(Cause::Cancelled).await;
-        let reload = std::mem::take(&mut self.reload);
-        match Arc::clone(&connections)
-            .apart(self.session.take(), reload)
-            .await
-        {
-            Dialled::Connected(session, id, connection) => {
-                self.session = Some(session);
-                if !connection.is_shared() {
-                    let event = opened(id, connection.facts());
-                    let _ = self.log.append(Event::from(event)).await;
-                }
-                Some(Link {
-                    id,
-                    connection: *connection,
-                    connections,
-                })
+    /// A request of the audit's.
+    async fn message(&mut self, target: String, accept: &'static str) -> Option<Request<Bytes>> {
+        match request_of(target, accept, self.session.as_deref()).await {
+            Ok(mut message) => {
+                let agent = HeaderValue::from_static(OUR_USER_AGENT);
+                message.headers_mut().insert(USER_AGENT, agent);
+                Some(message)
             }
-            Dialled::Failed(session, error) => {
+            Err(error) => {
+                tracing::info!("an audit read cannot be sent: {error}");
+                self.reload = true;
+                None
+            }
+        }
+    }
+
+    /// The connection kept if it leads to a watch's apiserver, or another, whose server was asked for its version: of
+    /// the servers of a cluster each may have one of its own, and what a read may hide depends on it.
+    ///
+    /// # Errors
+    /// What there is instead of an answer, without a connection.
+    async fn link(&mut self, watch: &WatchName) -> Result<Link, Reply> {
+        let connections = self.pools.of(watch).ok_or(Reply::Failed)?;
+        if let Some(kept) = self.idle.take() {
+            if Arc::ptr_eq(&kept.connections, &connections) {
+                return Ok(kept);
+            }
+            self.close(kept.id, kept.connection, Cause::Cancelled).await;
+        }
+        let reload = std::mem::take(&mut self.reload);
+        let connection = match connections.untold(self.session.take(), reload).await {
+            Ok((session, connection)) => {
+                self.session = Some(session);
+                connection
+            }
+            Err(Undialled::Failed(session, error)) => {
                 self.reload = error.may_be_cured_by_new_credentials();
                 self.session = Some(session);
                 tracing::debug!("no connection for the audit: {error}");
-                None
+                return Err(Reply::Failed);
             }
-            Dialled::NoCredentials(sentence) => {
+            Err(Undialled::NoCredentials(sentence)) => {
                 tracing::debug!("no connection for the audit: {sentence}");
-                None
+                return Err(Reply::Failed);
             }
+        };
+        let (version, mut connection) = self.ask_version(connection).await?;
+        let version: Option<Text> = version.map(|version| version.git_version.as_str().into());
+        let id = connections.name(&mut connection, version.clone()).await;
+        if !connection.is_shared() {
+            let event = opened(id, connection.facts(), version);
+            let _ = self.log.append(Event::from(event)).await;
         }
+        Ok(Link {
+            id,
+            connection,
+            connections,
+        })
+    }
+
+    /// What the server that answers on a connection says of its version, if it says it, and the connection.
+    ///
+    /// # Errors
+    /// Where it says nothing now, but may later: it is busy, or does not know us, or the connection is over.
+    async fn ask_version(
+        &mut self,
+        connection: Connection,
+    ) -> Result<(Option<ServerVersion>, Connection), Reply> {
+        let message = self.message("/version".to_owned(), "application/json");
+        let message = message.await.ok_or(Reply::Failed)?;
+        let share = connection.share();
+        let (asked, rest) = match share {
+            Some(share) => (share, Some(connection)),
+            None => (connection, None),
+        };
+        let (answer, kept) = exchange(asked, message).await;
+        if let Some(status @ (401 | 429 | 503)) = answer.status {
+            self.reload = status == 401;
+            return Err(Reply::Refused {
+                status,
+                retry_after_ms: answer.retry_after_ms,
+            });
+        }
+        let connection = rest.or(kept.ok()).ok_or(Reply::Failed)?;
+        let said = (answer.status == Some(200)).then_some(&answer.body);
+        let version = said.and_then(|body| serde_json::from_slice(body).ok());
+        Ok((version, connection))
     }
 
     /// The connection kept is gone, or given up.

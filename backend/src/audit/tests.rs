@@ -167,6 +167,24 @@ async fn the_same_without_the_defect_gives_no_verdict_and_its_reads_are_in_the_l
         let answered = records.iter().filter(|record| {
             matches!(&record.event, Event::RequestAnswered(answer) if answer.watch.as_str() == "default/configmaps#a" && answer.status == Some(200))
         });
+        let connections: Vec<_> = records
+            .iter()
+            .filter_map(|record| match &record.event {
+                Event::ConnectionOpened(opened) => {
+                    Some((opened.connection, opened.version.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        for record in &records {
+            if let Event::RequestSent(sent) = &record.event {
+                let of = |(id, _): &&(_, _)| *id == sent.connection;
+                let (_, version) = connections.iter().find(of).expect("it was opened");
+                // The audit asks who answers, and nobody waits for that before a watch.
+                let is_its = sent.watch.as_str().ends_with("#a");
+                assert_eq!(version.as_deref(), is_its.then_some("v1.36.3"), "{sent:?}");
+            }
+        }
         let (sent, answered) = (sent.count(), answered.count());
         assert!(
             sent >= 2 && sent == answered,

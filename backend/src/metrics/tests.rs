@@ -217,6 +217,7 @@ fn a_reset_and_a_relist() -> Story {
             remote: "10.0.0.1:6443".into(),
             alpn: None,
             tls: None,
+            version: None,
         })
         .tell(ClusterConnected {
             cluster: "canary-cluster".into(),
@@ -727,6 +728,7 @@ fn connections_and_losses_are_counted_by_their_words() {
             remote: "r".into(),
             alpn: None,
             tls: None,
+            version: None,
         });
     }
     story
@@ -837,6 +839,7 @@ async fn a_text_is_told_for_a_second_and_the_last_one_after_the_end() {
             remote: "r".into(),
             alpn: None,
             tls: None,
+            version: None,
         })
     };
     log.append(open(1)).await.unwrap();

@@ -16,7 +16,7 @@ use futures_util::future::{BoxFuture, Shared};
 use tokio::task::JoinSet;
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened, Event};
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, Time, WatchName};
+use watchscope_model::{ConnectionId, Text, Time, WatchName};
 
 use super::message::cause_of;
 use super::turns::Turns;
@@ -33,6 +33,12 @@ pub(crate) enum Dialled {
     /// A connection, or a share of one. One that is not shared has not been told to the log.
     Connected(Arc<Session>, ConnectionId, Box<Connection>),
     /// None.
+    Not(Undialled),
+}
+
+/// Why there is no connection.
+pub(crate) enum Undialled {
+    /// The dial failed.
     Failed(Arc<Session>, Arc<DialError>),
     /// Nothing to dial with: what was tried and what came back.
     NoCredentials(String),
@@ -96,7 +102,7 @@ impl Connections {
     pub(super) async fn get(self: Arc<Self>, used: Option<Arc<Session>>, reload: bool) -> Dialled {
         let session = match self.session(used, reload).await {
             Ok(session) => session,
-            Err(sentence) => return Dialled::NoCredentials(sentence),
+            Err(undialled) => return Dialled::Not(undialled),
         };
         if !session.connector().may_share() {
             return self.separate(session).await;
@@ -118,7 +124,9 @@ impl Connections {
                         return Dialled::Connected(session, id, Box::new(connection));
                     }
                 }
-                Outcome::Failed(error) => return Dialled::Failed(session, error),
+                Outcome::Failed(error) => {
+                    return Dialled::Not(Undialled::Failed(session, error));
+                }
             }
         }
         self.separate(session).await
@@ -132,7 +140,39 @@ impl Connections {
     ) -> Dialled {
         match self.session(used, reload).await {
             Ok(session) => self.separate(session).await,
-            Err(sentence) => Dialled::NoCredentials(sentence),
+            Err(undialled) => Dialled::Not(undialled),
+        }
+    }
+
+    /// The same, of which the log is not told yet.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn untold(
+        &self,
+        used: Option<Arc<Session>>,
+        reload: bool,
+    ) -> Result<(Arc<Session>, Connection), Undialled> {
+        let session = self.session(used, reload).await?;
+        self.dial(session).await
+    }
+
+    async fn dial(&self, session: Arc<Session>) -> Result<(Arc<Session>, Connection), Undialled> {
+        match self.connector(&session).open().await {
+            Ok(connection) => Ok((session, connection)),
+            Err(error) => Err(Undialled::Failed(session, Arc::new(error))),
+        }
+    }
+
+    /// What a connection is called. One that is shared is told to the log, with what its server says of its version.
+    pub(crate) async fn name(
+        &self,
+        connection: &mut Connection,
+        version: Option<Text>,
+    ) -> ConnectionId {
+        match connection.listen() {
+            Some(listener) => self.keep(connection.facts(), version, listener, None).await,
+            None => self.log.ids().connection(),
         }
     }
 
@@ -167,12 +207,12 @@ impl Connections {
         &self,
         used: Option<Arc<Session>>,
         reload: bool,
-    ) -> Result<Arc<Session>, String> {
+    ) -> Result<Arc<Session>, Undialled> {
         let session = match used {
             Some(used) if reload => self.cluster.renew(&used).await,
             _ => self.cluster.session().await,
         };
-        session.map_err(|error| error.to_string())
+        session.map_err(|error| Undialled::NoCredentials(error.to_string()))
     }
 
     fn connector(&self, session: &Session) -> Connector {
@@ -212,13 +252,10 @@ impl Connections {
 
     /// Dials without sharing what comes of it.
     async fn separate(&self, session: Arc<Session>) -> Dialled {
-        match self.connector(&session).open().await {
-            Err(error) => Dialled::Failed(session, Arc::new(error)),
-            Ok(mut connection) => {
-                let id = match connection.listen() {
-                    Some(listener) => self.keep(connection.facts(), listener, None).await,
-                    None => self.log.ids().connection(),
-                };
+        match self.dial(session).await {
+            Err(undialled) => Dialled::Not(undialled),
+            Ok((session, mut connection)) => {
+                let id = self.name(&mut connection, None).await;
                 Dialled::Connected(session, id, Box::new(connection))
             }
         }
@@ -228,13 +265,14 @@ impl Connections {
     async fn keep(
         &self,
         facts: &ConnectionFacts,
+        version: Option<Text>,
         listener: Listener,
         pool: Option<Weak<Self>>,
     ) -> ConnectionId {
         let id = self.log.ids().connection();
         let log = self.log.clone();
         // A log that is closed ends the process, and the watches with it.
-        let _ = log.append(Event::from(opened(id, facts))).await;
+        let _ = log.append(Event::from(opened(id, facts, version))).await;
         let mut state = self.state();
         while state.keepers.try_join_next().is_some() {}
         if pool.is_some() {
@@ -271,7 +309,9 @@ async fn dial(pool: Weak<Connections>, connector: Connector, generation: u64) ->
             }
             Some(listener) => {
                 let weak = Arc::downgrade(&pool);
-                let id = pool.keep(connection.facts(), listener, Some(weak)).await;
+                let id = pool
+                    .keep(connection.facts(), None, listener, Some(weak))
+                    .await;
                 pool.state().open.push(Open {
                     generation,
                     id,
@@ -330,8 +370,12 @@ async fn keep(
     }
 }
 
-/// A connection as the log has it.
-pub(crate) fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> ConnectionOpened {
+/// A connection as the log has it, with what its server says of its version.
+pub(crate) fn opened(
+    connection: ConnectionId,
+    facts: &ConnectionFacts,
+    version: Option<Text>,
+) -> ConnectionOpened {
     ConnectionOpened {
         connection,
         server: facts.server.as_str().into(),
@@ -341,5 +385,6 @@ pub(crate) fn opened(connection: ConnectionId, facts: &ConnectionFacts) -> Conne
             .tls
             .as_ref()
             .map(|tls| format!("{} {}", tls.version, tls.cipher).into()),
+        version,
     }
 }

@@ -28,7 +28,7 @@ use watchscope_probe::{
     Served,
 };
 
-use super::connections::{Connections, Dialled, opened};
+use super::connections::{Connections, Dialled, Undialled, opened};
 use super::message::{cause_of, headers_of, request_of};
 use super::unread::Unread;
 use crate::cluster::{Catalog, Discovery, Session};
@@ -374,7 +374,7 @@ impl Driver {
             Dialled::Connected(session, id, connection) => {
                 self.session = Some(session);
                 if !connection.is_shared() {
-                    self.emit(opened(id, connection.facts()));
+                    self.emit(opened(id, connection.facts(), None));
                 }
                 *self.wire(channel) = Wire::Idle(id, *connection);
                 self.step(Input::Connected {
@@ -382,7 +382,7 @@ impl Driver {
                     connection: id,
                 });
             }
-            Dialled::Failed(session, error) => {
+            Dialled::Not(Undialled::Failed(session, error)) => {
                 self.reload |= error.may_be_cured_by_new_credentials();
                 self.session = Some(session);
                 let failure = Failure {
@@ -391,7 +391,9 @@ impl Driver {
                 };
                 self.step(Input::ConnectFailed { channel, failure });
             }
-            Dialled::NoCredentials(sentence) => self.step(Input::CredentialsFailed { sentence }),
+            Dialled::Not(Undialled::NoCredentials(sentence)) => {
+                self.step(Input::CredentialsFailed { sentence })
+            }
         }
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use watchscope_diagnosis::audit::{Auditor, FULL_WATCH, Level, PAGE, Read, Reply, SMALL_WATCH};
 use watchscope_model::event::{
-    Bookmark, Change, Clock, ClusterConnected, ListComplete, RequestSent, StreamEnded,
-    StreamOpened, WatchPhase, WatchStarted,
+    Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened, ListComplete,
+    RequestSent, StreamEnded, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
@@ -29,6 +29,10 @@ struct Stage {
     now: Time,
     ids: u64,
     minor: u64,
+    /// Of servers that are of another version; absent: they do not say it to the audit, and are as the others.
+    minor_of: BTreeMap<Text, Option<u64>>,
+    /// The audit's connection to each server.
+    connections: BTreeMap<Text, ConnectionId>,
     /// etcd's states by revision; the last is now.
     etcd: BTreeMap<u64, Objects>,
     /// Below this nothing can be read.
@@ -69,6 +73,8 @@ impl Stage {
             now: Time(0),
             ids: 0,
             minor,
+            minor_of: BTreeMap::new(),
+            connections: BTreeMap::new(),
             etcd: BTreeMap::from([(10, Objects::new())]),
             compacted: 0,
             cache: None,
@@ -272,6 +278,44 @@ impl Stage {
         }
     }
 
+    /// A server's version; where it is not told to the audit, as it is.
+    fn minor_at(&self, server: &Text) -> u64 {
+        self.minor_of
+            .get(server)
+            .copied()
+            .flatten()
+            .unwrap_or(self.minor)
+    }
+
+    /// A read goes out, over the audit's connection to its server.
+    fn send(&mut self, read: &Read) {
+        let server = read.server.clone().unwrap_or_else(|| "any".into());
+        if !self.connections.contains_key(&server) {
+            let connection = ConnectionId(self.id());
+            let is_told = self.minor_of.get(&server) != Some(&None);
+            let version = format!("v1.{}.3", self.minor_at(&server));
+            self.record(ConnectionOpened {
+                connection,
+                server: server.clone(),
+                remote: server.clone(),
+                alpn: None,
+                tls: None,
+                version: is_told.then(|| version.as_str().into()),
+            });
+            self.connections.insert(server.clone(), connection);
+        }
+        let request = RequestId(self.id());
+        self.record(read.sent(request, self.connections[&server]));
+    }
+
+    /// A server starts anew, as another version; the audit's connection to it is gone.
+    fn upgrade(&mut self, server: &str, minor: u64) {
+        self.minor_of.insert(server.into(), Some(minor));
+        if let Some(connection) = self.connections.remove(&Text::from(server)) {
+            self.record(ConnectionClosed::unasked(connection, Cause::Eof));
+        }
+    }
+
     /// What the server answers.
     fn answer(&self, read: &Read) -> Reply {
         let query = read.query.as_deref().unwrap_or("");
@@ -301,7 +345,9 @@ impl Stage {
         if self.lists_fail {
             return Reply::Failed;
         }
-        assert!(query.contains("labelSelector=app%3Dweb") || query.contains("resourceVersion=0"));
+        // Whether an object ever was is asked of all there are.
+        let is_of_all = query.contains("resourceVersion=0") || query.contains("&fieldSelector=");
+        assert!(query.contains("labelSelector=app%3Dweb") || is_of_all);
         let one = parameter("fieldSelector").map(|field| field.replace("metadata.name%3D", ""));
         let wanted = parameter("resourceVersion").map(|text| text.parse::<u64>().unwrap_or(0));
         // The continue tokens of this server are `REVISION.PLACE`.
@@ -310,11 +356,12 @@ impl Stage {
             Some((revision, place)) => (revision.parse().ok(), place.parse().unwrap_or(0)),
             None => (wanted, 0),
         };
+        let minor = self.minor_at(read.server.as_ref().unwrap_or(&"any".into()));
         let cached = match wanted {
             _ if one.is_some() => wanted == Some(0),
-            None => self.minor >= 31,
+            None => minor >= 31,
             Some(0) => true,
-            Some(_) => self.minor >= 34,
+            Some(_) => minor >= 34,
         };
         let of_server = read.server.as_ref().and_then(|of| self.cache_of.get(of));
         let (at, found) = match (of_server.or(self.cache.as_ref()), wanted) {
@@ -361,6 +408,7 @@ impl Stage {
             let Some(read) = self.auditor.next(self.now, &self.state) else {
                 continue;
             };
+            self.send(&read);
             if self.hangs.is_some() && read.server == self.hangs {
                 self.reads.push((self.now, read));
                 continue;
@@ -499,6 +547,7 @@ fn a_ghost_is_raised_and_confirmed_by_two_lists_at_one_version() {
     assert_snapshot!(stage.lines().join("\n"), @r"
     0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
     0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
+    0 /api/v1/namespaces/shop/pods?resourceVersion=11&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Da
     30 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
     ");
 }
@@ -555,6 +604,7 @@ fn a_ghost_of_the_cache_is_found_by_looking_objects_up_in_etcd() {
     0 /api/v1/namespaces/shop/pods/a
     0 /api/v1/namespaces/shop/pods?resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb&fieldSelector=metadata.name%3Da
     0 /api/v1/namespaces/shop/pods?resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb&fieldSelector=metadata.name%3Da
+    0 /api/v1/namespaces/shop/pods?resourceVersion=11&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Da
     15 /api/v1/namespaces/shop/pods/b
     30 /api/v1/namespaces/shop/pods?limit=500&labelSelector=app%3Dweb
     30 /api/v1/namespaces/shop/pods/a
@@ -1355,6 +1405,80 @@ fn a_second_watch_that_tells_the_same_is_told_of_and_one_of_a_quiet_watch_is_not
     ");
 }
 
+#[test]
+fn what_a_second_watch_is_told_twice_or_from_before_was_not_lost() {
+    let mut stage = watching(30, Level::Full);
+    let old = stage.write("a", 1);
+    stage.event(ChangeType::Modified, "a", 1, old);
+    stage.after_s(30);
+    let told = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, told);
+    stage.told_again = Some(Told {
+        events: [("a", old), ("b", told), ("b", told)]
+            .map(|(name, at)| seen(name, 1, at.into()))
+            .to_vec(),
+        reached: Some(told.into()),
+    });
+    stage.after_s(31);
+    let told = stage.told();
+    let told = told.lines().filter(|line| line.contains("second"));
+    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14");
+}
+
+/// etcd is put back to before `a` was written for the last time and `c` was created, and has come as far again by other
+/// writes before anybody looks.
+fn put_back_and_further(minor: u64) -> Stage {
+    let mut stage = watching(minor, Level::Light);
+    let backup = stage.current();
+    for (change, name) in [(ChangeType::Modified, "a"), (ChangeType::Added, "c")] {
+        let version = stage.write(name, 1);
+        stage.event(change, name, 1, version);
+    }
+    let (revision, _) = stage.current();
+    let (at, objects) = backup;
+    stage.etcd.split_off(&(at + 1));
+    stage.etcd.insert(at, objects);
+    while stage.current().0 <= revision {
+        stage.write_elsewhere();
+    }
+    let version = stage.write("b", 1);
+    stage.event(ChangeType::Modified, "b", 1, version);
+    stage
+}
+
+#[test]
+fn an_etcd_that_was_put_back_and_has_come_further_since_never_was_as_the_watch_was_told() {
+    for minor in [30, 35] {
+        let mut stage = put_back_and_further(minor);
+        stage.after_s(20);
+        let told = stage.told();
+        let never = "shop/pods list one as told twice at 14 1 differs";
+        assert!(told.contains(never), "1.{minor}: {told}");
+    }
+}
+
+#[test]
+fn of_a_time_that_is_compacted_nothing_is_said_and_of_what_was_lost_only_that_it_was() {
+    let mut stage = put_back_and_further(30);
+    stage.compacted = stage.current().0;
+    stage.after_s(20);
+    let told = stage.told();
+    assert!(
+        told.contains("c ghost held 14 listed - confirmed"),
+        "{told}"
+    );
+    assert!(!told.contains("as told"), "{told}");
+    // Whose event was lost was there.
+    let mut stage = with_ghost(30, Level::Light);
+    stage.after_s(20);
+    let is_asked = stage
+        .lines()
+        .iter()
+        .any(|line| line.contains("resourceVersion=11"));
+    let told = stage.told();
+    assert!(is_asked && !told.contains("as told"), "{told}");
+}
+
 /// A watch by two servers. That of the first and its cache hold `z` or not, the other way round than the second's and
 /// etcd.
 fn of_two_minds(first_has_z: bool) -> Stage {
@@ -1409,6 +1533,119 @@ fn of_two_servers_lists_that_differ_etcd_says_which_is_wrong() {
     0.05 z ghost held 71 listed - confirmed definite
     ");
     assert_eq!(stage.state.watches[&WATCH.into()].verdicts.len(), 1);
+}
+
+const OLD: &str = "10.0.0.1:6443";
+const NEW: &str = "10.0.0.2:6443";
+
+/// In the middle of an upgrade: a watch by a server of 1.33, which the cluster said it is, and the same by one of 1.34.
+/// Both believe in `a`, whose end they were never told, and so does the cache of the second server.
+fn in_an_upgrade() -> Stage {
+    let mut stage = Stage::new(33, Level::Light);
+    stage.minor_of.insert(NEW.into(), Some(34));
+    stage.write("a", 1);
+    stage.write("b", 1);
+    stage.watch_at("shop/pods", Some(OLD));
+    stage.watch_at("shop/pods#2", Some(NEW));
+    let (_, held) = stage.current();
+    stage.delete("a");
+    let version = stage.write_elsewhere();
+    for watch in ["shop/pods", "shop/pods#2"] {
+        stage.record(Bookmark {
+            watch: watch.into(),
+            stream: StreamId(1),
+            resource_version: version.into(),
+            initial_events_end: None,
+        });
+    }
+    stage.cache_of.insert(NEW.into(), (version, held));
+    stage
+}
+
+#[test]
+fn each_server_of_a_cluster_in_an_upgrade_is_trusted_as_far_as_its_own_version_allows() {
+    let mut stage = in_an_upgrade();
+    stage.after_s(1);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 14 2 differs
+    0.01 a ghost held 11 listed - raised likely
+    0.02 shop/pods#2 list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.02 shop/pods list of another server at 14 2 agrees: made by 10.0.0.2:6443
+    0.03 shop/pods list exact again at 14 2 differs
+    0.03 a ghost held 11 listed - confirmed definite
+    0.03 shop/pods#2 list of another server at 14 2 differs: in what is known to be wrong; made by 10.0.0.1:6443
+    0.06 shop/pods#2 list one exact at 14 1 differs
+    0.06 a ghost held 11 listed - raised likely
+    0.07 shop/pods#2 list one exact at 14 1 differs
+    0.07 a ghost held 11 listed - confirmed definite
+    ");
+    assert_eq!(stage.state.watches[&"shop/pods#2".into()].verdicts.len(), 1);
+}
+
+#[test]
+fn what_only_the_list_of_the_older_server_shows_is_found_in_a_watch_by_the_newer() {
+    let mut stage = of_two_minds(false);
+    stage.upgrade(NEW, 33);
+    stage.after_s(2);
+    let verdicts = stage.verdicts();
+    assert!(
+        verdicts[1].contains("z missing") && verdicts[1].contains("confirmed"),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn a_server_that_was_upgraded_is_trusted_no_further_than_before_it_said_so() {
+    let mut stage = in_an_upgrade();
+    stage.upgrade(NEW, 33);
+    stage.cache_of.clear();
+    let (version, held) = stage
+        .etcd
+        .first_key_value()
+        .map(|(_, held)| (stage.current().0, held.clone()))
+        .expect("a state");
+    stage.after_s(1);
+    stage.told.clear();
+    stage.upgrade(NEW, 34);
+    // What its cache has lost is no ghost.
+    stage.cache_of.insert(NEW.into(), (version, held));
+    stage.after_s(60);
+    let verdicts = stage.verdicts();
+    assert_eq!(verdicts, [""; 0]);
+}
+
+#[test]
+fn where_any_server_may_answer_the_newest_that_was_seen_decides_what_a_list_may_hide() {
+    for (minor, said, is_trusted) in [(33, None, true), (33, Some("v1.34.0"), false)] {
+        let mut stage = with_ghost(minor, Level::Light);
+        if let Some(said) = said {
+            stage.record(ClusterConnected {
+                cluster: "test".into(),
+                server: "https://test".into(),
+                version: said.into(),
+            });
+        }
+        stage.after_s(1);
+        let told = stage.told();
+        assert_eq!(told.contains("list exact again"), is_trusted, "{told}");
+        // Looked up one by one it is found all the same.
+        assert!(
+            told.contains("a ghost held 11 listed - confirmed"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_does_not_say_its_version_to_the_audit_is_taken_for_the_newest() {
+    let mut stage = with_ghost(33, Level::Light);
+    stage.minor_of.insert("any".into(), None);
+    stage.after_s(1);
+    let told = stage.told();
+    assert!(
+        !told.contains("list exact again") && told.contains("list one exact"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -1477,7 +1714,7 @@ fn off_asks_nothing_but_what_a_person_asks() {
     stage.auditor.ask(Some(&WATCH.into()), None, stage.now);
     stage.after_s(60);
     assert_eq!(stage.verdicts().len(), 2);
-    assert_eq!(stage.reads.len(), 2);
+    assert_eq!(stage.reads.len(), 3);
     stage
         .auditor
         .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);

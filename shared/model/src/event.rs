@@ -99,6 +99,9 @@ events! {
         alpn "alpn": Option<Text>,
         /// TLS version and cipher suite.
         tls "tls": Option<Text>,
+        /// What the server that answers on it says of its version (`gitVersion`); absent where it was not asked, or does
+        /// not say. The audit asks.
+        version "version": Option<Text>,
     }
     /// The server said it takes no new streams on a connection (HTTP/2).
     3 "connection.goaway" ConnectionGoaway {

@@ -602,12 +602,13 @@ impl Connection {
             remote,
             alpn,
             tls,
-        } = event.clone();
+            version: _,
+        } = event;
         Self {
-            server,
-            remote,
-            alpn,
-            tls,
+            server: server.clone(),
+            remote: remote.clone(),
+            alpn: alpn.clone(),
+            tls: tls.clone(),
             since,
             goaway: None,
         }

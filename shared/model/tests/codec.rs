@@ -185,8 +185,8 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         8 => change,
         1 => (text(), text(), text()).prop_map(|(cluster, server, version)| ClusterConnected { cluster, server, version }.into()),
-        1 => (small.clone(), text(), text(), prop::option::of(text())).prop_map(|(id, server, remote, alpn)| {
-            ConnectionOpened { connection: ConnectionId(id % 4), server, remote, alpn, tls: None }.into()
+        1 => (small.clone(), text(), text(), prop::option::of(text()), prop::option::of(text())).prop_map(|(id, server, remote, alpn, version)| {
+            ConnectionOpened { connection: ConnectionId(id % 4), server, remote, alpn, tls: None, version }.into()
         }),
         1 => (small.clone(), word(Cause::ALL), prop::option::of(small.clone())).prop_map(|(id, cause, ping_ms)| ConnectionClosed { connection: ConnectionId(id % 4), cause, ping_ms }.into()),
         2 => (watch(), text(), prop::option::of(text())).prop_map(|(watch, group, namespace)| WatchStarted {

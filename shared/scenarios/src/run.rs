@@ -204,9 +204,9 @@ impl Run {
 
     /// Audits what is watched from now on.
     pub fn audit(&mut self, level: Level) {
-        // The newest server's: what one of them may do, none can be trusted not to.
-        let newest = self.world.servers().map(|(_, version)| version).max();
-        if let Some(version) = newest {
+        self.recorder.auditor = self::audit::begin(level);
+        // Any of them may have said so; each says it again over the audit's connections.
+        if let Some((_, version)) = self.world.servers().next() {
             let event = ClusterConnected {
                 cluster: "simulated".into(),
                 server: "https://simulated:6443".into(),
@@ -214,7 +214,6 @@ impl Run {
             };
             self.recorder.record(event.into(), self.now());
         }
-        self.recorder.auditor = self::audit::begin(level);
     }
 
     /// The audit, if there is one.
@@ -830,6 +829,7 @@ fn opened(connection: ConnectionId, server: Option<ServerId>) -> ConnectionOpene
         remote: server.map_or("10.0.0.1:6443".into(), address_of),
         alpn: None,
         tls: None,
+        version: None,
     }
 }
 

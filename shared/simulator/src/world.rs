@@ -228,6 +228,15 @@ impl World {
         connection
     }
 
+    /// The version of the server that a connection leads to, as `/version` says it there; absent once it is gone.
+    #[must_use]
+    pub fn version_at(&self, connection: ConnectionId) -> Option<Version> {
+        let server = self.network.server(connection)?;
+        self.servers()
+            .find(|(id, _)| *id == server)
+            .map(|(_, version)| version)
+    }
+
     /// Sends a request. On a connection that is gone it is lost, as bytes written to a dead socket are.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
         let id = self.network.next_request();

@@ -13,7 +13,7 @@ use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
-pub(crate) use self::conclude::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
+pub(crate) use self::conclude::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
@@ -56,6 +56,13 @@ pub(super) enum Task {
         object: Arc<Object>,
         at: ResourceVersion,
         first: Option<Difference>,
+    },
+    /// An object that is confirmed to be wrong, at the very version that the watch was told of it: whether etcd was ever
+    /// so. The second time if it was not the first time.
+    Was {
+        object: Arc<Object>,
+        at: ResourceVersion,
+        is_second: bool,
     },
 }
 
@@ -492,6 +499,7 @@ impl Lane {
             Task::Any => list(scope.any()),
             Task::Get(object) => ("get", scope.get(object), None),
             Task::One { object, at, .. } => list(scope.one(server, at, object)),
+            Task::Was { object, at, .. } => list(scope.named(server, at, object)),
         };
         self.minute.spend(now);
         self.asked_at = now;

@@ -20,6 +20,7 @@ mod compare;
 mod history;
 mod lane;
 mod reads;
+mod versions;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{ChangeType, Standing};
 use watchscope_model::{
-    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, Text, Time, Uid,
+    Aside, ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, Text, Time, Uid,
     WatchName,
 };
 
@@ -39,10 +40,11 @@ pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
 pub use self::lane::MOST_LISTED;
-pub(crate) use self::lane::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
+pub(crate) use self::lane::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
-use crate::findings::server_version;
+use self::reads::Server;
+use self::versions::Versions;
 
 /// Objects that are remembered to be gone; with 20 deletions a second, those of the last minute and more.
 const MOST_GONE: usize = 2_048;
@@ -172,6 +174,7 @@ pub struct Auditor {
     per_minute: usize,
     /// What is asked of each server, by the address that watches are pinned to; of any, if they are not.
     servers: BTreeMap<Option<Text>, Traffic>,
+    versions: Versions,
     gone: Gone,
     out: Vec<Event>,
 }
@@ -207,6 +210,11 @@ impl Gone {
 #[derive(Clone, Debug)]
 struct Traffic {
     budget: Budget,
+    /// Whether it is one server, and not any that the cluster's address leads to.
+    is_pinned: bool,
+    /// What the server said of its version over the connection of the read under way, or of the last one; absent before
+    /// the first.
+    said: Option<Server>,
     /// The read under way.
     flight: Option<(WatchName, Task)>,
     /// The watch that a second watch is made of, beside that, and since when it tells.
@@ -221,6 +229,23 @@ impl Traffic {
 
     fn is_free(&self, now: Time) -> bool {
         self.free_at().is_some_and(|at| at <= now)
+    }
+
+    /// The newest version that may answer: it decides what a read may hide. Where any server may answer, that is the
+    /// newest there was: what one of them may do, none can be trusted not to.
+    fn newest(&self, versions: &Versions) -> Server {
+        match self.said {
+            Some(said) if self.is_pinned || said.is_none() => said,
+            _ => versions.newest(),
+        }
+    }
+
+    /// The oldest version that may answer: it decides what can be asked for.
+    fn oldest(&self, versions: &Versions) -> Server {
+        match self.said {
+            Some(said) if self.is_pinned => said,
+            _ => versions.oldest(),
+        }
     }
 
     /// Whether an answer is to come.
@@ -250,6 +275,7 @@ impl Auditor {
             lanes: BTreeMap::new(),
             per_minute: per_minute.max(1),
             servers: BTreeMap::new(),
+            versions: Versions::default(),
             gone: Gone::default(),
             out: Vec::new(),
         }
@@ -268,9 +294,18 @@ impl Auditor {
             }
         }
         let Some(name) = record.event.watch() else {
-            return;
+            return self.versions.observe(&record.event);
         };
         match &record.event {
+            Event::RequestSent(sent) if name.as_aside() == Some(Aside::Audit) => {
+                let is_its = |traffic: &&mut Traffic| {
+                    let of = traffic.flight.as_ref().map(|(of, _)| of);
+                    of.is_some() && of == name.about().as_ref()
+                };
+                if let Some(traffic) = self.servers.values_mut().find(is_its) {
+                    traffic.said = Some(self.versions.at(sent.connection));
+                }
+            }
             Event::WatchStarted(started) => {
                 let lane = Lane::new(started.server.clone(), self.level, now);
                 self.serve(&lane);
@@ -313,6 +348,8 @@ impl Auditor {
         let per_minute = self.per_minute;
         let traffic = || Traffic {
             budget: Budget::new(per_minute),
+            is_pinned: lane.server().is_some(),
+            said: None,
             flight: None,
             witness: None,
         };
@@ -350,7 +387,6 @@ impl Auditor {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;
         }
-        let version = server_version(state);
         let servers = &mut self.servers;
         for (name, lane) in &mut self.lanes {
             if let Some(watch) = state.watches.get(name)
@@ -360,7 +396,7 @@ impl Auditor {
                 lane.begin(&mut Turn {
                     name,
                     watch,
-                    server: version,
+                    server: traffic.newest(&self.versions),
                     is_scarce: traffic.budget.is_scarce(now),
                     now,
                     gone: &self.gone,
@@ -393,8 +429,8 @@ impl Auditor {
             .iter_mut()
             .filter(|(_, lane)| is_free(lane) && lane.can_ask(now))
             .min_by_key(|(_, lane)| lane.asked_of_late(now))?;
-        let (task, read) = lane.ask(name, version, now)?;
         let traffic = servers.get_mut(lane.server())?;
+        let (task, read) = lane.ask(name, traffic.oldest(&self.versions), now)?;
         traffic.budget.spend(now);
         traffic.flight = Some((name.clone(), task));
         Some(read)
@@ -427,7 +463,7 @@ impl Auditor {
                 let mut turn = Turn {
                     name: &name,
                     watch,
-                    server: server_version(state),
+                    server: traffic.newest(&self.versions),
                     is_scarce,
                     now,
                     gone: &self.gone,
@@ -448,7 +484,7 @@ impl Auditor {
             lane.put_back(task);
             return;
         }
-        let server = server_version(state);
+        let server = traffic.newest(&self.versions);
         let looked_up = match (&task, &reply) {
             (Task::Get(object), Reply::One(seen)) => Some((object.clone(), Some(seen.clone()))),
             (Task::Get(object), Reply::Refused { status: 404, .. }) => Some((object.clone(), None)),
@@ -464,15 +500,15 @@ impl Auditor {
             gone: &self.gone,
             out: &mut self.out,
         };
-        let has_others = read.server.is_some() && lane::may_hide(watch, server);
-        let listed = listed_whole(&task, &reply).filter(|_| has_others);
+        let listed = listed_whole(&task, &reply).filter(|_| read.server.is_some());
         let listed = listed.and_then(|page| Some((lane.scope()?.clone(), page.clone())));
         lane.answered(task, reply, &mut turn);
         let mut others = Others {
             of: &name,
             lanes: &mut self.lanes,
             state,
-            server,
+            servers: &self.servers,
+            versions: &self.versions,
             is_scarce,
             now,
             gone: &self.gone,
@@ -488,8 +524,10 @@ impl Auditor {
         if let (Some((scope, page)), Some(from)) = (listed, &read.server) {
             let mut suspects = Vec::new();
             others.each(|lane, turn| {
-                if lane.scope() == Some(&scope) && lane.server().as_ref().is_some_and(|s| s != from)
-                {
+                let is_anothers = lane.server().as_ref().is_some_and(|s| s != from);
+                // Where both servers' lists are etcd's, each watch is held against those of its own.
+                let may_tell = lane::may_hide(watch, server) || lane::may_hide(watch, turn.server);
+                if lane.scope() == Some(&scope) && is_anothers && may_tell {
                     suspects.extend(lane.listed_elsewhere(&page, from, watch, turn));
                 }
             });
@@ -540,7 +578,8 @@ struct Others<'a> {
     of: &'a WatchName,
     lanes: &'a mut BTreeMap<WatchName, Lane>,
     state: &'a State,
-    server: reads::Server,
+    servers: &'a BTreeMap<Option<Text>, Traffic>,
+    versions: &'a Versions,
     is_scarce: bool,
     now: Time,
     gone: &'a Gone,
@@ -554,7 +593,10 @@ impl Others<'_> {
                 let mut turn = Turn {
                     name,
                     watch,
-                    server: self.server,
+                    server: self
+                        .servers
+                        .get(lane.server())
+                        .and_then(|traffic| traffic.newest(self.versions)),
                     is_scarce: self.is_scarce,
                     now: self.now,
                     gone: self.gone,

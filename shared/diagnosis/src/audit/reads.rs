@@ -9,8 +9,8 @@ use watchscope_model::{Object, ResourceVersion, Text};
 /// `limit` of a page.
 pub const PAGE: usize = 500;
 
-/// Minor and patch of the servers' version, 1.x; `None` if it is not known. What is not known is taken for the newest:
-/// it has the most caches.
+/// Minor and patch of a server's version, 1.x; `None` if it is not known. What is not known is taken for the newest: it
+/// has the most caches.
 pub(super) type Server = Option<(u64, u64)>;
 
 /// Whether a list at an exact version is etcd's: since 1.34 snapshots of the watch cache serve it.
@@ -125,13 +125,7 @@ impl Scope {
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
-        let mut query = "resourceVersion=".to_owned();
-        percent_encode(&at.to_string(), &mut query);
-        query.push_str(if knows_match(server) {
-            "&resourceVersionMatch=Exact"
-        } else {
-            "&limit=1"
-        });
+        let mut query = exactly(server, at);
         if let Some(labels) = &self.labels {
             // Writing to a String does not fail.
             let _ = write!(query, "&{labels}");
@@ -142,9 +136,18 @@ impl Scope {
             }
             None => query.push_str("&fieldSelector="),
         }
-        query.push_str("metadata.name%3D");
-        percent_encode(&object.name, &mut query);
-        (self.path_of(object), query)
+        (self.path_of(object), name(object, query))
+    }
+
+    /// The same whether the selectors match it or not: whether it was there at all.
+    pub(super) fn named(
+        &self,
+        server: Server,
+        at: &ResourceVersion,
+        object: &Object,
+    ) -> (String, String) {
+        let query = exactly(server, at) + "&fieldSelector=";
+        (self.path_of(object), name(object, query))
     }
 
     /// The path of the collection that an object is in: that of its namespace, also where all are watched.
@@ -168,6 +171,25 @@ impl Scope {
             let _ = write!(query, "&{selector}");
         }
     }
+}
+
+/// The query of one object at exactly a version, up to its name.
+fn exactly(server: Server, at: &ResourceVersion) -> String {
+    let mut query = "resourceVersion=".to_owned();
+    percent_encode(&at.to_string(), &mut query);
+    query.push_str(if knows_match(server) {
+        "&resourceVersionMatch=Exact"
+    } else {
+        "&limit=1"
+    });
+    query
+}
+
+/// A query whose field selector ends with an object's name.
+fn name(object: &Object, mut query: String) -> String {
+    query.push_str("metadata.name%3D");
+    percent_encode(&object.name, &mut query);
+    query
 }
 
 #[cfg(test)]
@@ -205,6 +227,7 @@ mod tests {
             scope.get(&object),
             line(scope.one(Some((30, 0)), &603.into(), &object)),
             line(scope.one(Some((18, 0)), &603.into(), &object)),
+            line(scope.named(Some((30, 0)), &603.into(), &object)),
         ];
         insta::assert_snapshot!(told.join("\n"), @r"
         /api/v1/pods?limit=500&resourceVersion=603&resourceVersionMatch=Exact&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
@@ -214,6 +237,7 @@ mod tests {
         /api/v1/namespaces/shop/pods/a%3Ab
         /api/v1/namespaces/shop/pods?resourceVersion=603&resourceVersionMatch=Exact&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
         /api/v1/namespaces/shop/pods?resourceVersion=603&limit=1&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
+        /api/v1/namespaces/shop/pods?resourceVersion=603&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Da%3Ab
         ");
     }
 

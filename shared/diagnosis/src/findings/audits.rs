@@ -1,11 +1,11 @@
 //! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch told (C9), a
-//! revision that went back (F33), a watch from the future (F32).
+//! revision that went back, or a history that is another one by now (F33), a watch from the future (F32).
 //!
 //! Which of the causes it was cannot be seen from outside: the event is not there. Only where it must have come first on
 //! its stream is the race at a stream's start (F45) named before the others.
 
 use watchscope_model::event::{Audit, Verdict};
-use watchscope_model::fold::Moment;
+use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Divergence, Severity, Standing};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
@@ -13,7 +13,8 @@ use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchNam
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{self, count, name, seconds};
-use crate::audit::{FROM_THE_FUTURE, WENT_BACK, WITNESS};
+use crate::WHOLE;
+use crate::audit::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -37,7 +38,7 @@ pub(super) struct Audits {
     silent: BTreeMap<WatchName, &'static str>,
     back: Option<Back>,
     /// When etcd was last found to have gone back (F33).
-    restored: Option<Seq>,
+    restored_at: Option<Seq>,
 }
 
 /// Some servers list a state from before what was seen, and it is not known yet what the others do: etcd holds an older
@@ -130,6 +131,9 @@ impl Audits {
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match &*event.method {
             WENT_BACK => self.went_back(event, before, record, book),
+            NEVER_WAS if WHOLE && &*event.outcome == Audit::DIFFERS => {
+                self.never_was(event, watch, record, book);
+            }
             WITNESS if &*event.outcome == Audit::DIFFERS => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
@@ -216,12 +220,8 @@ impl Audits {
         let (Some(read), Some(progress)) = (&event.resource_version, &watch.progress) else {
             return;
         };
-        if self.restored.is_some() {
-            let listed = watch.list.as_ref().and_then(|list| list.complete);
-            if listed.map(|listed| listed.seq) <= self.restored {
-                // It was told already, and this watch is to begin anew.
-                return;
-            }
+        if self.is_to_begin_anew(watch) {
+            return;
         }
         let (read, progress) = (number(read), number(progress));
         let short = progress.saturating_sub(read);
@@ -300,12 +300,47 @@ impl Audits {
             since,
             format!("{summary}{all}: etcd holds an older state than it did."),
         );
-        if self.restored.replace(record.seq).is_some() {
-            // Once more: whoever began anew has to do so again.
+        self.restored(found.alike(alike), record, book);
+    }
+
+    /// Whether that etcd holds another state than it did was told already, and a watch has not listed since.
+    fn is_to_begin_anew(&self, watch: &Watch) -> bool {
+        let listed = watch.list.as_ref().and_then(|list| list.complete);
+        self.restored_at.is_some() && listed.map(|listed| listed.seq) <= self.restored_at
+    }
+
+    /// etcd holds another state than it did: whoever watches has to begin anew, again if that happened before.
+    fn restored(&mut self, found: Found, record: Moment, book: &mut Book) {
+        if self.restored_at.replace(record.seq).is_some() {
             let why = "etcd went back another time.";
             book.clear("F33", Subject::Cluster, record.seq, why);
         }
-        book.raise(found.alike(alike), record.at);
+        book.raise(found, record.at);
+    }
+
+    /// What a watch was told is at its very version not in etcd, which has come further: it has another history than it
+    /// did.
+    fn never_was(&mut self, event: &Audit, watch: &Watch, record: Moment, book: &mut Book) {
+        let (Some(at), Some(object)) = (&event.resource_version, &event.object) else {
+            return;
+        };
+        if self.is_to_begin_anew(watch) {
+            return;
+        }
+        let verdict = watch.verdict_on(object);
+        let mut evidence = vec![record.seq];
+        evidence.extend(verdict.map(|open| open.since.seq));
+        tree::sort(&mut evidence);
+        let summary = format!(
+            "{} was told of {} at {at}, and read twice at that resourceVersion etcd has it not so: it has another history \
+             than it did, and has come further in it since.",
+            event.watch,
+            name(object),
+        );
+        let since = verdict.map_or(record.at, |open| open.since.at);
+        let (sure, subject) = (Certainty::Likely, Subject::Cluster);
+        let found = Found::of("F33", sure, subject, evidence, since, summary);
+        self.restored(found, record, book);
     }
 
     /// A read is at a version that its server has come to.

@@ -40,7 +40,7 @@ use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
-pub(crate) use self::words::{count, server_version};
+pub(crate) use self::words::{count, minor_and_patch};
 use crate::WHOLE;
 use crate::awake::Awake;
 use crate::ends::Ends;

@@ -48,8 +48,12 @@ pub(crate) fn is_listing(state: &State, watch: &WatchName) -> bool {
 }
 
 /// Minor and patch of the servers' version, 1.x; `None` if it is not known or is none.
-pub(crate) fn server_version(state: &State) -> Option<(u64, u64)> {
-    let version = &state.cluster.as_ref()?.version;
+pub(super) fn server_version(state: &State) -> Option<(u64, u64)> {
+    minor_and_patch(&state.cluster.as_ref()?.version)
+}
+
+/// Minor and patch of a server's `gitVersion`, 1.x; `None` if it is none.
+pub(crate) fn minor_and_patch(version: &str) -> Option<(u64, u64)> {
     let mut numbers = version
         .trim_start_matches('v')
         .split(|c: char| !c.is_ascii_digit())

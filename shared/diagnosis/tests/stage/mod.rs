@@ -225,6 +225,7 @@ impl Stage {
             remote: remote.into(),
             alpn: None,
             tls: None,
+            version: None,
         });
         connection
     }

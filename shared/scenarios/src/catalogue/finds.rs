@@ -225,7 +225,6 @@ pub const FINDS: [Finds; 50] = [
         .with("1.29.4")
         .audited()
         .lasting(60)
-        .alone("with each write revisions come nearer to where they were, and then no list shows it")
         .but(&[
             varies(
                 "F24",

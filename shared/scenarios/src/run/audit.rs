@@ -2,7 +2,7 @@
 //! `backend/src/audit` does over sockets, and decides nothing.
 
 use watchscope_diagnosis::audit::{Level, Read, Reply};
-use watchscope_model::event::{ConnectionClosed, RequestAnswered};
+use watchscope_model::event::{ConnectionClosed, ConnectionOpened, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, Text, Time};
@@ -147,7 +147,12 @@ impl Run {
                 let to = &mut self.audits[wire];
                 to.log = Some(connection);
                 let server = to.server.as_deref().and_then(server_at);
-                self.recorder.record(opened(connection, server).into(), now);
+                let version = self.world.version_at(to.world);
+                let event = ConnectionOpened {
+                    version: version.map(|version| version.to_string().as_str().into()),
+                    ..opened(connection, server)
+                };
+                self.recorder.record(event.into(), now);
                 self.send_audit(wire);
             }
             Arrival::Head { head, .. } => {

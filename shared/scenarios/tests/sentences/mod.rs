@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 86] = [
+const SENTENCES: [Sentence; 87] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -171,6 +171,7 @@ const SENTENCES: [Sentence; 86] = [
         "A list of the newest state is at … etcd holds an older state than it did",
     ),
     told("F33", "listed … and got the state of … though"),
+    told("F33", "etcd has it not so … it has another history"),
     told("F34", "had no bookmark, though the cluster came to"),
     untold(
         "F35",

@@ -24,8 +24,11 @@ pub fn event_words(event: &Event) -> String {
                 .alpn
                 .as_deref()
                 .map_or(String::new(), |alpn| format!(" with {}", protocol(alpn)));
+            let runs = event.version.as_ref().map_or(String::new(), |version| {
+                format!("; the server runs {version}")
+            });
             format!(
-                "Connection {} to {} opened{with}.",
+                "Connection {} to {} opened{with}{runs}.",
                 event.connection, event.remote
             )
         }

@@ -194,6 +194,7 @@ impl Log {
                 remote: remote.into(),
                 alpn: Some("http/1.1".into()),
                 tls: Some("TLS 1.3".into()),
+                version: None,
             },
         );
     }

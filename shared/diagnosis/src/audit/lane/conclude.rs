@@ -36,6 +36,8 @@ const GET: &str = "get";
 const ONE: &str = "list one exact";
 /// Found the revision gone back (F33).
 pub(crate) const WENT_BACK: &str = "list newest twice";
+/// Found that etcd never was what a watch was told (F33).
+pub(crate) const NEVER_WAS: &str = "list one as told twice";
 /// Found a watch opened beyond what its server knows (F32).
 pub(crate) const FROM_THE_FUTURE: &str = "list any twice";
 
@@ -123,6 +125,27 @@ impl Lane {
             ) if version == at => {
                 self.one(&object, at, first, &items, turn);
             }
+            (
+                Task::Was {
+                    object,
+                    at,
+                    is_second,
+                },
+                Reply::Page(Page {
+                    version,
+                    items,
+                    token: None,
+                    unreadable: 0,
+                    ..
+                }),
+            ) if version == at => {
+                let was = |seen: &Seen| seen.object.uid == object.uid && seen.version == at;
+                if !items.iter().any(was) {
+                    self.never_was(object, at, is_second, turn);
+                }
+            }
+            // Of that time nothing is known any more, or it cannot be asked for: what is wrong stays as it was told.
+            (Task::Was { .. }, _) => {}
             (Task::Exact(comparison), Reply::Refused { status, .. }) => {
                 self.exact_refused(comparison, status, turn);
             }
@@ -251,12 +274,18 @@ impl Lane {
             .map(|(place, version)| (place.clone(), version.number()))
             .collect();
         let compared = ours.len() as u64;
-        let is_told = |seen: &&Seen| !seen.version.is_after(to);
+        let is_told = |seen: &&Seen| seen.version.is_after(from) && !seen.version.is_after(to);
+        // A server may tell of one event twice.
+        let mut theirs = BTreeSet::new();
         let lost: Vec<Arc<Object>> = told
             .events
             .iter()
             .filter(is_told)
-            .filter(|seen| !ours.remove(&(Place(seen.object.clone()), seen.version.number())))
+            .filter(|seen| {
+                let event = (Place(seen.object.clone()), seen.version.number());
+                let was_told = ours.remove(&event);
+                theirs.insert(event) && !was_told
+            })
             .map(|seen| seen.object.clone())
             .collect();
         let (outcome, why) = match (lost.len(), ours.len()) {
@@ -380,13 +409,66 @@ impl Lane {
         }
         self.agreed = None;
         let mut is_all_confirmed = true;
+        let mut news = Vec::new();
         for found in &differences {
             let is_second = first.as_ref().is_some_and(|first| first.contains(found));
-            is_all_confirmed &= judge(found, is_second, turn);
+            let judged = judge(found, is_second, turn);
+            is_all_confirmed &= judged != Judged::Raised;
+            if judged == Judged::Confirmed {
+                news.push(found);
+            }
         }
+        self.ask_whether_it_was(news);
         if first.is_none() && !is_all_confirmed {
             self.tasks
                 .push_front(Task::Exact(Comparison::new(at, Some(differences))));
+        }
+    }
+
+    /// Of what was just confirmed to be wrong, etcd is asked about the newest that the watch was told: in the history that
+    /// the watch was told of, it is there at its version, whatever was lost since. The newest is the last to be
+    /// compacted, and the likeliest to be of a history that is gone.
+    fn ask_whether_it_was<'a>(&mut self, confirmed: impl IntoIterator<Item = &'a Difference>) {
+        let told = confirmed.into_iter().filter_map(|found| {
+            let held = found.held.as_ref()?;
+            Some((held.number()?, held, &found.object))
+        });
+        if let Some((_, at, object)) = told.max_by_key(|(number, ..)| *number)
+            && !self.refuses_exact
+        {
+            self.tasks.push_back(Task::Was {
+                object: object.clone(),
+                at: at.clone(),
+                is_second: false,
+            });
+        }
+    }
+
+    /// At the version that the watch was told of an object etcd has it not, or not so. A revision says one thing for as
+    /// long as its history lasts, so it is another history: etcd was put back, and has come further since (F33). One such
+    /// answer could be a mistake of somebody on the way.
+    fn never_was(
+        &mut self,
+        object: Arc<Object>,
+        at: ResourceVersion,
+        is_second: bool,
+        turn: &mut Turn<'_>,
+    ) {
+        let standing = turn.watch.verdict_on(&object).map(|open| &open.verdict);
+        let is_open = standing.is_some_and(|standing| {
+            standing.object == object && standing.held.as_ref() == Some(&at)
+        });
+        if !is_open {
+            return;
+        }
+        if is_second {
+            self.tell_of(&object, turn, NEVER_WAS, Some(at), Audit::DIFFERS);
+        } else {
+            self.tasks.push_front(Task::Was {
+                object,
+                at,
+                is_second: true,
+            });
         }
     }
 
@@ -504,8 +586,11 @@ impl Lane {
             Compared::Differs(found) => {
                 self.tell_of(object, turn, ONE, Some(at.clone()), Audit::DIFFERS);
                 let is_second = first.as_ref() == Some(&found);
-                let is_confirmed = judge(&found, is_second, turn);
-                if first.is_none() && !is_confirmed {
+                let judged = judge(&found, is_second, turn);
+                if judged == Judged::Confirmed {
+                    self.ask_whether_it_was([&found]);
+                }
+                if first.is_none() && judged == Judged::Raised {
                     self.tasks.push_front(Task::One {
                         object: object.clone(),
                         at,
@@ -789,6 +874,7 @@ impl Task {
             Self::Any => ANY,
             Self::Get(_) => GET,
             Self::One { .. } => ONE,
+            Self::Was { .. } => NEVER_WAS,
         }
     }
 }
@@ -797,8 +883,19 @@ fn same_place(a: &Object, b: &Object) -> bool {
     a.name == b.name && a.namespace == b.namespace
 }
 
-/// Raises or confirms a verdict; whether it is confirmed.
-fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
+/// What became of a difference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    /// It was found once.
+    Raised,
+    /// It was found a second time.
+    Confirmed,
+    /// It is known.
+    Known,
+}
+
+/// Raises or confirms a verdict.
+fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> Judged {
     let standing = turn.watch.verdict_on(&found.object);
     let same = standing.map(|open| &open.verdict).filter(|standing| {
         standing.kind == found.kind
@@ -807,8 +904,11 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
             && standing.object == found.object
     });
     let is_confirmed = same.is_some_and(|same| same.state == Standing::Confirmed);
-    if is_confirmed || (same.is_some() && !is_second) {
-        return is_confirmed;
+    if is_confirmed {
+        return Judged::Known;
+    }
+    if same.is_some() && !is_second {
+        return Judged::Raised;
     }
     let (state, certainty) = if is_second {
         (Standing::Confirmed, Certainty::Definite)
@@ -827,7 +927,11 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> bool {
         }
         .into(),
     );
-    is_second
+    if is_second {
+        Judged::Confirmed
+    } else {
+        Judged::Raised
+    }
 }
 
 /// The verdict on an object, if one stands, is over.
