@@ -72,6 +72,7 @@ impl HubViewer {
         let busy = |error: &str| CommandDone {
             command,
             error: Some(error.to_owned()),
+            seq: None,
         };
         if self.answers.len() >= OPEN_COMMANDS {
             self.reader
@@ -86,11 +87,16 @@ impl HubViewer {
         };
         match self.commands.try_send(request) {
             Ok(()) => self.answers.push(Box::pin(async move {
-                let error = match answer.await {
-                    Ok(done) => done.err(),
-                    Err(_) => Some("the command was not carried out".to_owned()),
+                let not_carried_out = |_| Err("the command was not carried out".to_owned());
+                let (seq, error) = match answer.await.unwrap_or_else(not_carried_out) {
+                    Ok(seq) => (seq, None),
+                    Err(error) => (None, Some(error)),
                 };
-                CommandDone { command, error }
+                CommandDone {
+                    command,
+                    error,
+                    seq,
+                }
             })),
             Err(_) => self.reader.tell(busy("watchscope is busy; try again")),
         }

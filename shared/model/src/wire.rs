@@ -186,6 +186,8 @@ messages! {
             command: u64,
             /// What went wrong, in a sentence; absent on success.
             error: Option<String>,
+            /// All that came of it is in the log up to here; absent: nothing does.
+            seq: Option<Seq>,
         }
     }
 }

@@ -11,7 +11,7 @@ use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{Entry, Record, Seq, Time};
 
-pub use self::check::{Check, check, checked};
+pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;

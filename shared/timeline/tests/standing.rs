@@ -4,7 +4,7 @@ mod common;
 
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_model::event::{Attribution, Audit, Finding};
+use watchscope_model::event::{Attribution, Audit, Finding, Verdict};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
@@ -467,6 +467,71 @@ not known: From 09:31:37.000 on nobody here knows whether it existed.
 }
 
 #[test]
+fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed() {
+    let mut log = torn();
+    let mut audit = |s, object: Option<&str>, outcome: &str, reason: Option<&str>| {
+        log.push(
+            s,
+            Audit {
+                watch: PODS.into(),
+                resource_version: Some(120.into()),
+                method: "list exact".into(),
+                compared: 1,
+                outcome: outcome.into(),
+                reason: reason.map(Into::into),
+                object: object.map(|name| common::object(name, 1)),
+            },
+        )
+    };
+    let asked = audit(36.5, None, Audit::AGREES, None);
+    audit(
+        37.0,
+        None,
+        Audit::CANNOT_TELL,
+        Some("it is looked up in etcd"),
+    );
+    let after = Some(RecordId {
+        epoch: 0,
+        seq: asked,
+    });
+    let lane = |store: &Store| {
+        let cart = store.find_lane(&PODS.into(), Some(&common::object("cart-0", 1)));
+        cart.expect("it was met")
+    };
+    let store = log.store();
+    let found = checked(&store, lane(&store), after).expect("it was told");
+    assert_eq!(found.so_far, "it is looked up in etcd.");
+    log.push(
+        38.0,
+        Audit {
+            watch: PODS.into(),
+            resource_version: Some(120.into()),
+            method: "list one exact".into(),
+            compared: 1,
+            outcome: Audit::DIFFERS.into(),
+            reason: None,
+            object: Some(common::object("cart-0", 1)),
+        },
+    );
+    log.push(
+        38.0,
+        Verdict {
+            watch: PODS.into(),
+            object: common::object("cart-0", 1),
+            kind: Divergence::Ghost,
+            held: None,
+            listed: None,
+            state: Standing::Confirmed,
+            certainty: Certainty::Definite,
+        },
+    );
+    let store = log.store();
+    let found = checked(&store, lane(&store), after).expect("it was told");
+    assert_snapshot!(found.so_far, @"An audit read of cart-0 (list one exact): differs.");
+    assert_snapshot!(found.words, @"An audit read of cart-0 (list one exact): differs. cart-0 is now ghost (definite).");
+}
+
+#[test]
 fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
     let mut log = torn();
     let mut audit = |s, method: &str, object: Option<&str>, compared, outcome: &str| {
@@ -493,7 +558,9 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
         epoch: 0,
         seq: asked,
     });
-    let answer = |lane| checked(&store, lane, after).map(|(id, words)| (id.seq.0 - asked.0, words));
+    let answer = |lane| {
+        checked(&store, lane, after).map(|found| (found.record.seq.0 - asked.0, found.words))
+    };
     let cart = lane("cart-0").expect("it was met");
     // A sample does not say which objects it was of.
     assert_eq!(
@@ -502,7 +569,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
     );
     assert_eq!(
         answer(LaneId::Watch(cart.watch().expect("a watch"))),
-        Some((1, "An audit read of 1 object (get): agrees.".to_owned()))
+        Some((3, "An audit read of cart-0 (get): differs.".to_owned()))
     );
     assert_eq!(checked(&store, cart, store.head()), None);
     let argument = check(&store, cart).map(|check| check.argument);

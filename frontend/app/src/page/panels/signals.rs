@@ -5,7 +5,7 @@ use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored};
 use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::sides::Sides;
-use watchscope_timeline::words::{Check, Description, Presence, Problem};
+use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem};
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::super::theme::ThemeChoice;
@@ -167,15 +167,12 @@ pub(super) enum Checking {
     /// None was.
     #[default]
     Idle,
-    /// It has not come.
-    Asked(LaneId),
-    /// It came.
-    Done {
+    /// It is going on, or over.
+    Of {
         lane: LaneId,
-        /// The record that says so.
-        record: RecordId,
-        /// What it says.
-        words: String,
+        /// What came of it so far.
+        found: Option<Checked>,
+        is_over: bool,
     },
 }
 
