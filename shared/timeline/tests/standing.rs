@@ -141,13 +141,53 @@ fn the_tally_is_of_what_the_board_lists() {
         let tally = findings::tally(&store, &muted);
         let board = findings::board(&store, &muted);
         let worst = board.standing.first().map(|group| group.severity);
-        assert_eq!(tally, (board.total(), worst));
-        tally
+        assert_eq!(tally.groups, board.standing.len() as u64);
+        assert_eq!(tally.worst, worst);
+        tally.words
     };
-    assert_eq!(counted(&Log::new("a"), &[]), (0, None));
-    assert_eq!(counted(&found(), &[]), (6, Some(Severity::Divergence)));
+    assert_eq!(counted(&Log::new("a"), &[]), "");
+    assert_snapshot!(counted(&found(), &[]), @"2 divergences, 1 error, 1 warning, 1 note · 6 places");
     let divergent = [("F24 shop/pods", ""), ("F25 informer", "")];
-    assert_eq!(counted(&found(), &divergent), (4, Some(Severity::Error)));
+    assert_snapshot!(counted(&found(), &divergent), @"1 error, 1 warning, 1 note · 4 watches");
+}
+
+#[test]
+fn one_cause_that_many_have_is_one_error_in_the_header() {
+    let mut log = found();
+    for n in 0..60 {
+        let client = format!("client-{n}");
+        log.push(
+            15.0,
+            Finding {
+                code: "F19".into(),
+                candidates: Vec::new(),
+                name: "watched again without a resourceVersion".into(),
+                severity: Severity::Error,
+                state: Standing::Raised,
+                certainty: Certainty::Definite,
+                watch: None,
+                server: None,
+                evidence: vec![Seq(1)],
+                summary: String::new(),
+                client: Some(client.as_str().into()),
+                count: None,
+                since: None,
+            },
+        );
+    }
+    let store = log.store();
+    let all = problems(&store, &Muted::default());
+    let words: Vec<&str> = all.iter().map(|problem| problem.words.as_str()).collect();
+    assert_snapshot!(words.join("\n"), @"
+    F19 watched again without a resourceVersion · 60 clients
+    F23 F23 name
+    ");
+    let board = findings::board(&store, &Muted::default());
+    let group = board.standing.iter().find(|group| &*group.code == "F19");
+    assert_eq!(
+        group.and_then(|group| group.places.as_deref()),
+        Some("60 clients")
+    );
 }
 
 /// The watches' badges.
