@@ -95,8 +95,8 @@ impl Engine {
             ],
             right: vec![
                 words::unknown(&self.store),
-                words::gaps_in_view(&self.store, &self.view.at_now(now), now),
                 words::gaps(&self.store),
+                words::gaps_in_view(&self.store, &self.view.at_now(now), now),
                 zone_words(),
             ],
         }
