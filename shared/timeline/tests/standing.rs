@@ -472,11 +472,11 @@ up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own acc
     log.verdict(32.0, PODS, "cart-0", Divergence::Ghost, Standing::Raised);
     assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
 Held since 09:31:00.100 (39 s).
+but: ghost · held 8 s after a read without it.
 from: The list of 09:31:00.100 had it, at resourceVersion 50: it is older than that.
 last told: ADDED by a list at 09:31:00.100, at resourceVersion 50.
 confirmed: The list of 09:31:46.000 had it, among 3 objects.
 up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
-but: ghost · held 8 s after a read without it.
 "#);
 }
 

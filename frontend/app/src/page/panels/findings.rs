@@ -17,6 +17,8 @@ use crate::input::keys::Action;
 const MUTED_KEY: &str = "watchscope-muted";
 /// So narrow a window has no room for panel and picture: who goes to a record leaves the panel. As in panels.css.
 const COVERED_PX: f64 = 1_000.0;
+/// So many subjects of one code are shown until all are asked for: what is done about it comes behind them.
+const SHOWN: usize = 3;
 /// What a naive client does, and what to do: said of every finding, the rest where it is asked for.
 const SAID_FIRST: [&str; 2] = ["A naive client", "A correct client"];
 /// Under it stands the picture.
@@ -257,10 +259,35 @@ fn GroupOf(panels: Panels, handle: Handle, code: Text) -> impl IntoView {
             })
         })
     };
+    let is_whole = RwSignal::new(false);
+    let many = move || group.with(|group| group.as_ref().map_or(0, |group| group.items.len()));
     let keys = move || -> Vec<String> {
+        let shown = if is_whole.get() || many() <= SHOWN + 1 {
+            usize::MAX
+        } else {
+            SHOWN
+        };
         group.with(|group| {
             let items = group.iter().flat_map(|group| &group.items);
-            items.map(|item| item.key.to_string()).collect()
+            items.take(shown).map(|item| item.key.to_string()).collect()
+        })
+    };
+    let has_others = Memo::new(move |_| many() > SHOWN + 1);
+    let others = move || {
+        has_others.get().then(|| {
+            view! {
+                <button
+                    class="more"
+                    aria-expanded=move || is_whole.get().to_string()
+                    on:click=move |_| is_whole.update(|is_whole| *is_whole = !*is_whole)
+                >
+                    {move || if is_whole.get() {
+                        "Show fewer".to_owned()
+                    } else {
+                        format!("Show {} more", number((many() - SHOWN) as u64))
+                    }}
+                </button>
+            }
         })
     };
     view! {
@@ -273,6 +300,7 @@ fn GroupOf(panels: Panels, handle: Handle, code: Text) -> impl IntoView {
                     children=move |key| view! { <ItemOf group handle key/> }
                 />
             </ul>
+            {others}
             <Explained panels code/>
         </section>
     }
