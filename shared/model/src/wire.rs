@@ -180,14 +180,12 @@ messages! {
             /// Why there is no cluster, in a sentence.
             reason: String,
         }
-        /// What became of a [`Command`].
+        /// What became of a [`Command`]; after all records that it made.
         10 CommandDone {
             /// The command's number.
             command: u64,
             /// What went wrong, in a sentence; absent on success.
             error: Option<String>,
-            /// All that came of it is in the log up to here; absent: nothing does.
-            seq: Option<Seq>,
         }
     }
 }

@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
+use watchscope_model::Time;
 use watchscope_model::wire::{Heartbeat, Welcome};
-use watchscope_model::{Seq, Time};
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
 use watchscope_timeline::{LaneId, RecordId, Scene, Store, Theme, Token, View, draw, format};
@@ -87,8 +87,8 @@ pub(super) struct Engine {
     /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
     pub(super) starts_over: bool,
     pub(super) heartbeat: Option<Heartbeat>,
-    /// The command that was answered last, and up to where the log has all that came of it.
-    pub(super) done: Option<(u64, Option<Seq>)>,
+    /// The command that was answered last; all that came of it is here.
+    pub(super) done: Option<u64>,
     pub(super) welcome: Option<Welcome>,
     pub(super) contexts: Option<(Vec<String>, String)>,
     pub(super) lag_ms: Option<u64>,
@@ -376,12 +376,8 @@ impl Engine {
                 let names = names.iter().map(ToString::to_string).collect();
                 self.contexts = Some((names, reason));
             }
-            Delivery::CommandDone {
-                command,
-                error,
-                seq,
-            } => {
-                self.done = Some((command, seq));
+            Delivery::CommandDone { command, error } => {
+                self.done = Some(command);
                 if let Some(error) = error {
                     self.say(error.clone());
                     self.trouble = Some(error);

@@ -44,8 +44,6 @@ pub enum Delivery {
         command: u64,
         /// What went wrong.
         error: Option<String>,
-        /// All that came of it is in the log up to here.
-        seq: Option<Seq>,
     },
     /// The server ends the connection.
     Bye(Bye),
@@ -113,7 +111,6 @@ fn delivery(message: ServerMessage, data: &[u8]) -> Option<Delivery> {
         ServerMessage::CommandDone(done) => Delivery::CommandDone {
             command: done.command,
             error: done.error,
-            seq: done.seq,
         },
         ServerMessage::Bye(bye) => Delivery::Bye(bye),
         ServerMessage::Piece(_) => return None,

@@ -62,13 +62,7 @@ impl Engine {
             return;
         }
         let is_lost = matches!(self.connection.status(), Status::NotConnected { .. });
-        let is_told = match self.done {
-            Some((of, seq)) if of == command => {
-                seq.is_none_or(|seq| self.store.head().is_some_and(|head| head.seq >= seq))
-            }
-            _ => false,
-        };
-        let is_over = is_told || is_lost;
+        let is_over = is_lost || self.done == Some(command);
         let found = words::checked(&self.store, lane, after);
         if is_over {
             self.desk.asked = None;
