@@ -22,8 +22,12 @@ async fn checks(driver: &WebDriver, tab: &Tab<'_>, lane: &str, offer: &str) -> R
     let button = driver.find(By::Css(".detail .check .control")).await?;
     button.click().await?;
     eventually("it was compared", LONG, async || {
+        let told = tab.text(".detail .check").await?;
+        let said = tab.text("[data-part=said]").await?;
+        ensure!(!told.contains("omparing"), "it goes on: {told}");
+        // What it came to is said aloud.
         let told = tab.text(".detail .check .inline-action").await?;
-        ensure!(!told.is_empty(), "nothing yet");
+        ensure!(!told.is_empty() && said.contains(&told), "{told}; {said}");
         Ok(told)
     })
     .await
@@ -115,12 +119,14 @@ async fn a_ghost_is_marked_on_its_lane_and_over_it_says_why_it_is_here_and_is_ch
         "{of_object}"
     );
     assert!(of_object.contains("differs"), "{of_object}");
+    assert!(of_object.contains("ghost (definite)"), "{of_object}");
     let why = tab.text("[data-part=presence]").await?;
     for words in ["Why it is here", "Held since", "had it", "ghost"] {
         assert!(why.contains(words), "{words:?} in {why}");
     }
     let of_watch = checks(driver, &tab, MAPS, "Check this watch now").await?;
     assert!(of_watch.starts_with("An audit "), "{of_watch}");
+    assert!(of_watch.contains("ghost (definite)"), "{of_watch}");
     visit.browser.console_is_quiet().await
 }
 

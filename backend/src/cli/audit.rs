@@ -14,7 +14,7 @@ use super::exit::Failure;
 use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal;
-use crate::log::{LogHandle, LogReader, Read, Since};
+use crate::log::{Comparison, LogHandle, LogReader, Read, Since};
 use crate::stop::stopped;
 
 /// Exit code: something a watch holds is not so.
@@ -39,14 +39,14 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let comparing = async {
         report.until(all_stream).await?;
         // Here, so that what comes of it is read after it.
-        if log.ask_audit(None, None).await.is_err() {
+        if log.ask_audit(Comparison::default()).await.is_err() {
             return Ok(());
         }
-        let rests = log.audit_rests();
-        tokio::pin!(rests);
+        let over = log.audited(Comparison::default());
+        tokio::pin!(over);
         loop {
             tokio::select! {
-                () = &mut rests => return Ok(()),
+                _ = &mut over => return Ok(()),
                 read = report.next() => read?,
             }
         }

@@ -21,7 +21,7 @@ use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
 use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
-use crate::log::{LogClosed, LogConfig, LogHandle};
+use crate::log::{Comparison, LogClosed, LogConfig, LogHandle};
 use crate::probes::{AuditLevel, Servers, Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
@@ -176,9 +176,14 @@ impl Keeper {
             tokio::select! {
                 () = stopped(&mut stop) => break,
                 Some(command) = commands.recv() => {
+                    if &*command.verb == "audit" {
+                        // It may take minutes, and holds up nothing.
+                        tokio::spawn(compare(self.log.clone(), command));
+                        continue;
+                    }
                     let done = self.carry_out(&command.verb, &command.argument).await;
                     // A viewer that has gone needs no answer.
-                    let _ = command.reply.send(done);
+                    let _ = command.reply.send(done.map(|()| None));
                 }
             }
         }
@@ -205,15 +210,6 @@ impl Keeper {
                 self.hub.set_contexts(None);
                 Ok(())
             }
-            "audit" => {
-                let (watch, object) = audit_wish(argument);
-                let named = watch.as_ref().map_or("any", WatchName::as_str).to_owned();
-                match self.log.ask_audit(watch, object).await {
-                    Ok(true) => Ok(()),
-                    Ok(false) => Err(format!("there is no watch {named:?} to compare")),
-                    Err(error) => Err(error.to_string()),
-                }
-            }
             "use-context" => {
                 Err("a context is in use already; start watchscope again for another".to_owned())
             }
@@ -224,9 +220,30 @@ impl Keeper {
     }
 }
 
+/// Has compared what the command `audit` names, and answers when nothing more comes of it, or when nobody waits any more.
+async fn compare(log: LogHandle, command: CommandRequest) {
+    let CommandRequest {
+        argument,
+        mut reply,
+        ..
+    } = command;
+    let asked = audit_wish(&argument);
+    let named = asked.watch.as_ref().map_or("any", WatchName::as_str);
+    let done = match log.ask_audit(asked.clone()).await {
+        Ok(true) => tokio::select! {
+            over = log.audited(asked) => over.map(Some).map_err(|error| error.to_string()),
+            () = reply.closed() => return,
+        },
+        Ok(false) => Err(format!("there is no watch {named:?} to compare")),
+        Err(error) => Err(error.to_string()),
+    };
+    // A viewer that has gone needs no answer.
+    let _ = reply.send(done);
+}
+
 /// What the command `audit` names: nothing for all watches, a watch, or in a second line an object of it
 /// (`NAMESPACE/NAME`, or `NAME` where there are no namespaces).
-fn audit_wish(argument: &str) -> (Option<WatchName>, Option<Arc<Object>>) {
+fn audit_wish(argument: &str) -> Comparison {
     let mut lines = argument.lines();
     let watch = lines.next().filter(|name| !name.is_empty());
     let object = lines.next().map(|place| {
@@ -240,7 +257,10 @@ fn audit_wish(argument: &str) -> (Option<WatchName>, Option<Arc<Object>>) {
             uid: Uid::parse(""),
         })
     });
-    (watch.map(WatchName::from), object)
+    Comparison {
+        watch: watch.map(WatchName::from),
+        object,
+    }
 }
 
 /// What a simulated cluster says: into the log, the narrator's lines on standard error too.

@@ -36,8 +36,9 @@ pub struct CommandRequest {
     pub verb: Text,
     /// To what.
     pub argument: String,
-    /// Where the answer goes: done, or why not, in a sentence. Dropped unanswered, it counts as not done.
-    pub reply: oneshot::Sender<Result<(), String>>,
+    /// Where the answer goes: done, and up to which record all that came of it is in the log, if anything does; or why
+    /// not, in a sentence. Dropped unanswered, it counts as not done.
+    pub reply: oneshot::Sender<Result<Option<Seq>, String>>,
 }
 
 /// The hub over one log; a cheap handle.

@@ -91,6 +91,34 @@ async fn a_viewer_joins_and_is_woken_by_what_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_answer_to_a_command_comes_behind_the_records_that_it_made() {
+    let (log, hub, mut commands) = hub();
+    log.append(note("before")).await.unwrap();
+    let mut viewer = joined(&hub).await;
+    say(
+        &mut viewer,
+        Command {
+            command: 7,
+            verb: "audit".into(),
+            argument: "shop/pods".to_owned(),
+        },
+    );
+    let request = commands.recv().await.unwrap();
+    // It is the second record, which is not written yet.
+    request.reply.send(Ok(Some(Seq(2)))).unwrap();
+    assert!(viewer.next().now_or_never().is_none());
+    log.append(note("made")).await.unwrap();
+    assert!(matches!(
+        heard(&mut viewer).await,
+        ServerMessage::Segment(_)
+    ));
+    let ServerMessage::CommandDone(done) = heard(&mut viewer).await else {
+        panic!("then the answer")
+    };
+    assert_eq!((done.command, done.error), (7, None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn waiting_for_the_next_message_may_be_given_up_at_any_time() {
     let (log, hub, _commands) = hub();
     let mut viewer = hub.viewer();

@@ -10,8 +10,8 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep, sleep_until};
 use watchscope_log::{Parting, Reader, Refusal, Step};
-use watchscope_model::Time;
 use watchscope_model::wire::{Command, CommandDone, Contexts};
+use watchscope_model::{Seq, Time};
 
 use super::viewing::Share;
 use super::{CommandRequest, Ending, LogHub};
@@ -25,8 +25,8 @@ const GOING_AWAY: u16 = 1001;
 const PROTOCOL_ERROR: u16 = 1002;
 const POLICY: u16 = 1008;
 
-/// The answer to a command, once it is there.
-type Answer = Pin<Box<dyn Future<Output = CommandDone> + Send>>;
+/// The answer to a command, once it is there, and the last record that came of it.
+type Answer = Pin<Box<dyn Future<Output = (Option<Seq>, CommandDone)> + Send>>;
 
 /// One viewer of the hub.
 pub struct HubViewer {
@@ -35,6 +35,8 @@ pub struct HubViewer {
     progress: RingProgress,
     commands: mpsc::Sender<CommandRequest>,
     answers: FuturesUnordered<Answer>,
+    /// Answers that wait until the viewer has what came of them.
+    done: Vec<(Option<Seq>, CommandDone)>,
     contexts: watch::Receiver<Option<Contexts>>,
     ending: watch::Receiver<Option<Ending>>,
     alarm: Alarm,
@@ -55,6 +57,7 @@ impl HubViewer {
             progress: hub.log.progress(),
             commands: hub.commands.clone(),
             answers: FuturesUnordered::new(),
+            done: Vec::new(),
             contexts,
             ending,
             alarm: Alarm::default(),
@@ -73,7 +76,7 @@ impl HubViewer {
             command,
             error: Some(error.to_owned()),
         };
-        if self.answers.len() >= OPEN_COMMANDS {
+        if self.answers.len() + self.done.len() >= OPEN_COMMANDS {
             self.reader
                 .tell(busy("too many commands wait for an answer; try again"));
             return;
@@ -86,11 +89,12 @@ impl HubViewer {
         };
         match self.commands.try_send(request) {
             Ok(()) => self.answers.push(Box::pin(async move {
-                let error = match answer.await {
-                    Ok(done) => done.err(),
-                    Err(_) => Some("the command was not carried out".to_owned()),
+                let not_carried_out = |_| Err("the command was not carried out".to_owned());
+                let (seq, error) = match answer.await.unwrap_or_else(not_carried_out) {
+                    Ok(seq) => (seq, None),
+                    Err(error) => (None, Some(error)),
                 };
-                CommandDone { command, error }
+                (seq, CommandDone { command, error })
             })),
             Err(_) => self.reader.tell(busy("watchscope is busy; try again")),
         }
@@ -102,6 +106,11 @@ impl HubViewer {
         self.take_news();
         let now = self.log.now();
         let reader = &mut self.reader;
+        let sent_before = reader.sent_before();
+        let is_sent = |seq: Option<Seq>| seq.is_none() || seq < sent_before;
+        for (_, done) in self.done.extract_if(.., |(seq, _)| is_sent(*seq)) {
+            reader.tell(done);
+        }
         let step = self.log.with_ring(|ring| reader.next(ring, now));
         self.share.update(self.reader.served());
         match step {
@@ -176,7 +185,7 @@ impl Viewer for HubViewer {
             tokio::select! {
                 () = self.progress.changed() => {}
                 () = self.alarm.at(until, &self.log) => {}
-                Some(answer) = self.answers.next(), if !self.answers.is_empty() => self.reader.tell(answer),
+                Some(answer) = self.answers.next(), if !self.answers.is_empty() => self.done.push(answer),
                 Ok(()) = self.ending.changed() => self.ending.mark_changed(),
                 Ok(()) = self.contexts.changed(), if is_greeted => self.contexts.mark_changed(),
             }

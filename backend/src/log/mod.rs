@@ -21,15 +21,14 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_log::{Ring, Sealer};
-use watchscope_model::{
-    EpochId, Event, Inside, Layers, LogId, Object, Seq, State, Time, WatchName,
-};
+use watchscope_model::{EpochId, Event, Inside, Layers, LogId, Seq, State, Time};
 
 use self::bodies::Bodies;
 pub use self::bodies::BodyLookup;
 pub use self::clock::{Clock, SystemClock};
 pub use self::ids::Ids;
 pub use self::reader::{LogReader, Read, Since};
+pub use self::writer::Comparison;
 use self::writer::{Input, Writer};
 use crate::metrics::{Exposition, families as f};
 use crate::probes::MAX_SERVERS_EVER;
@@ -223,23 +222,21 @@ impl LogHandle {
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
-    pub async fn ask_audit(
-        &self,
-        watch: Option<WatchName>,
-        object: Option<Arc<Object>>,
-    ) -> Result<bool, LogClosed> {
+    pub async fn ask_audit(&self, asked: Comparison) -> Result<bool, LogClosed> {
         let (reply, is_there) = oneshot::channel();
-        self.put(Input::Ask(watch, object, reply)).await?;
+        self.put(Input::Ask(asked, reply)).await?;
         is_there.await.map_err(|_| LogClosed)
     }
 
-    /// Returns once the audit wants to read nothing more by itself, which is so only at level `off`.
-    pub async fn audit_rests(&self) {
-        let (done, rests) = oneshot::channel();
-        if self.put(Input::WhenRested(done)).await.is_ok() {
-            // An error means the writer was closed meanwhile.
-            let _ = rests.await;
-        }
+    /// Returns once nothing more comes of a comparison that was asked for; all that did is in the log up to the record
+    /// returned.
+    ///
+    /// # Errors
+    /// [`LogClosed`] after [`LogHandle::close`].
+    pub async fn audited(&self, asked: Comparison) -> Result<Seq, LogClosed> {
+        let (done, over) = oneshot::channel();
+        self.put(Input::WhenCompared(asked, done)).await?;
+        over.await.map_err(|_| LogClosed)
     }
 
     /// What the writer has counted, and what stands; `None` after [`LogHandle::close`].

@@ -15,7 +15,7 @@ use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_diagnosis::{Diagnosis, is_restored};
 use watchscope_log::{Sealed, Sealer};
 use watchscope_model::event::Clock as ClockEvent;
-use watchscope_model::{Event, Inside, Object, Time, WatchName};
+use watchscope_model::{Event, Inside, Object, Seq, Time, WatchName};
 
 use super::{Batch, Shared, lock};
 use crate::metrics::{Exposition, Tally, standing};
@@ -42,18 +42,23 @@ pub(super) enum Input {
     Audit(Box<Auditor>, mpsc::Sender<AuditRead>),
     /// What came of a read.
     Reply(AuditRead, Reply),
-    /// Compare a watch, or all, or an object of one, now.
-    Ask(
-        Option<WatchName>,
-        Option<Arc<Object>>,
-        oneshot::Sender<bool>,
-    ),
+    /// Compare now, and say whether there is such a watch.
+    Ask(Comparison, oneshot::Sender<bool>),
     /// Say what was counted, and what stands.
     Measure(oneshot::Sender<Exposition>),
-    /// Say when the audit wants to read nothing more.
-    WhenRested(oneshot::Sender<()>),
+    /// Say when nothing more comes of such a comparison, and behind which record.
+    WhenCompared(Comparison, oneshot::Sender<Seq>),
     /// Take what is queued, then end.
     Close(oneshot::Sender<()>),
+}
+
+/// What a person asks to be compared with etcd.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// A watch, or all.
+    pub watch: Option<WatchName>,
+    /// Of one watch, an object of it.
+    pub object: Option<Arc<Object>>,
 }
 
 /// The writer's state; lives in its task.
@@ -63,7 +68,8 @@ pub(super) struct Writer {
     diagnosis: Diagnosis,
     tally: Tally,
     audit: Option<(Box<Auditor>, mpsc::Sender<AuditRead>)>,
-    waiting_for_rest: Vec<oneshot::Sender<()>>,
+    /// Those who wait for what comes of comparisons: a few for each viewer. One that has gone is left out.
+    comparing: Vec<(Comparison, oneshot::Sender<Seq>)>,
     wall_off_us: i64,
     /// When it last ran.
     ran_at: Time,
@@ -81,7 +87,7 @@ impl Writer {
             diagnosis: Diagnosis::default(),
             tally: Tally::default(),
             audit: None,
-            waiting_for_rest: Vec::new(),
+            comparing: Vec::new(),
         }
     }
 
@@ -117,7 +123,7 @@ impl Writer {
                     Input::Inside(inside) => self.append_inside(inside),
                     Input::Audit(auditor, asks) => self.audit = Some((auditor, asks)),
                     Input::Reply(read, reply) => self.take_reply(&read, reply),
-                    Input::Ask(watch, object, reply) => {
+                    Input::Ask(Comparison { watch, object }, reply) => {
                         let is_there = self.audit.as_mut().is_some_and(|(auditor, _)| {
                             auditor.ask(watch.as_ref(), object.as_ref(), shared.clock.now())
                         });
@@ -125,7 +131,7 @@ impl Writer {
                     }
                     // Whoever asked may have gone meanwhile.
                     Input::Measure(reply) => drop(reply.send(self.measure())),
-                    Input::WhenRested(done) => self.waiting_for_rest.push(done),
+                    Input::WhenCompared(asked, done) => self.comparing.push((asked, done)),
                     Input::Close(done) => {
                         queue.close();
                         closers.push(done);
@@ -221,15 +227,15 @@ impl Writer {
             }
             self.append_audits();
         }
-        let is_at_rest = self
-            .audit
-            .as_ref()
-            .is_none_or(|(auditor, _)| auditor.is_at_rest());
-        if is_at_rest {
-            for done in self.waiting_for_rest.drain(..) {
-                // Whoever waited may have gone meanwhile.
-                let _ = done.send(());
-            }
+        let (auditor, seq) = (self.audit.as_ref(), self.sealer.state().seq);
+        let is_over = |Comparison { watch, object }: &Comparison| {
+            auditor
+                .is_none_or(|(auditor, _)| auditor.is_over(watch.as_ref(), object.as_deref(), now))
+        };
+        self.comparing.retain(|(_, done)| !done.is_closed());
+        for (_, done) in self.comparing.extract_if(.., |(asked, _)| is_over(asked)) {
+            // Whoever waited may have gone meanwhile.
+            let _ = done.send(seq);
         }
     }
 

@@ -62,6 +62,8 @@ struct Stage {
     reads: Vec<(Time, Read)>,
     /// What a bookmark of the watch says while a read is made, by the number of the read.
     meanwhile: BTreeMap<usize, u64>,
+    /// What a person asked for that is not over: of all of [`WATCH`], or of an object of it.
+    asked: Option<Option<Arc<Object>>>,
     told: String,
 }
 
@@ -91,6 +93,7 @@ impl Stage {
             refuses_get: false,
             reads: Vec::new(),
             meanwhile: BTreeMap::new(),
+            asked: None,
             told: String::new(),
         };
         stage.record(ClusterConnected {
@@ -464,6 +467,23 @@ impl Stage {
             .expect("a string");
             self.record(event);
         }
+        let watch = WATCH.into();
+        let is_over = |object: &Option<Arc<Object>>| {
+            let object = object.as_deref();
+            self.auditor.is_over(Some(&watch), object, self.now)
+        };
+        if self.asked.as_ref().is_some_and(is_over) {
+            self.asked = None;
+            let seconds = self.now.0 as f64 / 1e6;
+            writeln!(self.told, "{seconds:.2} over").expect("a string");
+        }
+    }
+
+    /// A person asks, and what is told says when that is over.
+    fn ask(&mut self, object: Option<Arc<Object>>) {
+        let watch = WATCH.into();
+        self.auditor.ask(Some(&watch), object.as_ref(), self.now);
+        self.asked = Some(object);
     }
 
     fn told(&mut self) -> String {
@@ -1720,6 +1740,51 @@ fn off_asks_nothing_but_what_a_person_asks() {
         .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);
     stage.after_s(60);
     assert_snapshot!(stage.told(), @"660.01 shop/pods get at 14 1 agrees");
+}
+
+#[test]
+fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
+    let mut stage = with_ghost(35, Level::Off);
+    let held = Objects::from([("a".into(), (1, 11.into())), ("b".into(), (1, 14.into()))]);
+    stage.cache = Some((14, held));
+    stage.ask(None);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.03 shop/pods list one exact at 14 1 differs
+    0.03 a ghost held 11 listed - raised likely
+    0.04 shop/pods list one exact at 14 1 differs
+    0.04 a ghost held 11 listed - confirmed definite
+    0.05 shop/pods get at 14 1 agrees
+    0.05 over
+    ");
+    // Of one object it is not over with the first sign of a difference, and does not wait for other reads.
+    let mut stage = with_ghost(35, Level::Light);
+    stage.ask(Some(object("a", 1)));
+    stage.after_s(1);
+    assert_snapshot!(stage.told(), @r"
+    0.02 shop/pods list one exact at 14 1 differs
+    0.02 a ghost held 11 listed - raised likely
+    0.03 shop/pods list one exact at 14 1 differs
+    0.03 a ghost held 11 listed - confirmed definite
+    0.03 over
+    0.04 shop/pods list exact at 14 2 cannot-tell: the list may be the watch cache's; what differs is looked up in etcd
+    0.05 shop/pods list one exact at 14 1 differs
+    ");
+    // A watch that is behind a list has its time to come so far.
+    let mut stage = watching(30, Level::Off);
+    stage.refuses_exact = true;
+    stage.write("c", 1);
+    stage.ask(None);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @"");
+    stage.bookmark(13);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    60.01 shop/pods list newest at 13 3 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
+    60.01 c missing held - listed 13 raised likely
+    60.01 over
+    ");
 }
 
 #[test]

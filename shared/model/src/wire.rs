@@ -180,7 +180,7 @@ messages! {
             /// Why there is no cluster, in a sentence.
             reason: String,
         }
-        /// What became of a [`Command`].
+        /// What became of a [`Command`]; after all records that it made.
         10 CommandDone {
             /// The command's number.
             command: u64,

@@ -7,7 +7,7 @@ use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{Event, State, Text, Time, WatchName};
 
-use crate::format::clock;
+use crate::format::{clock, count};
 use crate::id::{LaneId, RecordId};
 use crate::store::Store;
 
@@ -29,6 +29,8 @@ pub struct Group {
     pub severity: Severity,
     /// How often they occurred, all together.
     pub count: u64,
+    /// How many subjects, if it is more than one: `60 clients`.
+    pub places: Option<String>,
     /// One for each subject, those that began last first.
     pub items: Vec<Item>,
 }
@@ -121,29 +123,71 @@ pub struct Board {
     pub over_more: u64,
 }
 
-impl Board {
-    /// How many findings stand and are not muted.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.standing
-            .iter()
-            .map(|group| group.items.len() as u64)
-            .sum()
+/// What stands and is not muted, as it is counted everywhere: findings of one row are one, however many have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many rows of the catalogue.
+    pub groups: u64,
+    /// How bad the worst of them is.
+    pub worst: Option<Severity>,
+    /// `1 error, 2 warnings · 60 clients`; empty if nothing stands.
+    pub words: String,
+}
+
+/// Counts what stands.
+#[must_use]
+pub fn tally(store: &Store, muted: &Muted) -> Tally {
+    let mut groups: BTreeMap<&Text, Severity> = BTreeMap::new();
+    let mut of = Places::default();
+    for (_, open) in standing(store.state(), muted) {
+        let finding = &open.finding;
+        let group = groups.entry(&finding.code).or_insert(finding.severity);
+        *group = worse(*group, finding.severity);
+        of.add(finding);
+    }
+    let counted = RISING.iter().rev().filter_map(|&severity| {
+        let of_it = groups.values().filter(|&&of| of == severity).count() as u64;
+        (of_it > 0).then(|| count(of_it, severity.word()))
+    });
+    let words = counted.collect::<Vec<_>>().join(", ");
+    let total = groups.len() as u64;
+    Tally {
+        groups: total,
+        worst: groups.values().copied().reduce(worse),
+        words: match of.words() {
+            Some(places) if of.total > total => format!("{words} · {places}"),
+            _ => words,
+        },
     }
 }
 
-/// How many findings stand and are not muted, and how bad the worst of them is.
-#[must_use]
-pub fn tally(store: &Store, muted: &Muted) -> (u64, Option<Severity>) {
-    let mut found = (0, None);
-    for (_, open) in standing(store.state(), muted) {
-        let severity = open.finding.severity;
-        found = (
-            found.0 + 1,
-            Some(found.1.map_or(severity, |worst| worse(worst, severity))),
-        );
+/// How many subjects findings have, and of what kind they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    total: u64,
+    noun: Option<&'static str>,
+}
+
+impl Places {
+    pub(crate) fn add(&mut self, finding: &Finding) {
+        let noun = match (&finding.client, &finding.watch, &finding.server) {
+            (Some(_), ..) => "client",
+            (None, Some(_), _) => "watch",
+            (None, None, Some(_)) => "server",
+            (None, None, None) => "place",
+        };
+        self.total += 1;
+        self.noun = Some(match self.noun {
+            Some(known) if known != noun => "place",
+            _ => noun,
+        });
     }
-    found
+
+    /// `60 clients`; `3 places` if they are of several kinds. None if there is one.
+    pub(crate) fn words(self) -> Option<String> {
+        let noun = self.noun.filter(|_| self.total > 1)?;
+        Some(count(self.total, noun))
+    }
 }
 
 /// What stands and is not muted, by key.
@@ -161,6 +205,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
     let epochs = store.epochs();
     let epoch = epochs.len().saturating_sub(1) as u32;
     let mut groups: BTreeMap<Text, Group> = BTreeMap::new();
+    let mut places: BTreeMap<Text, Places> = BTreeMap::new();
     let state = store.state();
     for (key, open) in standing(state, muted) {
         let finding = &open.finding;
@@ -169,8 +214,12 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             name: finding.name.clone(),
             severity: finding.severity,
             count: 0,
+            places: None,
             items: Vec::new(),
         });
+        let of = places.entry(finding.code.clone()).or_default();
+        of.add(finding);
+        group.places = of.words();
         group.severity = worse(group.severity, finding.severity);
         group.count += open.count;
         let record = |&seq| RecordId { epoch, seq };

@@ -12,6 +12,7 @@ use crate::findings::{Muted, one_line, rank};
 use crate::format::{count, duration, number};
 use crate::store::Store;
 use crate::tokens::Token;
+use crate::words::gap_words;
 
 /// The columns: name, and what it says. All is of the whole run of watchscope, since the watch was started last.
 pub const COLUMNS: [(&str, &str); 12] = [
@@ -201,23 +202,14 @@ fn ends(totals: &Totals) -> Cell {
 /// `2 resumed, 1 lost (15 s), 1 open`.
 fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     let (resumed, lost) = (totals.resumed(), totals.lost());
-    let mut words = Vec::new();
-    if resumed > 0 {
-        words.push(format!("{} resumed", number(resumed)));
-    }
-    if lost > 0 {
-        let lasted = duration(i64::try_from(totals.lost_us()).unwrap_or(i64::MAX));
-        words.push(format!("{} lost ({lasted})", number(lost)));
-    }
-    if watch.gap.is_some() {
-        words.push("1 open".to_owned());
-    }
+    let open = u64::from(watch.gap.is_some());
+    let words = gap_words(resumed, (lost, totals.lost_us()), open);
     let rank = lost
         .saturating_mul(1_000_000)
-        .saturating_add(u64::from(watch.gap.is_some()) * 1_000)
+        .saturating_add(open * 1_000)
         .saturating_add(resumed);
     Cell {
-        text: none_or(words.join(", ")),
+        text: none_or(words),
         rank: i64::try_from(rank).unwrap_or(i64::MAX),
         ink: error(lost > 0 || watch.gap.is_some()),
     }

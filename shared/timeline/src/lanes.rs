@@ -451,12 +451,15 @@ impl RowBuilder {
             .epochs()
             .iter()
             .flat_map(|epoch| epoch.trace.findings.all());
-        let (mut count, mut worst) = (0, Severity::Unknown);
+        // As the panel counts them: those of one row of the catalogue are one.
+        let (mut codes, mut worst): (Vec<&Text>, _) = (Vec::new(), Severity::Unknown);
         for span in spans.filter(|span| span.start.at <= right && span.end_at(right) >= left) {
-            count += 1;
+            if !codes.contains(&&span.what.code) {
+                codes.push(&span.what.code);
+            }
             worst = worse(worst, span.what.severity);
         }
-        if count == 0 {
+        if codes.is_empty() {
             return;
         }
         let row = self.push(
@@ -465,7 +468,7 @@ impl RowBuilder {
             false,
             "",
             "Findings".into(),
-            Some(count),
+            Some(codes.len() as u64),
         );
         row.mark = match worst {
             Severity::Divergence => Some((Glyph::Ghost, Token::Divergence)),

@@ -11,14 +11,17 @@ use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{Entry, Record, Seq, Time};
 
-pub use self::check::{Check, check, checked};
+pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;
 pub use self::presence::{Presence, presence};
-pub use self::state::{Empty, Problem, Spot, emptiness, gaps, problems, unknown};
+pub(crate) use self::state::gap_words;
+pub use self::state::{
+    Empty, Problem, Spot, emptiness, gaps, gaps_in_view, problems, records, unknown,
+};
 use crate::draw::{cause_words, protocol, severity_ink, step_words, verdict_words};
-use crate::findings::Muted;
+use crate::findings::{Muted, tally};
 use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, RecordId};
 use crate::lanes::ASIDES;
@@ -192,15 +195,9 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
     }
     let (watch_name, object) = store.lane_names(lane);
     let Some(watch_name) = watch_name else {
-        return match problems(store, &Muted::default()).as_slice() {
-            [] => "No finding stands.".to_string(),
-            all => format!(
-                "Standing: {}.",
-                all.iter()
-                    .map(|problem| problem.words.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
+        return match tally(store, &Muted::default()).words.as_str() {
+            "" => "No finding stands.".to_string(),
+            words => format!("Standing: {words}."),
         };
     };
     let Some(watch) = state.watches.get(watch_name) else {

@@ -12,8 +12,9 @@ use watchscope_model::inside::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::draw::{self, RECORDS};
+use watchscope_timeline::format::text_width;
 use watchscope_timeline::lanes::RowKind;
-use watchscope_timeline::scene::Step;
+use watchscope_timeline::scene::{Align, Step, TextLine};
 use watchscope_timeline::sides::{Difference, sides};
 use watchscope_timeline::{
     Glyph, LaneId, Lanes, Picture, Primitive, Px, RecordId, Rows, Scene, Store, Token, View, words,
@@ -667,6 +668,57 @@ fn the_whole_way_of_the_selected_write_stands_out_and_is_told() {
         ways,
         ["informer: cache of apiserver 0 after 1 s, stream after 1 s, client after 4 s"]
     );
+}
+
+#[test]
+fn what_is_said_of_ways_stands_apart() {
+    let mut told = two_servers();
+    // Their ways go through the same cache.
+    for (number, client) in [(2, "second"), (3, "third")] {
+        told.started(1.2, client, "informer");
+        told.watcher(1.2, number, 0, &format!("{client}/1.36"), 0);
+        told.report(1.3, client, "watching", 102, &[("a", 101), ("b", 102)]);
+    }
+    let write = told.written(5.0, ChangeType::Modified, "b", 103);
+    let lost = told.written(5.2, ChangeType::Deleted, "a", 104);
+    told.cached(5.4, 0, 103);
+    told.held(5.4, 0, "b", Some(103));
+    for client in ["informer", "second", "third"] {
+        told.report(5.6, client, "watching", 103, &[("a", 101), ("b", 103)]);
+    }
+    let store = told.store();
+    for seq in [write, lost] {
+        let id = RecordId { epoch: 0, seq };
+        for width in [300.0, 420.0, 1_200.0] {
+            let view = View::between(START, at(60.0), width);
+            let (_, scene) = drawn_with(&store, &view, Some(id));
+            let lines: Vec<_> = scene
+                .primitives
+                .iter()
+                .filter_map(|primitive| match primitive {
+                    Primitive::Text(line) => Some(line),
+                    _ => None,
+                })
+                .collect();
+            let edges = |line: &TextLine| {
+                let long = text_width(&line.text, line.size, line.weight);
+                match line.align {
+                    Align::Start => (line.x, line.x + long),
+                    Align::Middle => (line.x - long.half(), line.x + long.half()),
+                    Align::End => (line.x - long, line.x),
+                }
+            };
+            for (place, line) in lines.iter().enumerate() {
+                let (left, right) = edges(line);
+                for other in &lines[..place] {
+                    let (from, to) = edges(other);
+                    let is_beside = left < to + Px::whole(5) && from < right + Px::whole(5);
+                    let is_level = (line.y - other.y).max(other.y - line.y) < Px::whole(10);
+                    assert!(!(is_beside && is_level), "{width}: {line:?} and {other:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,8 @@ use watchscope_timeline::format::text_width;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, Step, StretchKind, Target};
 use watchscope_timeline::words::{
-    describe, describe_record, emptiness, gaps, phase_sentence, problems, unknown,
+    describe, describe_record, emptiness, gaps, gaps_in_view, phase_sentence, problems, records,
+    unknown,
 };
 use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, RecordId, Scene, Store, Token, View};
 
@@ -1194,25 +1195,31 @@ fn a_ring_that_has_moved_on_takes_nothing_back() {
 }
 
 #[test]
-fn there_are_no_gaps_only_where_all_is_loaded() {
+fn gaps_are_counted_of_the_whole_log_and_of_the_window_apart() {
     let mut log = streaming();
-    assert_eq!(gaps(&Store::default(), at(0.0)), "");
+    assert_eq!(gaps(&Store::default()), "");
     log.end(10.0, PODS, 10, Cause::TcpReset);
     log.gap(14.0, PODS, false, None);
     log.open(14.0, PODS, 11, 2, 2_000);
     log.bookmark(20.0, PODS, 11, 2_001);
-    let count = log.records.len();
+    let sent = log.records.len();
     let mut store = Store::default();
-    log.send(&mut store, count, count);
-    assert_eq!(gaps(&store, at(30.0)), "no gaps in what is loaded");
-    store.chapter(&log.chapter(8, count)).unwrap();
+    log.send(&mut store, sent, sent);
+    // Nothing of the past is loaded.
+    assert_eq!(gaps(&store), "1 gap in all: 1 lost (4 s)");
+    assert_eq!(records(&store), format!("0 of {sent} records loaded"));
+    let around = View::between(at(5.0), at(12.0), 800.0);
+    assert_eq!(gaps_in_view(&store, &around, at(30.0)), "");
+    store.chapter(&log.chapter(0, sent)).unwrap();
+    assert_eq!(records(&store), format!("{sent} records"));
     assert_eq!(
-        gaps(&store, at(30.0)),
-        "1 gap in what is loaded: 1 lost (4 s)"
+        gaps_in_view(&store, &around, at(30.0)),
+        "in view: 1 lost (4 s)"
     );
-    store.chapter(&log.chapter(0, count)).unwrap();
-    assert_eq!(gaps(&store, at(30.0)), "1 gap: 1 lost (4 s)");
-    assert_eq!(gaps(&streaming().store(), at(30.0)), "no gaps");
+    let behind = View::between(at(15.0), at(30.0), 800.0);
+    assert_eq!(gaps_in_view(&store, &behind, at(30.0)), "");
+    assert_eq!(gaps(&store), "1 gap in all: 1 lost (4 s)");
+    assert_eq!(gaps(&streaming().store()), "no gaps");
 }
 
 #[test]

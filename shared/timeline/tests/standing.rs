@@ -4,7 +4,7 @@ mod common;
 
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_model::event::{Attribution, Audit, Finding};
+use watchscope_model::event::{Attribution, Audit, Finding, Verdict};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
@@ -141,13 +141,53 @@ fn the_tally_is_of_what_the_board_lists() {
         let tally = findings::tally(&store, &muted);
         let board = findings::board(&store, &muted);
         let worst = board.standing.first().map(|group| group.severity);
-        assert_eq!(tally, (board.total(), worst));
-        tally
+        assert_eq!(tally.groups, board.standing.len() as u64);
+        assert_eq!(tally.worst, worst);
+        tally.words
     };
-    assert_eq!(counted(&Log::new("a"), &[]), (0, None));
-    assert_eq!(counted(&found(), &[]), (6, Some(Severity::Divergence)));
+    assert_eq!(counted(&Log::new("a"), &[]), "");
+    assert_snapshot!(counted(&found(), &[]), @"2 divergences, 1 error, 1 warning, 1 note · 6 places");
     let divergent = [("F24 shop/pods", ""), ("F25 informer", "")];
-    assert_eq!(counted(&found(), &divergent), (4, Some(Severity::Error)));
+    assert_snapshot!(counted(&found(), &divergent), @"1 error, 1 warning, 1 note · 4 watches");
+}
+
+#[test]
+fn one_cause_that_many_have_is_one_error_in_the_header() {
+    let mut log = found();
+    for n in 0..60 {
+        let client = format!("client-{n}");
+        log.push(
+            15.0,
+            Finding {
+                code: "F19".into(),
+                candidates: Vec::new(),
+                name: "watched again without a resourceVersion".into(),
+                severity: Severity::Error,
+                state: Standing::Raised,
+                certainty: Certainty::Definite,
+                watch: None,
+                server: None,
+                evidence: vec![Seq(1)],
+                summary: String::new(),
+                client: Some(client.as_str().into()),
+                count: None,
+                since: None,
+            },
+        );
+    }
+    let store = log.store();
+    let all = problems(&store, &Muted::default());
+    let words: Vec<&str> = all.iter().map(|problem| problem.words.as_str()).collect();
+    assert_snapshot!(words.join("\n"), @"
+    F19 watched again without a resourceVersion · 60 clients
+    F23 F23 name
+    ");
+    let board = findings::board(&store, &Muted::default());
+    let group = board.standing.iter().find(|group| &*group.code == "F19");
+    assert_eq!(
+        group.and_then(|group| group.places.as_deref()),
+        Some("60 clients")
+    );
 }
 
 /// The watches' badges.
@@ -432,11 +472,11 @@ up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own acc
     log.verdict(32.0, PODS, "cart-0", Divergence::Ghost, Standing::Raised);
     assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
 Held since 09:31:00.100 (39 s).
+but: ghost · held 8 s after a read without it.
 from: The list of 09:31:00.100 had it, at resourceVersion 50: it is older than that.
 last told: ADDED by a list at 09:31:00.100, at resourceVersion 50.
 confirmed: The list of 09:31:46.000 had it, among 3 objects.
 up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
-but: ghost · held 8 s after a read without it.
 "#);
 }
 
@@ -467,6 +507,71 @@ not known: From 09:31:37.000 on nobody here knows whether it existed.
 }
 
 #[test]
+fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed() {
+    let mut log = torn();
+    let mut audit = |s, object: Option<&str>, outcome: &str, reason: Option<&str>| {
+        log.push(
+            s,
+            Audit {
+                watch: PODS.into(),
+                resource_version: Some(120.into()),
+                method: "list exact".into(),
+                compared: 1,
+                outcome: outcome.into(),
+                reason: reason.map(Into::into),
+                object: object.map(|name| common::object(name, 1)),
+            },
+        )
+    };
+    let asked = audit(36.5, None, Audit::AGREES, None);
+    audit(
+        37.0,
+        None,
+        Audit::CANNOT_TELL,
+        Some("it is looked up in etcd"),
+    );
+    let after = Some(RecordId {
+        epoch: 0,
+        seq: asked,
+    });
+    let lane = |store: &Store| {
+        let cart = store.find_lane(&PODS.into(), Some(&common::object("cart-0", 1)));
+        cart.expect("it was met")
+    };
+    let store = log.store();
+    let found = checked(&store, lane(&store), after).expect("it was told");
+    assert_eq!(found.so_far, "it is looked up in etcd.");
+    log.push(
+        38.0,
+        Audit {
+            watch: PODS.into(),
+            resource_version: Some(120.into()),
+            method: "list one exact".into(),
+            compared: 1,
+            outcome: Audit::DIFFERS.into(),
+            reason: None,
+            object: Some(common::object("cart-0", 1)),
+        },
+    );
+    log.push(
+        38.0,
+        Verdict {
+            watch: PODS.into(),
+            object: common::object("cart-0", 1),
+            kind: Divergence::Ghost,
+            held: None,
+            listed: None,
+            state: Standing::Confirmed,
+            certainty: Certainty::Definite,
+        },
+    );
+    let store = log.store();
+    let found = checked(&store, lane(&store), after).expect("it was told");
+    assert_snapshot!(found.so_far, @"An audit read of cart-0 (list one exact): differs.");
+    assert_snapshot!(found.words, @"An audit read of cart-0 (list one exact): differs. cart-0 is now ghost (definite).");
+}
+
+#[test]
 fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
     let mut log = torn();
     let mut audit = |s, method: &str, object: Option<&str>, compared, outcome: &str| {
@@ -493,7 +598,9 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
         epoch: 0,
         seq: asked,
     });
-    let answer = |lane| checked(&store, lane, after).map(|(id, words)| (id.seq.0 - asked.0, words));
+    let answer = |lane| {
+        checked(&store, lane, after).map(|found| (found.record.seq.0 - asked.0, found.words))
+    };
     let cart = lane("cart-0").expect("it was met");
     // A sample does not say which objects it was of.
     assert_eq!(
@@ -502,7 +609,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
     );
     assert_eq!(
         answer(LaneId::Watch(cart.watch().expect("a watch"))),
-        Some((1, "An audit read of 1 object (get): agrees.".to_owned()))
+        Some((3, "An audit read of cart-0 (get): differs.".to_owned()))
     );
     assert_eq!(checked(&store, cart, store.head()), None);
     let argument = check(&store, cart).map(|check| check.argument);

@@ -87,6 +87,8 @@ pub(super) struct Engine {
     /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
     pub(super) starts_over: bool,
     pub(super) heartbeat: Option<Heartbeat>,
+    /// The command that was answered last; all that came of it is here.
+    pub(super) done: Option<u64>,
     pub(super) welcome: Option<Welcome>,
     pub(super) contexts: Option<(Vec<String>, String)>,
     pub(super) lag_ms: Option<u64>,
@@ -156,6 +158,7 @@ impl Engine {
             store: Store::default(),
             starts_over: false,
             heartbeat: None,
+            done: None,
             welcome: None,
             contexts: None,
             lag_ms: None,
@@ -373,7 +376,8 @@ impl Engine {
                 let names = names.iter().map(ToString::to_string).collect();
                 self.contexts = Some((names, reason));
             }
-            Delivery::CommandDone { error, .. } => {
+            Delivery::CommandDone { command, error } => {
+                self.done = Some(command);
                 if let Some(error) = error {
                     self.say(error.clone());
                     self.trouble = Some(error);

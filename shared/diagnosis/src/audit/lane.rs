@@ -13,6 +13,7 @@ use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
+use self::conclude::same_place;
 pub(crate) use self::conclude::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
@@ -64,6 +65,16 @@ pub(super) enum Task {
         at: ResourceVersion,
         is_second: bool,
     },
+}
+
+impl Task {
+    /// Whether it reads this object alone.
+    fn is_of(&self, object: &Object) -> bool {
+        let (Self::Get(of) | Self::One { object: of, .. }) = self else {
+            return false;
+        };
+        same_place(of, object)
+    }
 }
 
 /// A list was ahead of the watch, and different.
@@ -329,6 +340,27 @@ impl Lane {
             None => {
                 self.agreed = None;
                 self.due = Some(now);
+            }
+        }
+    }
+
+    /// Whether nothing more comes of what was asked for; `under_way` is what is being read.
+    pub(super) fn is_over(
+        &self,
+        object: Option<&Object>,
+        under_way: Option<&Task>,
+        now: Time,
+    ) -> bool {
+        let mut tasks = self.tasks.iter().chain(under_way);
+        match (object, &self.owed) {
+            (Some(object), _) => !self.owes(object) && !tasks.any(|task| task.is_of(object)),
+            (None, Some(Owed::All)) => false,
+            // What is looked at again by itself is another matter, but for what the watch is yet to come to.
+            (None, _) => {
+                let is_due = self.due.is_some_and(|due| {
+                    due <= now || self.level == Level::Off || self.behind.is_some()
+                });
+                !is_due && tasks.next().is_none()
             }
         }
     }

@@ -542,10 +542,17 @@ impl Auditor {
         std::mem::take(&mut self.out)
     }
 
-    /// Whether nothing is being read, or will be by itself.
+    /// Whether nothing more comes of what a person asked to be compared: a watch, or all; of one watch, an object of it.
     #[must_use]
-    pub fn is_at_rest(&self) -> bool {
-        !self.servers.values().any(Traffic::is_asked) && self.wake_at().is_none()
+    pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
+        let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
+        let mut lanes = self.lanes.iter().filter(|(name, _)| is_meant(name));
+        lanes.all(|(name, lane)| {
+            let traffic = self.servers.get(lane.server());
+            let flight = traffic.and_then(|traffic| traffic.flight.as_ref());
+            let under_way = flight.filter(|(of, _)| of == name).map(|(_, task)| task);
+            lane.is_over(object, under_way, now)
+        })
     }
 
     /// A watch, or all, is to be compared now; of one watch, an object of it. Whether there is such a watch: if so, an

@@ -187,6 +187,15 @@ impl Reader {
         }
     }
 
+    /// All records before this one were sent, or will not be; none while it does not get any live.
+    #[must_use]
+    pub fn sent_before(&self) -> Option<Seq> {
+        match &self.feed {
+            Feed::Live { next } => Some(*next),
+            _ => None,
+        }
+    }
+
     /// Takes one message of the viewer; returns the command it asks for, if it does. What a later version added is
     /// ignored.
     ///

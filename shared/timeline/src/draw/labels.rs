@@ -84,6 +84,15 @@ impl Drawer<'_> {
         self.marked.push(Area::between(x0, x1, y0, y1));
     }
 
+    /// Whether words with this baseline would stand apart from all marks and words so far.
+    pub(super) fn is_clear(&self, (x0, x1): (Px, Px), y: Px) -> bool {
+        let meets = |area: &Area| {
+            let is_beside = area.x < x1 + APART && x0 < area.right() + APART;
+            is_beside && area.y < y + DESCENT && y - ASCENT < area.bottom()
+        };
+        !self.marked.iter().chain(&self.written).any(meets)
+    }
+
     /// Words to be written at the end of the row.
     pub(super) fn label(&mut self, label: Label) {
         self.labels.push(label);
@@ -181,7 +190,8 @@ impl Drawer<'_> {
         look: TextLook,
     ) {
         let text = text.into();
-        let width = text_width(&text, look.size, look.weight);
+        // As wide as it may come out.
+        let width = text_width(&text, look.size, look.weight) + MISRECKONED;
         let left = match look.align {
             Align::Start => x,
             Align::Middle => x - width.half(),

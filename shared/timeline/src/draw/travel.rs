@@ -28,6 +28,8 @@ const CLIENTS_MOST: usize = 8;
 const WAYS_MOST: usize = 240;
 /// So far under the middle of its glyph a way begins.
 const BELOW_GLYPH: Px = Px::whole(6);
+/// Words stand so far from the stop or cross that they tell of.
+const BESIDE: Px = Px::whole(6);
 /// Half the side of what marks a stop of the selected way.
 const STOP_HALF: Px = Px::whole(3);
 
@@ -206,7 +208,9 @@ impl Drawer<'_> {
         let mut before = String::new();
         for (&(x, y), &at) in drawn.corners.iter().zip(&drawn.times).skip(1) {
             let xs = (x - STOP_HALF, x + STOP_HALF);
-            self.fill(Paint::Finding, xs, (y - STOP_HALF, y + STOP_HALF), ink);
+            let ys = (y - STOP_HALF, y + STOP_HALF);
+            self.fill(Paint::Finding, xs, ys, ink);
+            self.occupy(xs, ys);
             // To the millisecond: what takes less is at once. The same is not said twice.
             let took_us = at.micros_since(begun) / MILLISECOND_US * MILLISECOND_US;
             let words = match took_us {
@@ -219,14 +223,15 @@ impl Drawer<'_> {
             before.clone_from(&words);
             let look = TextLook::strong(Token::Text1).over(Token::Ground0);
             let width = text_width(&words, look.size, look.weight);
-            let right = x + Px::whole(8);
-            // Right of the stop, as long as there is room.
-            let (x, look) = if right + width <= self.width {
-                (right, look)
-            } else {
-                (x - Px::whole(8), look.aligned(Align::End))
-            };
-            self.write(Paint::Finding, x, y + Px::whole(4), words, look);
+            let (left, right) = (xs.0 - BESIDE, xs.1 + BESIDE);
+            let y = y + Px::whole(4);
+            // Right of the stop, or left of it; where both is taken, as by another client's way through the same cache,
+            // the panel says it.
+            if right + width <= self.width && self.is_clear((right, right + width), y) {
+                self.write(Paint::Finding, right, y, words, look);
+            } else if self.is_clear((left - width, left), y) {
+                self.write(Paint::Finding, left, y, words, look.aligned(Align::End));
+            }
         }
         // The write itself, as a selected row is framed.
         if let Some(&(x, y)) = drawn.corners.first() {
@@ -262,17 +267,12 @@ impl Drawer<'_> {
         let forms = end.words().map(|words| format!("{revision} {words}"));
         let width = |words: &String| text_width(words, look.size, look.weight);
         let y = y + Px::whole(4);
-        // Left of it; right of it, where there is more room; less is said where there is little.
-        let left = x - Px::whole(8);
-        let right = x + Px::whole(8);
+        // Left of it; right of it, where there is more room; less is said where there is little. Nor is it written over
+        // what is said of another.
+        let left = x - arm - BESIDE;
+        let right = x + arm + BESIDE;
         let room = self.x(epoch.end).min(self.width) - right;
-        // Nor is it written over what is said of another.
-        let is_free = |x0: Px, x1: Px| {
-            let meets = |area: &&Area| {
-                area.x < x1 && x0 < area.right() && area.y < y && area.bottom() > y - arm
-            };
-            self.written.iter().find(meets).is_none()
-        };
+        let is_free = |x0: Px, x1: Px| self.is_clear((x0, x1), y);
         let place = forms.into_iter().find_map(|words| {
             let long = width(&words);
             if long <= left && is_free(left - long, left) {

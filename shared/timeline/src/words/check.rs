@@ -1,9 +1,11 @@
 //! Asking for a comparison: what can be compared from a lane, and what came of it.
 
-use watchscope_model::event::Audit;
-use watchscope_model::{Seq, WatchName};
+use watchscope_model::event::{Audit, Verdict};
+use watchscope_model::vocabulary::Standing;
+use watchscope_model::{Event, Object, Seq, WatchName};
 
 use super::event_words;
+use crate::format::count;
 use crate::id::{LaneId, RecordId};
 use crate::store::{Compared, Store};
 
@@ -38,9 +40,21 @@ pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     })
 }
 
-/// What came of a comparison asked for after `asked`, the newest record then: the record that says so, and its words.
+/// What came of a comparison, so far or at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The record that says so.
+    pub record: RecordId,
+    /// What it says, and what is confirmed to be wrong.
+    pub words: String,
+    /// What is waited for, as long as more may come.
+    pub so_far: String,
+}
+
+/// What came of a comparison asked for after `asked`, the newest record then. What was told counts before what could not
+/// be, and the last before the others.
 #[must_use]
-pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<(RecordId, String)> {
+pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().len().checked_sub(1)?;
     let number = u32::try_from(epoch).ok()?;
     // Of an epoch before this one nothing will come; what this one tells first is as good.
@@ -48,18 +62,55 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<(
         .filter(|id| id.epoch == number)
         .map_or(Seq(0), |id| id.seq);
     let trace = store.epochs()[epoch].trace.watch(lane.watch()?)?;
-    let mark = trace.audits.iter().find(|audit| {
-        let answers = match (lane.object(), audit.of) {
-            (None, _) | (Some(_), Compared::All) => true,
-            (Some(object), Compared::One(compared)) => object == compared,
-            (Some(_), Compared::Some) => &*audit.outcome == Audit::CANNOT_TELL,
+    let answers = trace.audits.iter().filter_map(|audit| {
+        let is_told = &*audit.outcome != Audit::CANNOT_TELL;
+        let nearness = match (lane.object(), audit.of) {
+            (None, _) => 0,
+            (Some(object), Compared::One(compared)) if object == compared => 1,
+            (Some(_), Compared::All) => 0,
+            (Some(_), Compared::Some) if !is_told => 0,
+            (Some(_), _) => return None,
         };
-        answers && audit.moment.seq > after
-    })?;
-    let id = RecordId {
-        epoch: number,
-        seq: mark.moment.seq,
+        let seq = audit.moment.seq;
+        (seq > after).then_some((is_told, nearness, seq))
+    });
+    let (_, _, seq) = answers.max()?;
+    let record = RecordId { epoch: number, seq };
+    let event = &store.record(record)?.event;
+    let words = event_words(event);
+    let reason = match event {
+        Event::Audit(audit) if &*audit.outcome == Audit::CANNOT_TELL => audit.reason.as_ref(),
+        _ => None,
     };
-    let record = store.record(id)?;
-    Some((id, event_words(&record.event)))
+    Some(Checked {
+        record,
+        so_far: reason.map_or_else(|| words.clone(), |why| format!("{why}.")),
+        words: match confirmed(store, lane) {
+            Some(wrong) => format!("{words} {wrong}"),
+            None => words,
+        },
+    })
+}
+
+/// What is known to be wrong of a lane.
+fn confirmed(store: &Store, lane: LaneId) -> Option<String> {
+    let (watch, object) = store.lane_names(lane);
+    let watch = store.state()?.watches.get(watch?)?;
+    let is_its = |verdict: &Verdict| {
+        let place = |of: &Object| (of.namespace.clone(), of.name.clone());
+        object.is_none_or(|object| place(object) == place(&verdict.object))
+    };
+    let mut wrong = watch
+        .verdicts
+        .values()
+        .map(|open| &open.verdict)
+        .filter(|verdict| verdict.state == Standing::Confirmed && is_its(verdict));
+    let first = wrong.next()?;
+    Some(match wrong.count() {
+        0 => event_words(&Event::from(first.clone())),
+        others => format!(
+            "{} are confirmed to be wrong.",
+            count(others as u64 + 1, "object")
+        ),
+    })
 }

@@ -46,12 +46,13 @@ pub fn presence(store: &Store, lane: LaneId, now: Time) -> Option<Presence> {
                 clock_ms(life.start.at)
             )
         };
+        // What speaks against it first: it is what one came for.
+        grounds.extend(doubted(object, now));
         grounds.push(("from", origin(store, id(life.start.seq))));
         grounds.extend(last_event(store, watch, object, epoch));
         let since = (life.start.seq, life.start.at);
         grounds.push(("confirmed", confirmed(watch, object_id, since)));
         grounds.extend(proved(watch));
-        grounds.extend(doubted(object, now));
         return Some(Presence {
             held: life.is_open(),
             answer,
@@ -64,6 +65,7 @@ pub fn presence(store: &Store, lane: LaneId, now: Time) -> Option<Presence> {
         clock_ms(end.at),
         duration(now.micros_since(end.at))
     );
+    grounds.extend(doubted(object, now));
     grounds.push(("gone by", departure(store, id(end.seq))));
     if let Some(doubt) = life.what.doubt {
         grounds.push((
@@ -74,7 +76,6 @@ pub fn presence(store: &Store, lane: LaneId, now: Time) -> Option<Presence> {
             ),
         ));
     }
-    grounds.extend(doubted(object, now));
     Some(Presence {
         held: false,
         answer,

@@ -4,8 +4,8 @@ use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Phase, PhaseReason, Severity};
 use watchscope_model::{Time, WatchName};
 
-use crate::findings::Muted;
-use crate::format::{clock, count, duration};
+use crate::findings::{Muted, Places};
+use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::lanes::{Lanes, RowKind, Rows};
 use crate::store::{Coverage, Store};
@@ -87,14 +87,30 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             });
         }
     }
-    let errors: Vec<_> = state
-        .findings
-        .iter()
-        .filter(|(key, open)| open.finding.severity == Severity::Error && !muted.has(key))
-        .map(|(_, open)| open)
-        .collect();
-    for open in errors.iter().take(3) {
-        let words = format!("{} {}", open.finding.code, open.finding.name);
+    // Those of one row are one problem.
+    let mut errors: Vec<(&OpenFinding, Places)> = Vec::new();
+    for (key, open) in &state.findings {
+        let finding = &open.finding;
+        if finding.severity != Severity::Error || muted.has(key) {
+            continue;
+        }
+        let same = errors
+            .iter_mut()
+            .find(|(of, _)| of.finding.code == finding.code);
+        match same {
+            Some((_, places)) => places.add(finding),
+            None => {
+                let mut places = Places::default();
+                places.add(finding);
+                errors.push((open, places));
+            }
+        }
+    }
+    for (open, places) in errors.into_iter().take(3) {
+        let mut words = format!("{} {}", open.finding.code, open.finding.name);
+        if let Some(places) = places.words() {
+            words += &format!(" · {places}");
+        }
         problems.push(Problem {
             words,
             ink: Token::Error,
@@ -133,23 +149,66 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     problems
 }
 
-/// The gaps of all that is loaded: `no gaps`, or `2 gaps: 1 resumed (3 s), 1 lost (15 s)`. Where not all of the past is
-/// loaded it says so; nothing while nothing is.
+/// The gaps that this run of watchscope has seen, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15 s)`;
+/// nothing while nothing is known.
 #[must_use]
-pub fn gaps(store: &Store, now: Time) -> String {
-    let coverage = store.coverage(now);
-    if coverage.is_empty() {
+pub fn gaps(store: &Store) -> String {
+    let Some(state) = store.state() else {
         return String::new();
+    };
+    let (mut resumed, mut lost, mut lost_us, mut open) = (0, 0, 0, 0);
+    let watched = state.watches.iter().filter(|(name, _)| !name.is_aside());
+    for (_, watch) in watched {
+        resumed += watch.totals.resumed();
+        lost += watch.totals.lost();
+        lost_us += watch.totals.lost_us();
+        open += u64::from(watch.gap.is_some());
     }
-    let is_whole = coverage
-        .iter()
-        .all(|stretch| stretch.coverage == Coverage::Loaded);
-    let place = if is_whole { "" } else { " in what is loaded" };
-    let gaps = store.gaps(Time(0), now, now);
+    match resumed + lost + open {
+        0 => "no gaps".to_owned(),
+        total => {
+            let words = gap_words(resumed, (lost, lost_us), open);
+            format!("{} in all: {words}", count(total, "gap"))
+        }
+    }
+}
+
+/// The gaps that reach into the window, as far as they are loaded: `in view: 1 lost (15 s)`; nothing if there are none.
+#[must_use]
+pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
+    let gaps = store.gaps(view.left(), view.right(), now);
     match gaps.total() {
-        0 => format!("no gaps{place}"),
-        total => format!("{}{place}: {}", count(total, "gap"), gaps.words()),
+        0 => String::new(),
+        _ => format!("in view: {}", gaps.words()),
     }
+}
+
+/// `11 resumed, 1 lost (15 s), 1 open`; of `lost`, how many and for how many microseconds.
+pub(crate) fn gap_words(resumed: u64, lost: (u64, u64), open: u64) -> String {
+    let mut words = Vec::new();
+    if resumed > 0 {
+        words.push(format!("{} resumed", number(resumed)));
+    }
+    if lost.0 > 0 {
+        let lasted = duration(i64::try_from(lost.1).unwrap_or(i64::MAX));
+        words.push(format!("{} lost ({lasted})", number(lost.0)));
+    }
+    if open > 0 {
+        words.push(format!("{} open", number(open)));
+    }
+    words.join(", ")
+}
+
+/// The records of this run of watchscope, and how many of all that is kept here are loaded: `169 records`, or
+/// `1,204 of 1,198,204 records loaded`.
+#[must_use]
+pub fn records(store: &Store) -> String {
+    let loaded = store.records();
+    let total = store.state().map_or(0, |state| state.seq.0);
+    if store.epochs().len() > 1 || loaded >= total {
+        return count(loaded, "record");
+    }
+    format!("{} of {} loaded", number(loaded), count(total, "record"))
 }
 
 /// That records came which only a later version of the page knows; nothing if none did.

@@ -2,13 +2,16 @@
 
 use leptos::prelude::*;
 use watchscope_model::Time;
-use watchscope_timeline::words::{self, Check};
+use watchscope_timeline::words::{self, Check, Checked};
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::super::engine::{Engine, Handle};
 use super::super::way;
 use super::signals::{Checking, Panels, publish};
-use crate::source::connection::Effect;
+use crate::source::connection::{Effect, Status};
+
+/// Where a comparison is over and told nothing.
+const NOTHING_CAME: &str = "Nothing came of it. Ask again.";
 
 /// A comparison that was asked for.
 #[derive(Debug)]
@@ -16,12 +19,14 @@ pub(super) struct Asked {
     lane: LaneId,
     /// The newest record then: the answer comes after it.
     after: Option<RecordId>,
+    /// The command's number; its answer says that all has come.
+    command: u64,
 }
 
 impl Engine {
     fn ask_for(&mut self, check: &Check) {
         let command = self.connection.command("audit", check.argument.clone());
-        let Some((_, Effect::Send(bytes))) = command else {
+        let Some((command, Effect::Send(bytes))) = command else {
             self.say("Not connected: nothing can be compared now.".to_owned());
             return;
         };
@@ -31,26 +36,53 @@ impl Engine {
         self.desk.asked = Some(Asked {
             lane: check.lane,
             after: self.store.head(),
+            command,
         });
-        publish(self.panels().checking, Checking::Asked(check.lane));
-        self.say("Comparing with the cluster.".to_owned());
+        let asked = Checking::Of {
+            lane: check.lane,
+            found: None,
+            is_over: false,
+        };
+        publish(self.panels().checking, asked);
     }
 
-    /// Tells what came of the comparison that was asked for, once it did.
+    /// Tells what came of the comparison that was asked for so far, and aloud what came of it in the end.
     pub(super) fn follow_check(&mut self, now: Time) {
-        let Some(asked) = &self.desk.asked else {
+        let Some(Asked {
+            lane,
+            after,
+            command,
+        }) = self.desk.asked
+        else {
             return;
         };
-        let lane = asked.lane;
         if self.trouble.is_some() {
             self.desk.asked = None;
             publish(self.panels().checking, Checking::Idle);
             return;
         }
-        let Some((record, words)) = words::checked(&self.store, lane, asked.after) else {
-            return;
+        let is_lost = matches!(self.connection.status(), Status::NotConnected { .. });
+        let is_over = is_lost || self.done == Some(command);
+        let found = words::checked(&self.store, lane, after);
+        if is_over {
+            self.desk.asked = None;
+            self.say(match &found {
+                Some(found) => found.words.clone(),
+                None => NOTHING_CAME.to_owned(),
+            });
+        }
+        let checking = Checking::Of {
+            lane,
+            found,
+            is_over,
         };
-        self.desk.asked = None;
+        if self
+            .panels()
+            .checking
+            .with_untracked(|known| *known == checking)
+        {
+            return;
+        }
         let presence = words::presence(&self.store, lane, now);
         self.panels().detail.update(|detail| {
             if let Some(detail) = detail
@@ -62,13 +94,7 @@ impl Engine {
                 detail.presence = presence;
             }
         });
-        self.say(words.clone());
-        let done = Checking::Done {
-            lane,
-            record,
-            words,
-        };
-        publish(self.panels().checking, done);
+        self.panels().checking.set(checking);
     }
 }
 
@@ -77,15 +103,34 @@ impl Engine {
 pub(super) fn CheckNow(check: Check, panels: Panels, handle: Handle) -> impl IntoView {
     let lane = check.lane;
     let offer = check.offer;
-    let state = move || match panels.checking.get() {
-        Checking::Asked(of) if of == lane => {
-            view! { <span class="quiet">"Comparing…"</span> }.into_any()
-        }
-        Checking::Done {
+    let state = move || {
+        let Checking::Of {
             lane: of,
+            found,
+            is_over,
+        } = panels.checking.get()
+        else {
+            return ().into_any();
+        };
+        if of != lane {
+            return ().into_any();
+        }
+        let Some(Checked {
             record,
             words,
-        } if of == lane => view! {
+            so_far,
+        }) = found
+        else {
+            let words = if is_over {
+                NOTHING_CAME
+            } else {
+                "Comparing…"
+            };
+            return view! { <span class="quiet">{words}</span> }.into_any();
+        };
+        let going = (!is_over).then(|| view! { <span class="quiet">"Still comparing: "</span> });
+        view! {
+            {going}
             <button
                 class="inline-action"
                 title="Show the record"
@@ -93,11 +138,10 @@ pub(super) fn CheckNow(check: Check, panels: Panels, handle: Handle) -> impl Int
                     handle.with(|engine| engine.show_record(record, None));
                 }
             >
-                {words}
+                {if is_over { words } else { so_far }}
             </button>
         }
-        .into_any(),
-        _ => ().into_any(),
+        .into_any()
     };
     view! {
         <span class="check">

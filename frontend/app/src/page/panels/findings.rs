@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
 use watchscope_timeline::RecordId;
-use watchscope_timeline::findings::{self, Board, Group, Item, Muted, MutedItem, Over};
+use watchscope_timeline::findings::{self, Board, Group, Item, Muted, MutedItem, Over, Tally};
 use watchscope_timeline::format::{clock, count, number};
 use watchscope_timeline::words::severity_token;
 
@@ -17,6 +17,8 @@ use crate::input::keys::Action;
 const MUTED_KEY: &str = "watchscope-muted";
 /// So narrow a window has no room for panel and picture: who goes to a record leaves the panel. As in panels.css.
 const COVERED_PX: f64 = 1_000.0;
+/// So many subjects of one code are shown until all are asked for: what is done about it comes behind them.
+const SHOWN: usize = 3;
 /// What a naive client does, and what to do: said of every finding, the rest where it is asked for.
 const SAID_FIRST: [&str; 2] = ["A naive client", "A correct client"];
 /// Under it stands the picture.
@@ -65,9 +67,7 @@ impl Engine {
     pub(super) fn publish_findings(&self, now: Time) {
         let panels = self.panels();
         let muted = &self.lanes.muted;
-        let (total, worst) = findings::tally(&self.store, muted);
-        let ink = worst.map_or("note", |severity| severity_token(severity).name());
-        publish(panels.standing, (total, ink));
+        publish(panels.standing, findings::tally(&self.store, muted));
         publish(panels.restored, findings::restored(&self.store, muted));
         if panels.findings_open.get_untracked() {
             publish(panels.board, findings::board(&self.store, muted));
@@ -190,7 +190,7 @@ fn Open(panels: Panels, handle: Handle) -> impl IntoView {
         <aside class="findings" aria-label="Findings" tabindex="-1">
             <div class="detail-head">
                 <h2>"Findings"</h2>
-                <span class="what">{move || board.with(summary)}</span>
+                <span class="what">{move || panels.standing.with(|tally| board.with(|board| summary(tally, board)))}</span>
                 <button class="close" aria-label="Close" on:click=move |_| handle.act(Action::Findings)>"×"</button>
             </div>
             <div class="findings-body">
@@ -215,19 +215,15 @@ fn Open(panels: Panels, handle: Handle) -> impl IntoView {
     }
 }
 
-/// `5 stand, 1 muted, 3 over`.
-fn summary(board: &Board) -> String {
+/// `1 error, 2 warnings · 60 clients · 1 muted · 3 over`.
+fn summary(tally: &Tally, board: &Board) -> String {
     let over = board.over.len() as u64 + board.over_more;
-    let parts = [
-        (board.total(), "standing"),
-        (board.muted.len() as u64, "muted"),
-        (over, "over"),
-    ];
-    let words = parts.iter().filter(|(count, _)| *count > 0);
-    let words: Vec<String> = words
-        .map(|(count, word)| format!("{} {word}", number(*count)))
-        .collect();
-    words.join(", ")
+    let parts = [(board.muted.len() as u64, "muted"), (over, "over")];
+    let others = parts.iter().filter(|(count, _)| *count > 0);
+    let others = others.map(|(count, word)| format!("{} {word}", number(*count)));
+    let standing = (tally.groups > 0).then(|| tally.words.clone());
+    let words: Vec<String> = standing.into_iter().chain(others).collect();
+    words.join(" · ")
 }
 
 pub(super) fn chip(code: &str, severity: Severity) -> impl IntoView + use<> {
@@ -256,18 +252,42 @@ fn GroupOf(panels: Panels, handle: Handle, code: Text) -> impl IntoView {
     let heading = move || {
         group.with(|group| {
             let group = group.as_ref()?;
-            let many = group.items.len() as u64;
             Some(view! {
                 {chip(&group.code, group.severity)}
                 <b>{group.name.to_string()}</b>
-                {(many > 1).then(|| view! { <span class="quiet">{format!("{many} places")}</span> })}
+                {group.places.clone().map(|places| view! { <span class="quiet">{places}</span> })}
             })
         })
     };
+    let is_whole = RwSignal::new(false);
+    let many = move || group.with(|group| group.as_ref().map_or(0, |group| group.items.len()));
     let keys = move || -> Vec<String> {
+        let shown = if is_whole.get() || many() <= SHOWN + 1 {
+            usize::MAX
+        } else {
+            SHOWN
+        };
         group.with(|group| {
             let items = group.iter().flat_map(|group| &group.items);
-            items.map(|item| item.key.to_string()).collect()
+            items.take(shown).map(|item| item.key.to_string()).collect()
+        })
+    };
+    let has_others = Memo::new(move |_| many() > SHOWN + 1);
+    let others = move || {
+        has_others.get().then(|| {
+            view! {
+                <button
+                    class="more"
+                    aria-expanded=move || is_whole.get().to_string()
+                    on:click=move |_| is_whole.update(|is_whole| *is_whole = !*is_whole)
+                >
+                    {move || if is_whole.get() {
+                        "Show fewer".to_owned()
+                    } else {
+                        format!("Show {} more", number((many() - SHOWN) as u64))
+                    }}
+                </button>
+            }
         })
     };
     view! {
@@ -280,6 +300,7 @@ fn GroupOf(panels: Panels, handle: Handle, code: Text) -> impl IntoView {
                     children=move |key| view! { <ItemOf group handle key/> }
                 />
             </ul>
+            {others}
             <Explained panels code/>
         </section>
     }

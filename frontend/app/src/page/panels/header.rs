@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use watchscope_model::wire::PROTOCOL_VERSION;
 use watchscope_timeline::format::number;
+use watchscope_timeline::words::severity_token;
 
 use super::super::engine::Handle;
 use super::super::theme::ThemeChoice;
@@ -114,12 +115,17 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
                     data-part="findings-button"
                     aria-expanded=move || panels.findings_open.get().to_string()
                     aria-keyshortcuts="I"
+                    title=move || panels.standing.with(|tally| tally.words.clone())
                     on:click=move |_| handle.act(Action::Findings)
                 >
                     "Findings"
                     {move || {
-                        let (count, ink) = panels.standing.get();
-                        (count > 0).then(|| view! { <b class=format!("tally {ink}")>{number(count)}</b> })
+                        let tally = panels.standing.get();
+                        let worst = severity_token(tally.worst?).name();
+                        Some(view! {
+                            <b class=format!("tally {worst}")>{number(tally.groups)}</b>
+                            <span class="unseen">": " {tally.words}</span>
+                        })
                     }}
                 </button>
                 <button

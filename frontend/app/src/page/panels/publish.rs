@@ -84,7 +84,7 @@ impl Engine {
         });
         StatusBar {
             left: vec![
-                format::count(self.store.records(), "record"),
+                words::records(&self.store),
                 lanes,
                 kept,
                 ring,
@@ -95,7 +95,8 @@ impl Engine {
             ],
             right: vec![
                 words::unknown(&self.store),
-                words::gaps(&self.store, now),
+                words::gaps(&self.store),
+                words::gaps_in_view(&self.store, &self.view.at_now(now), now),
                 zone_words(),
             ],
         }

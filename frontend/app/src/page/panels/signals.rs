@@ -2,10 +2,10 @@
 
 use leptos::prelude::*;
 use watchscope_timeline::evidence::Evidence;
-use watchscope_timeline::findings::{Board, Restored};
+use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::sides::Sides;
-use watchscope_timeline::words::{Check, Description, Presence, Problem};
+use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem};
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::super::theme::ThemeChoice;
@@ -45,8 +45,8 @@ pub(super) struct Panels {
     pub(super) filter: RwSignal<String>,
     pub(super) theme: RwSignal<ThemeChoice>,
     pub(super) help: RwSignal<bool>,
-    /// How many findings stand, and the colour of the worst.
-    pub(super) standing: RwSignal<(u64, &'static str)>,
+    /// What stands.
+    pub(super) standing: RwSignal<Tally>,
     /// The findings, while they are shown.
     pub(super) board: RwSignal<Board>,
     pub(super) findings_open: RwSignal<bool>,
@@ -82,7 +82,7 @@ impl Panels {
             filter: RwSignal::new(String::new()),
             theme: RwSignal::new(theme),
             help: RwSignal::new(false),
-            standing: RwSignal::new((0, "note")),
+            standing: RwSignal::new(Tally::default()),
             board: RwSignal::new(Board::default()),
             findings_open: RwSignal::new(false),
             texts: RwSignal::new(Texts::default()),
@@ -167,15 +167,12 @@ pub(super) enum Checking {
     /// None was.
     #[default]
     Idle,
-    /// It has not come.
-    Asked(LaneId),
-    /// It came.
-    Done {
+    /// It is going on, or over.
+    Of {
         lane: LaneId,
-        /// The record that says so.
-        record: RecordId,
-        /// What it says.
-        words: String,
+        /// What came of it so far.
+        found: Option<Checked>,
+        is_over: bool,
     },
 }
 

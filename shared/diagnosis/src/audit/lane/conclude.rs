@@ -829,7 +829,7 @@ impl Lane {
     }
 
     /// Whether a person asked for this object and was told nothing yet.
-    fn owes(&self, object: &Object) -> bool {
+    pub(super) fn owes(&self, object: &Object) -> bool {
         matches!(&self.owed, Some(Owed::One(owed)) if same_place(owed, object))
     }
 
@@ -841,10 +841,7 @@ impl Lane {
                 let is_due = self.due.is_some_and(|due| due <= turn.now);
                 is_due || self.behind.is_some() || !self.tasks.is_empty()
             }
-            Some(Owed::One(owed)) => self.tasks.iter().any(|task| match task {
-                Task::Get(object) | Task::One { object, .. } => same_place(owed, object),
-                _ => false,
-            }),
+            Some(Owed::One(owed)) => self.tasks.iter().any(|task| task.is_of(owed)),
         };
         if !is_seen_to {
             let why = "the watch moved on while it was read: ask again".to_owned();
@@ -879,7 +876,7 @@ impl Task {
     }
 }
 
-fn same_place(a: &Object, b: &Object) -> bool {
+pub(super) fn same_place(a: &Object, b: &Object) -> bool {
     a.name == b.name && a.namespace == b.namespace
 }
 
