@@ -50,6 +50,8 @@ pub(super) struct History {
     floor: Floor,
     /// What an inferred DELETED took away, until the ADDED it was inferred from: both are of that one's version.
     replaced: Option<Version>,
+    /// Where the watch was when its stream last brought an event from before what is held, which is no step.
+    passed_over: Option<ResourceVersion>,
 }
 
 /// What a watch held at a version, as far as it differs from what it holds now.
@@ -96,7 +98,8 @@ impl History {
         }
         let held = before.held(&change.object);
         if held.is_some_and(|held| held.resource_version.is_after(&change.resource_version)) {
-            // A replay; the fold passes over it.
+            // A replay, or its turn had come before; the fold passes over it.
+            self.passed_over.clone_from(&before.progress);
             return;
         }
         let held = held.map(|held| (held.object.clone(), held.resource_version.clone()));
@@ -141,6 +144,7 @@ impl History {
     fn begin(&mut self, floor: Floor) {
         self.steps.clear();
         self.replaced = None;
+        self.passed_over = None;
         self.floor = floor;
     }
 
@@ -174,8 +178,8 @@ impl History {
         Some(Past { watch, then })
     }
 
-    /// What the stream told of beyond a version and up to another, if that is known: places, and the versions of their
-    /// events.
+    /// What the stream told of beyond a version and up to another, if that is known and came in order: places, and the
+    /// versions of their events.
     pub(super) fn told<'a>(
         &'a self,
         watch: &Watch,
@@ -186,6 +190,11 @@ impl History {
             Floor::Unknown => false,
             Floor::At(floor) | Floor::Above(floor) => floor == from || from.is_after(floor),
         };
+        let is_known = is_known
+            && self
+                .passed_over
+                .as_ref()
+                .is_none_or(|over| over == from || from.is_after(over));
         let from = from.clone();
         let is_between =
             move |step: &&Step| step.version.is_after(&from) && !step.version.is_after(to);
