@@ -1755,8 +1755,8 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     0.03 a ghost held 11 listed - raised likely
     0.04 shop/pods list one exact at 14 1 differs
     0.04 a ghost held 11 listed - confirmed definite
-    0.05 shop/pods get at 14 1 agrees
-    0.05 over
+    0.06 shop/pods get at 14 1 agrees
+    0.06 over
     ");
     // Of one object it is not over with the first sign of a difference, and does not wait for other reads.
     let mut stage = with_ghost(35, Level::Light);
@@ -1768,8 +1768,8 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - confirmed definite
     0.03 over
-    0.04 shop/pods list exact at 14 2 cannot-tell: the list may be the watch cache's; what differs is looked up in etcd
-    0.05 shop/pods list one exact at 14 1 differs
+    0.05 shop/pods list exact at 14 2 cannot-tell: the list may be the watch cache's; what differs is looked up in etcd
+    0.06 shop/pods list one exact at 14 1 differs
     ");
     // A watch that is behind a list has its time to come so far.
     let mut stage = watching(30, Level::Off);
