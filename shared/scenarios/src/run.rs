@@ -575,6 +575,7 @@ impl Run {
                 return Some(Served {
                     version: version.into(),
                     kind: kind.into(),
+                    is_aggregated: false,
                 });
             }
         }

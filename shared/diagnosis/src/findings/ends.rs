@@ -31,7 +31,7 @@ struct Pending {
     age_ms: u64,
     events: u64,
     unread_ms: Option<u64>,
-    /// The version it began at.
+    /// The version it began at; 0 if that is none of an order.
     from: Option<u64>,
     /// How long nothing had come to its watch that moves it on, in milliseconds, if anything ever had.
     quiet_ms: Option<u64>,
@@ -136,6 +136,11 @@ impl Ended {
         if run.len() > BARREN_STREAMS {
             run.remove(0);
         }
+        let place = if WHOLE && from == 0 {
+            String::new()
+        } else {
+            format!(" from {from}")
+        };
         let found = Found::of(
             "F10",
             Certainty::Likely,
@@ -143,8 +148,8 @@ impl Ended {
             run.clone(),
             record.at,
             format!(
-                "{BARREN_STREAMS} streams of {} in a row from {from} were accepted and ended at once, with nothing in them \
-                 and no ERROR.",
+                "{BARREN_STREAMS} streams of {} in a row{place} were accepted and ended at once, with nothing in them and \
+                 no ERROR.",
                 event.watch
             ),
         );
@@ -324,7 +329,7 @@ fn oldest_of(message: &str) -> Option<u64> {
 }
 
 fn asked_from(end: &Pending) -> String {
-    match (end.from, end.oldest) {
+    match (end.from.filter(|from| !WHOLE || *from > 0), end.oldest) {
         (Some(from), Some(oldest)) if oldest > from => format!(
             ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
             oldest - from
