@@ -174,6 +174,7 @@ mod tests {
             label_selector: None,
             field_selector: None,
             server: None,
+            aggregated: None,
         };
         let complete = ListComplete {
             watch: "shop/pods".into(),

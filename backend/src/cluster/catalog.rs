@@ -26,6 +26,8 @@ pub struct Resource {
     pub is_namespaced: bool,
     /// What can be done with it.
     pub verbs: Vec<String>,
+    /// Another apiserver serves it through the cluster's, as far as that may be known.
+    pub is_aggregated: bool,
 }
 
 impl Resource {
@@ -403,6 +405,7 @@ mod tests {
             short_names: short_names.iter().map(|name| (*name).to_owned()).collect(),
             is_namespaced: true,
             verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
+            is_aggregated: false,
         }
     }
 

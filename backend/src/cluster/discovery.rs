@@ -1,10 +1,12 @@
 //! Asking a cluster what it serves: aggregated discovery (KEP-3352, stable in 1.30), else the
-//! group by group form every version has.
+//! group by group form every version has; and what of it other apiservers serve, which neither form tells.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -15,6 +17,13 @@ use super::client::{Answer, Client, ClientError};
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
                           application/json";
+
+/// The group in which a cluster keeps who serves which version of which group.
+const REGISTRATION: &str = "apiregistration.k8s.io";
+
+/// Groups that are served by an apiserver of their own wherever they are: `OpenShift`'s projects are a view of namespaces,
+/// and those who may see no more than their own projects may not ask who serves them.
+const ALWAYS_AGGREGATED: [&str; 1] = ["project.openshift.io"];
 
 /// An answer larger than this is refused: a thousand CRDs make about 1 MB.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
@@ -53,9 +62,12 @@ impl Discovery {
             return Ok(Arc::clone(catalog));
         }
         let mut catalog = ask(&self.client).await?;
-        if let Some((_, before)) = &*latest {
+        let before = latest.as_ref().map(|(_, before)| &**before);
+        if let Some(before) = before {
             keep_unanswered(&mut catalog, before);
         }
+        let aggregated = ask_aggregated(&self.client, &catalog).await?;
+        mark_aggregated(&mut catalog, aggregated.as_ref(), before);
         let catalog = Arc::new(catalog);
         *latest = Some((Instant::now(), Arc::clone(&catalog)));
         Ok(catalog)
@@ -114,6 +126,53 @@ async fn ask(client: &Client) -> Result<Catalog, ClientError> {
     }
 }
 
+/// The group versions that another apiserver serves (an `APIService` with `spec.service`). `None` where that may not be
+/// read: what is not known to be so is taken for the cluster's own, as nearly all is.
+async fn ask_aggregated(
+    client: &Client,
+    catalog: &Catalog,
+) -> Result<Option<BTreeSet<(String, String)>>, ClientError> {
+    let is_it =
+        |resource: &&Resource| resource.group == REGISTRATION && resource.plural == "apiservices";
+    let Some(services) = catalog.resources.iter().find(is_it) else {
+        return Ok(None);
+    };
+    let path = services.collection_path(None);
+    let answer = client
+        .get(&path, "application/json", MAX_ANSWER_BYTES)
+        .await?;
+    let Ok(list) = answer.json::<ApiServices>(&path) else {
+        return Ok(None);
+    };
+    let by_others = list.items.into_iter().map(|service| service.spec);
+    let by_others = by_others.filter(|spec| spec.service.is_some());
+    let group_versions = by_others.map(|spec| (spec.group, spec.version));
+    Ok(Some(group_versions.collect()))
+}
+
+/// Marks what other apiservers serve: as was answered, else as was known `before`.
+fn mark_aggregated(
+    catalog: &mut Catalog,
+    answered: Option<&BTreeSet<(String, String)>>,
+    before: Option<&Catalog>,
+) {
+    let is_known = |resource: &Resource| {
+        let same = |other: &&Resource| {
+            (&other.group, &other.version) == (&resource.group, &resource.version)
+        };
+        let before = before.and_then(|before| before.resources.iter().find(same));
+        before.is_some_and(|before| before.is_aggregated)
+    };
+    for resource in &mut catalog.resources {
+        let is_aggregated = match answered {
+            Some(all) => all.contains(&(resource.group.clone(), resource.version.clone())),
+            None => is_known(resource),
+        };
+        resource.is_aggregated =
+            is_aggregated || ALWAYS_AGGREGATED.contains(&resource.group.as_str());
+    }
+}
+
 fn add_aggregated(catalog: &mut Catalog, group: AggregatedGroup) {
     let AggregatedGroup {
         metadata: Metadata { name: group_name },
@@ -139,6 +198,7 @@ fn add_aggregated(catalog: &mut Catalog, group: AggregatedGroup) {
                 short_names: resource.short_names,
                 is_namespaced: resource.scope == "Namespaced",
                 verbs: resource.verbs,
+                is_aggregated: false,
             });
         }
     }
@@ -188,6 +248,7 @@ async fn add_legacy(
             short_names: resource.short_names,
             is_namespaced: resource.namespaced,
             verbs: resource.verbs,
+            is_aggregated: false,
         });
     }
     Ok(())
@@ -312,6 +373,27 @@ struct LegacyVersion {
 struct LegacyList {
     #[serde(default)]
     resources: Vec<LegacyResource>,
+}
+
+#[derive(Deserialize)]
+struct ApiServices {
+    #[serde(default)]
+    items: Vec<ApiService>,
+}
+
+#[derive(Deserialize)]
+struct ApiService {
+    spec: ApiServiceSpec,
+}
+
+#[derive(Deserialize)]
+struct ApiServiceSpec {
+    #[serde(default)]
+    group: String,
+    #[serde(default)]
+    version: String,
+    /// Where that apiserver is; absent for what the cluster's own serves, custom resources included.
+    service: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]

@@ -210,6 +210,7 @@ async fn the_fold_at_the_head_goes_on_with_the_reader_that_comes_with_it() {
         label_selector: None,
         field_selector: None,
         server: None,
+        aggregated: None,
     };
     log.append(Event::from(started)).await.unwrap();
     log.append(modified("a")).await.unwrap();
@@ -377,6 +378,7 @@ fn ended_by(cause: Cause) -> Vec<Event> {
         label_selector: None,
         field_selector: None,
         server: None,
+        aggregated: None,
     };
     let opened = StreamOpened {
         watch: watch.clone(),

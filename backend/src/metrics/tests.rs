@@ -67,6 +67,7 @@ impl Story {
             label_selector: Some("app=canary-selector".into()),
             field_selector: None,
             server: None,
+            aggregated: None,
         })
     }
 

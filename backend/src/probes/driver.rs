@@ -555,6 +555,7 @@ impl Driver {
             .map(|resource| Served {
                 version: resource.version.as_str().into(),
                 kind: resource.kind.as_str().into(),
+                is_aggregated: resource.is_aggregated,
             });
         self.step(Input::Discovered(found));
     }

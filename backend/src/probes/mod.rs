@@ -378,6 +378,7 @@ impl Minder {
             let served = Served {
                 version: planned.resource.version.as_str().into(),
                 kind: planned.resource.kind.as_str().into(),
+                is_aggregated: planned.resource.is_aggregated,
             };
             self.start(&planned, Some(&served));
         }

@@ -90,6 +90,7 @@ impl Wishes {
             short_names: Vec::new(),
             is_namespaced: true,
             verbs: Vec::new(),
+            is_aggregated: false,
         };
         self.planned(&resource, context_namespace)
     }
@@ -172,6 +173,7 @@ pub(super) fn builtin_catalog() -> Catalog {
             },
             is_namespaced,
             verbs: ["get", "list", "watch"].map(str::to_owned).to_vec(),
+            is_aggregated: false,
         }
     };
     Catalog {

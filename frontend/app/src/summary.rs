@@ -96,6 +96,7 @@ mod tests {
                 label_selector: None,
                 field_selector: None,
                 server: None,
+                aggregated: None,
             };
             let phase = WatchPhase {
                 watch: name.into(),

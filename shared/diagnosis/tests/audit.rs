@@ -59,6 +59,8 @@ struct Stage {
     refuses_exact: bool,
     /// No object may be got (403).
     refuses_get: bool,
+    /// Another apiserver serves what is watched, so that the probe takes its versions to be in no order.
+    is_aggregated: bool,
     reads: Vec<(Time, Read)>,
     /// What a bookmark of the watch says while a read is made, by the number of the read.
     meanwhile: BTreeMap<usize, u64>,
@@ -91,6 +93,7 @@ impl Stage {
             lists_fail: false,
             refuses_exact: false,
             refuses_get: false,
+            is_aggregated: false,
             reads: Vec::new(),
             meanwhile: BTreeMap::new(),
             asked: None,
@@ -117,6 +120,15 @@ impl Stage {
     fn id(&mut self) -> u64 {
         self.ids += 1;
         self.ids
+    }
+
+    /// A version, as the probe has it.
+    fn version(&self, version: ResourceVersion) -> ResourceVersion {
+        if self.is_aggregated {
+            version.unordered()
+        } else {
+            version
+        }
     }
 
     fn current(&self) -> (u64, Objects) {
@@ -193,6 +205,7 @@ impl Stage {
             label_selector: Some("app=web".into()),
             field_selector: None,
             server: server.map(Into::into),
+            aggregated: self.is_aggregated.then_some(true),
         });
         self.list(watch);
         self.open(watch);
@@ -214,7 +227,7 @@ impl Stage {
         }
         self.record(ListComplete {
             watch: watch.into(),
-            resource_version: revision.into(),
+            resource_version: self.version(revision.into()),
             items: objects.len() as u64,
             added: objects.len() as u64,
             changed: 0,
@@ -251,7 +264,7 @@ impl Stage {
             change,
             origin,
             object: object(name, uid),
-            resource_version: version,
+            resource_version: self.version(version),
             generation: None,
             manager: None,
             subresource: None,
@@ -848,7 +861,7 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
         1,
         ResourceVersion::parse("x7"),
     );
-    // A list at another version cannot be compared, and one at this version only for equality.
+    // Whatever differs is looked at once more, and is never more than different; what is equal is told.
     let page = |version: &str, items: Vec<Seen>| {
         Reply::Page(Page {
             version: ResourceVersion::parse(version),
@@ -863,11 +876,72 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
     let other_versions = page("x7", vec![seen("a", "x2"), seen("b", "x7")]);
     let equal = page("x7", vec![seen("a", "x1"), seen("b", "x7")]);
     stage.answers = BTreeMap::from([(0, at_another), (1, other_versions), (2, equal)]);
-    stage.after_s(70);
+    stage.after_s(50);
     assert_snapshot!(stage.told(), @r"
-    0.01 shop/pods list exact at x7 0 cannot-tell: asked for x7, the server listed x9
-    30.01 shop/pods list exact at x7 0 cannot-tell: 1 objects have versions that cannot be compared
-    60.01 shop/pods list exact at x7 2 agrees
+    4.02 shop/pods list newest at x7 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known
+    34.02 shop/pods list newest at x7 2 agrees: its versions are those of another apiserver, and only compared for equality
+    ");
+    // Its twin of numbers, which are compared as those of the cluster are.
+    let with_number = |is_aggregated: bool| {
+        let mut stage = Stage::new(30, Level::Light);
+        stage.is_aggregated = is_aggregated;
+        stage.write("a", 1);
+        let newest = stage.write("b", 1);
+        stage.watch(WATCH);
+        // The list's version is the newest of its items', and goes down with that.
+        stage.event(ChangeType::Deleted, "b", 1, newest);
+        stage.delete("b");
+        stage.says = Some(ResourceVersion::from(newest - 1));
+        stage.refuses_exact = true;
+        stage.after_s(70);
+        stage.told()
+    };
+    assert_snapshot!(with_number(true), @r"
+    0.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
+    30.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
+    60.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
+    ");
+    assert_snapshot!(with_number(false), @"4.03 shop/pods list newest twice at 11 0 cannot-tell: the newest list is of 11, though the watch has seen 12");
+}
+
+/// A watch of what such a server keeps that lists, at an exact version, only what has that very version.
+fn filtered_by_version(is_aggregated: bool) -> Stage {
+    let mut stage = Stage::new(30, Level::Full);
+    stage.is_aggregated = is_aggregated;
+    stage.write("a", 1);
+    stage.write("b", 1);
+    stage.watch(WATCH);
+    let (newest, objects) = stage.current();
+    let newest_only = objects.into_iter().filter(|(name, _)| name == "b");
+    stage.etcd.insert(newest, newest_only.collect());
+    stage
+}
+
+#[test]
+fn trap_aggregated_apis_that_list_at_an_exact_version_what_has_that_version() {
+    let mut stage = filtered_by_version(true);
+    stage.after_s(40);
+    assert_snapshot!(stage.told(), @"4.02 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known");
+    assert!(!stage.lines().iter().any(|line| line.contains("Exact")));
+    // Nor is an object looked up that a person asks for, beyond whether it is equal.
+    stage
+        .auditor
+        .ask(Some(&WATCH.into()), Some(&object("a", 1)), stage.now);
+    stage.after_s(1);
+    stage
+        .auditor
+        .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);
+    stage.after_s(1);
+    assert_snapshot!(stage.told(), @r"
+    40.01 shop/pods get 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known
+    41.01 shop/pods get at 12 1 agrees
+    ");
+    assert!(!stage.lines().iter().any(|line| line.contains("Exact")));
+    let mut stage = filtered_by_version(false);
+    stage.after_s(1);
+    assert_snapshot!(stage.verdicts().join("\n"), @r"
+    0.01 a ghost held 11 listed - raised likely
+    0.02 a ghost held 11 listed - confirmed definite
     ");
 }
 

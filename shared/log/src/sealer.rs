@@ -287,6 +287,7 @@ mod tests {
                 label_selector: None,
                 field_selector: None,
                 server: None,
+                aggregated: None,
             })
         };
         let sealed = (0..200)
@@ -312,6 +313,7 @@ mod tests {
                 label_selector: None,
                 field_selector: None,
                 server: None,
+                aggregated: None,
             }
             .into(),
             START,

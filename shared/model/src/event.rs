@@ -139,6 +139,9 @@ events! {
         field_selector "fieldSelector": Option<Text>,
         /// The address of the apiserver it is pinned to; absent where any that the cluster's address leads to will do.
         server "server": Option<Text>,
+        /// Whether another apiserver serves it through the cluster's (an APIService with `spec.service`), so that its
+        /// resourceVersions are only compared for equality; absent if not, or if that was not known yet.
+        aggregated "aggregated": Option<bool>,
     }
     /// A watch does something else now.
     6 "watch.phase" WatchPhase {
@@ -278,7 +281,7 @@ events! {
         origin "origin": Origin,
         /// The object.
         object "object": Arc<Object>,
-        /// Its resourceVersion; for an inferred DELETED the last one held.
+        /// Its resourceVersion; for a DELETED that is inferred, or came without one, the last one held.
         resource_version "resourceVersion": ResourceVersion,
         /// `metadata.generation`.
         generation "generation": Option<u64>,

@@ -177,6 +177,8 @@ fields! {
         server "server": Option<Text>,
         /// What it has been through.
         totals "totals": Totals,
+        /// Whether another apiserver serves it, so that its resourceVersions are only compared for equality.
+        aggregated "aggregated": Option<bool>,
     }
 
     /// What a watch does now.
@@ -626,6 +628,7 @@ impl Watch {
             label_selector,
             field_selector,
             server,
+            aggregated,
         } = event.clone();
         Self {
             group,
@@ -653,6 +656,7 @@ impl Watch {
             objects: Objects::default(),
             server,
             totals: Totals::begun(),
+            aggregated,
         }
     }
 
@@ -908,12 +912,20 @@ impl Watch {
             ChangeType::Deleted => self.deleted += 1,
             ChangeType::Unknown => {}
         }
+        let mut is_step = event.origin == Origin::Live;
         if event.change == ChangeType::Deleted {
+            // One that says which version is gone, and not at which, leaves the watch where it stood. Numbers that
+            // are in order see to that by themselves.
+            let version = &event.resource_version;
+            let is_last = |held: &Held| held.resource_version == *version;
+            is_step &= !totals::WHOLE
+                || version.number().is_some()
+                || !self.objects.get(&event.object).is_some_and(is_last);
             self.objects.remove(event);
         } else {
             self.objects.hold(event, now);
         }
-        if event.origin == Origin::Live {
+        if is_step {
             self.learn(&event.resource_version);
         }
     }

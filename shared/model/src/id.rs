@@ -214,17 +214,18 @@ pub fn is_built_in_group(group: &str) -> bool {
 /// A resourceVersion as the server wrote it.
 ///
 /// Opaque by contract before 1.35; since KEP-5504 a positive decimal integer of at most 128 bits, comparable within
-/// one resource type. Kept so that its text comes back exactly.
+/// one resource type. That holds for what the kube-apiserver keeps in etcd: another apiserver behind it may number its
+/// objects in any way ([`ResourceVersion::unordered`]). Kept so that its text comes back exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceVersion {
     /// A decimal number without leading zeros that fits 64 bits; practically all.
     Number(u64),
-    /// Any other text, unchanged.
+    /// Any other text, unchanged; and a number of which only is known whether it equals another.
     Other(Text),
 }
 
 impl ResourceVersion {
-    /// Reads a resourceVersion; every text has exactly one form, and [`fmt::Display`] gives it back.
+    /// Reads a resourceVersion whose numbers are in order; [`fmt::Display`] gives the text back.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let canonical = !text.is_empty()
@@ -235,6 +236,22 @@ impl ResourceVersion {
             Ok(number) if canonical => Self::Number(number),
             _ => Self::Other(text.into()),
         }
+    }
+
+    /// The same, of an apiserver whose numbers say nothing of their order: equal or not to others of that kind, and
+    /// comparable with none. One of more than 64 bits stays comparable; nobody counts so far.
+    #[must_use]
+    pub fn unordered(&self) -> Self {
+        match self {
+            Self::Number(number) => Self::Other(number.to_string().into()),
+            Self::Other(text) => Self::Other(text.clone()),
+        }
+    }
+
+    /// Whether it has a place in an order, so that [`ResourceVersion::compare`] can tell.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.compare(self).is_some()
     }
 
     /// Whether a watch can begin there: an aggregated server without versions says nothing, or 0.
@@ -276,7 +293,9 @@ impl ResourceVersion {
             Self::Number(number) => Some(u128::from(*number)),
             Self::Other(text) => {
                 let decimal = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
-                if decimal { text.parse().ok() } else { None }
+                let number = if decimal { text.parse().ok() } else { None };
+                // A smaller one stands here because it is not in order.
+                number.filter(|number| *number > u128::from(u64::MAX))
             }
         }
     }
@@ -466,6 +485,18 @@ mod tests {
         );
         assert_eq!(compare("007", "9"), None);
         assert_eq!(compare("abc", "9"), None);
+    }
+
+    #[test]
+    fn numbers_that_are_in_no_order_are_only_equal_or_not() {
+        let of = |text: &str| ResourceVersion::parse(text).unordered();
+        assert_eq!(of("9"), of("9"));
+        assert_ne!(of("9"), of("10"));
+        assert_eq!((of("9").compare(&of("10")), of("9").number()), (None, None));
+        assert_eq!(of("9").to_string(), "9");
+        assert_eq!(of("x1"), ResourceVersion::parse("x1"));
+        let is_ordered = |version: ResourceVersion| version.is_ordered();
+        assert!(is_ordered(9.into()) && !is_ordered(of("9")) && !is_ordered(of("x1")));
     }
 
     #[test]

@@ -73,6 +73,7 @@ fn version() -> impl Strategy<Value = ResourceVersion> {
         8 => (1_000u64..5_000).prop_map(ResourceVersion::Number),
         1 => any::<u64>().prop_map(ResourceVersion::Number),
         1 => "[a-z0-9]{0,30}".prop_map(|text| ResourceVersion::parse(&text)),
+        1 => (1_000u64..5_000).prop_map(|number| ResourceVersion::from(number).unordered()),
     ]
 }
 
@@ -189,8 +190,9 @@ fn event() -> impl Strategy<Value = Event> {
             ConnectionOpened { connection: ConnectionId(id % 4), server, remote, alpn, tls: None, version }.into()
         }),
         1 => (small.clone(), word(Cause::ALL), prop::option::of(small.clone())).prop_map(|(id, cause, ping_ms)| ConnectionClosed { connection: ConnectionId(id % 4), cause, ping_ms }.into()),
-        2 => (watch(), text(), prop::option::of(text())).prop_map(|(watch, group, namespace)| WatchStarted {
+        2 => (watch(), text(), prop::option::of(text()), any::<Option<bool>>()).prop_map(|(watch, group, namespace, aggregated)| WatchStarted {
             watch, group, version: "v1".into(), resource: "pods".into(), server: namespace.clone(), namespace, label_selector: None, field_selector: None,
+            aggregated,
         }.into()),
         2 => (watch(), prop::option::of(word(Phase::ALL)), word(Phase::ALL), word(PhaseReason::ALL), prop::option::of(any::<u64>()), prop::option::of(any::<String>()))
             .prop_map(|(watch, from, to, reason, delay_ms, error)| WatchPhase { watch, from, to, reason, delay_ms, error }.into()),

@@ -68,6 +68,16 @@ impl Held {
         (object.clone(), relation)
     }
 
+    /// What is held in a place, and at which version.
+    pub(crate) fn named(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<(Arc<Object>, ResourceVersion)> {
+        let (Place(object), held) = self.0.get_key_value(&Key(namespace, name))?;
+        Some((object.clone(), held.version.clone()))
+    }
+
     /// Holds a version, seen by `list`.
     pub(crate) fn hold(&mut self, object: Arc<Object>, version: ResourceVersion, list: u64) {
         let version = Version { version, list };

@@ -10,11 +10,16 @@
 //!
 //! It does what a correct client does (semantics reference, section 2.6) and hides nothing of it: every request,
 //! answer, page, document, end and wait is an event, and every byte of a body is in an event or counted as a loss.
-//! resourceVersions the watch may resume from (its progress) never go down. Redaction happens here, while a body is
+//! resourceVersions the watch may resume from (its progress) never go down, where they have an order: those of an
+//! aggregated API are only equal or not, and the last one is progress. Redaction happens here, while a body is
 //! copied for the first and only time.
 //!
 //! Pure: no clock, no I/O; the same inputs and seed give the same outputs. Absent on purpose: connections, what
 //! happens on them (the driver reports that), and any opinion on why a stream ended (that is diagnosis).
+
+/// Whether all of the probe is compiled in (feature `whole`); else it is only what the lessons reach. A branch on it costs
+/// nothing: what is behind it is left out.
+pub(crate) const WHOLE: bool = cfg!(feature = "whole");
 
 mod backoff;
 mod decode;

@@ -166,7 +166,7 @@ impl Probe {
     ) -> Result<Taken, DecodeError> {
         let own_list_kind = !is_built_in_group(&self.spec.group);
         let decoded = decode_page(&page.body, decoder, own_list_kind)?;
-        let version = ResourceVersion::parse(&decoded.resource_version);
+        let version = self.version(ResourceVersion::parse(&decoded.resource_version));
         if self
             .list
             .version
@@ -195,6 +195,24 @@ impl Probe {
             self.take_item(item, decoder, turn);
         }
         Ok(Taken::Page(decoded.token.map(Cow::into_owned)))
+    }
+
+    /// A version as the server wrote it, with an order only if it has one.
+    pub(crate) fn version(&self, version: ResourceVersion) -> ResourceVersion {
+        if self.spec.is_aggregated() {
+            version.unordered()
+        } else {
+            version
+        }
+    }
+
+    /// What every object must have.
+    pub(crate) fn identity<'a>(
+        &self,
+        head: &'a ObjectHead<'_>,
+    ) -> Result<(&'a str, ResourceVersion), DecodeError> {
+        let (name, version) = identity(head)?;
+        Ok((name, self.version(version)))
     }
 
     fn is_older_than_progress(&self, version: &ResourceVersion) -> bool {
@@ -269,7 +287,7 @@ impl Probe {
         turn: &mut Turn<'_>,
     ) -> Result<(), DecodeError> {
         let head = &read.head;
-        let (name, version) = identity(head)?;
+        let (name, version) = self.identity(head)?;
         let uid = head.uid.as_deref().unwrap_or("");
         let (object, relation) = self
             .held
@@ -430,7 +448,7 @@ pub(crate) struct Learned {
     pub(crate) stream: Option<StreamId>,
 }
 
-/// What every object must have.
+/// What every object must have, with its version as it is written.
 pub(crate) fn identity<'a>(
     head: &'a ObjectHead<'_>,
 ) -> Result<(&'a str, ResourceVersion), DecodeError> {

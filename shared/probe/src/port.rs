@@ -98,6 +98,9 @@ pub struct Served {
     pub version: Text,
     /// Kind of its objects.
     pub kind: Text,
+    /// Another apiserver serves it through the cluster's: its resourceVersions say nothing of their order, and a DELETED
+    /// may have no more of its object than the name.
+    pub is_aggregated: bool,
 }
 
 /// Which of a probe's connections.

@@ -106,7 +106,7 @@ impl Probe {
             return;
         }
         self.side.not_before = turn.now.plus_millis(SPACING_MS);
-        if self.progress.is_none() {
+        if !self.has_place() {
             return;
         }
         self.side.look = Some(Look {

@@ -8,6 +8,7 @@ use watchscope_model::request::{
 };
 use watchscope_model::{ResourceVersion, Text, WatchName};
 
+use crate::WHOLE;
 use crate::port::{Get, Served};
 
 /// What to watch.
@@ -87,12 +88,22 @@ impl WatchSpec {
             served: Some(Served {
                 version: "v1".into(),
                 kind: kind.into(),
+                is_aggregated: false,
             }),
             namespace: (!matches!(namespace, "*" | "-")).then(|| namespace.into()),
             label_selector: None,
             field_selector: None,
             server: None,
         }
+    }
+
+    /// Whether another apiserver serves it.
+    pub(crate) fn is_aggregated(&self) -> bool {
+        WHOLE
+            && self
+                .served
+                .as_ref()
+                .is_some_and(|served| served.is_aggregated)
     }
 
     /// The event that opens the watch.
@@ -109,6 +120,7 @@ impl WatchSpec {
             label_selector: self.label_selector.clone(),
             field_selector: self.field_selector.clone(),
             server: self.server.clone(),
+            aggregated: self.is_aggregated().then_some(true),
         }
     }
 

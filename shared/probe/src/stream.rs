@@ -1,14 +1,17 @@
 //! A stream from open to end: its documents, its silence, and what its end calls for.
 
+use std::borrow::Cow;
+
 use watchscope_model::event::{Bookmark, StreamEnded, StreamError, StreamOpened};
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
 use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 
+use crate::WHOLE;
 use crate::backoff::jittered;
 use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, decode_line};
 use crate::held::Relation;
 use crate::lines::{Lines, Piece, Unread};
-use crate::list::{Learned, identity};
+use crate::list::Learned;
 use crate::port::Ending;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
@@ -300,16 +303,32 @@ impl Probe {
             self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
         }
         let head = &read.head;
-        let (name, version) = identity(head)?;
+        let (namespace, name) = (head.namespace.as_deref(), head.name.as_deref());
+        let name = name.unwrap_or("");
         // What came of it before is older.
         facts.aside.retain(|aside| {
             !(aside.name == name && aside.namespace.as_deref() == head.namespace.as_deref())
         });
-        let uid = head.uid.as_deref().unwrap_or("");
-        let (object, relation) = self
-            .held
-            .relate(head.namespace.as_deref(), name, uid, &version);
+        let (object, version, relation) = if change == ChangeType::Deleted && self.is_by_name(head)
+        {
+            // Of an object that is not held it says nothing.
+            let Some((object, last)) = self.held.named(namespace, name) else {
+                return Ok(());
+            };
+            match self.identity(head) {
+                Ok((_, version)) if version != last => (object, version, Relation::Older),
+                _ => (object, last, Relation::Same),
+            }
+        } else {
+            let (_, version) = self.identity(head)?;
+            let uid = head.uid.as_deref().unwrap_or("");
+            let (object, relation) = self.held.relate(namespace, name, uid, &version);
+            (object, version, relation)
+        };
         let is_past = matches!(relation, Relation::Newer);
+        // A DELETED of the version held says nothing of where the stream stands.
+        let is_step =
+            !WHOLE || change != ChangeType::Deleted || !matches!(relation, Relation::Same);
         if let Relation::Replaced(gone, last) = relation
             && change != ChangeType::Deleted
         {
@@ -328,7 +347,9 @@ impl Probe {
             turn,
         );
         if facts.opening == Opening::Resume {
-            self.advance(&version);
+            if is_step {
+                self.advance(&version);
+            }
             self.streaks.expired = 0;
         }
         if is_past {
@@ -341,6 +362,14 @@ impl Probe {
         Ok(())
     }
 
+    /// Whether an object is only named, as aggregated APIs do that watch for names (`OpenShift`'s projects).
+    fn is_by_name(&self, head: &ObjectHead<'_>) -> bool {
+        let is_missing = |text: &Option<Cow<'_, str>>| text.as_deref().is_none_or(str::is_empty);
+        self.spec.is_aggregated()
+            && !is_missing(&head.name)
+            && (is_missing(&head.uid) || is_missing(&head.resource_version))
+    }
+
     /// Whether an initial event may be of a state from before progress: it would change what is held, and is not newer.
     fn is_doubtful(&self, change: ChangeType, head: &ObjectHead<'_>, facts: &Facts) -> bool {
         let Some(progress) = &self.progress else {
@@ -349,7 +378,7 @@ impl Probe {
         if facts.opening != Opening::WatchList || change != ChangeType::Added {
             return false;
         }
-        let Ok((name, version)) = identity(head) else {
+        let Ok((name, version)) = self.identity(head) else {
             return false;
         };
         let uid = head.uid.as_deref().unwrap_or("");
@@ -386,7 +415,7 @@ impl Probe {
             .resource_version
             .as_deref()
             .filter(|version| !version.is_empty())
-            .map(ResourceVersion::parse)
+            .map(|version| self.version(ResourceVersion::parse(version)))
             .ok_or(DecodeError::Missing(
                 "metadata.resourceVersion of a bookmark",
             ))?;
@@ -483,9 +512,17 @@ impl Probe {
     }
 
     /// Whether a side watch may show that a stream is dead. Where it proves nothing (it is refused, its history is
-    /// gone, it is not its turn, there is no progress), only its own time proves a stream dead.
+    /// gone, it is not its turn, there is no progress that something could be beyond), only its own time proves a
+    /// stream dead.
     fn can_be_seen(&self) -> bool {
-        self.progress.is_some() && !self.side.is_blind()
+        self.has_place() && !self.side.is_blind()
+    }
+
+    /// Whether the watch stands at a place in an order.
+    pub(crate) fn has_place(&self) -> bool {
+        self.progress
+            .as_ref()
+            .is_some_and(|progress| !WHOLE || progress.is_ordered())
     }
 
     /// When something may be due on a stream.

@@ -574,6 +574,7 @@ impl Run {
                 return Some(Served {
                     version: version.into(),
                     kind: kind.into(),
+                    is_aggregated: false,
                 });
             }
         }

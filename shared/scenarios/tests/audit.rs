@@ -402,6 +402,11 @@ fn specs(servers: u16) -> Vec<WatchSpec> {
 
 /// A world in which much goes wrong for a while, audited, after it has come to rest; and its minor version.
 fn wild(seed: u64) -> (Run, u64) {
+    wild_served_by(false, seed)
+}
+
+/// The same, where another apiserver is said to serve all that is watched, or the cluster's own.
+fn wild_served_by(is_another: bool, seed: u64) -> (Run, u64) {
     let mut script = Script {
         rng: ChaCha8Rng::seed_from_u64(seed),
         acts: Vec::new(),
@@ -447,7 +452,10 @@ fn wild(seed: u64) -> (Run, u64) {
     let mut run = Run::of_story(story, seed);
     run.run_for(Duration::from_millis(500));
     run.audit(Level::Full);
-    for (n, spec) in (0..).zip(specs(servers)) {
+    for (n, mut spec) in (0..).zip(specs(servers)) {
+        if let Some(served) = &mut spec.served {
+            served.is_aggregated = is_another;
+        }
         run.watch(spec, ProbeConfig::default(), seed + n);
     }
     run.run_for(Duration::from_secs(WILD_S + QUIET_S));
@@ -524,6 +532,41 @@ fn in_worlds_of_random_faults_what_is_confirmed_is_what_is_so() {
     }
     assert!(wrong.is_empty(), "{divergent} divergent\n{wrong}");
     assert!(divergent > 60 && lost > 3, "{divergent} {lost}");
+}
+
+/// Verdicts, and what is found by the order of versions.
+fn told_by_order(run: &Run) -> BTreeSet<String> {
+    const BY_ORDER: [&str; 9] = [
+        "F22", "F23", "F29", "F30", "F31", "F32", "F33", "F34", "F35",
+    ];
+    let told = |record: &watchscope_model::Record| match &record.event {
+        Event::Verdict(_) => Some("verdict".to_owned()),
+        Event::Finding(found) => Some(found.code.to_string()),
+        _ => None,
+    };
+    let told = run.records().iter().filter_map(told);
+    told.filter(|told| told == "verdict" || BY_ORDER.contains(&&**told))
+        .collect()
+}
+
+#[test]
+fn whatever_goes_wrong_nothing_is_told_by_the_order_of_another_apiservers_versions() {
+    let mut own = BTreeSet::new();
+    for seed in 0..6 {
+        let (run, _) = wild_served_by(true, seed);
+        assert_eq!(told_by_order(&run), BTreeSet::new(), "seed {seed}");
+        let audits = run
+            .records()
+            .iter()
+            .filter_map(|record| match &record.event {
+                Event::Audit(audit) => Some(&*audit.outcome),
+                _ => None,
+            });
+        // Where all is equal, that is told.
+        assert!(audits.into_iter().any(|it| it == "agrees"), "seed {seed}");
+        own.append(&mut told_by_order(&wild(seed).0));
+    }
+    insta::assert_snapshot!(own.into_iter().collect::<Vec<_>>().join(" "), @"F29 F30 F34 verdict");
 }
 
 #[test]

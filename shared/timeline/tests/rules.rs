@@ -14,8 +14,8 @@ use watchscope_timeline::format::text_width;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, Step, StretchKind, Target};
 use watchscope_timeline::words::{
-    describe, describe_record, emptiness, gaps, gaps_in_view, phase_sentence, problems, records,
-    unknown,
+    describe, describe_record, emptiness, event_words, gaps, gaps_in_view, phase_sentence,
+    problems, records, unknown,
 };
 use watchscope_timeline::{Glyph, LaneId, Lanes, Picture, Px, RecordId, Scene, Store, Token, View};
 
@@ -939,10 +939,37 @@ fn words_on_a_lane_stand_beside_a_time_in_which_watchscope_did_not_run_not_under
 }
 
 #[test]
-fn a_watch_whose_versions_are_no_numbers_says_so_where_their_line_would_be() {
+fn a_watch_of_what_another_apiserver_serves_begins_with_that() {
+    let words = |server: Option<&str>, aggregated| {
+        event_words(&Event::from(WatchStarted {
+            watch: "-/projects.project.openshift.io".into(),
+            group: "project.openshift.io".into(),
+            version: "v1".into(),
+            resource: "projects".into(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            server: server.map(Into::into),
+            aggregated,
+        }))
+    };
+    let told = [
+        words(None, None),
+        words(Some("10.0.0.1:6443"), None),
+        words(None, Some(true)),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r"
+    Watch -/projects.project.openshift.io started.
+    Watch -/projects.project.openshift.io started, by 10.0.0.1:6443 only.
+    Watch -/projects.project.openshift.io started. Its resourceVersions are another apiserver's, and only compared for equality.
+    ");
+}
+
+#[test]
+fn a_watch_whose_versions_have_no_order_says_so_where_their_line_would_be() {
     const METRICS: &str = "shop/pods.metrics.k8s.io";
-    let words = "no numbers: only whether two are equal can be told";
-    let told = |version: &str| {
+    let words = "another apiserver's: only whether two are equal can be told";
+    let told = |version: ResourceVersion| {
         let mut log = Log::new("a");
         log.watch(0.0, METRICS);
         for (second, name) in [(1.0, "cart-0"), (2.0, "cart-1")] {
@@ -952,7 +979,7 @@ fn a_watch_whose_versions_are_no_numbers_says_so_where_their_line_would_be() {
                 change: ChangeType::Added,
                 origin: Origin::List,
                 object: object(name, 1),
-                resource_version: ResourceVersion::parse(version),
+                resource_version: version.clone(),
                 generation: None,
                 manager: None,
                 subresource: None,
@@ -962,8 +989,12 @@ fn a_watch_whose_versions_are_no_numbers_says_so_where_their_line_would_be() {
         }
         draw(&log, 40.0)
     };
-    assert!(has_text(&told("2f9a"), words), "{:?}", texts(&told("2f9a")));
-    assert!(!has_text(&told("1001"), words));
+    let number = ResourceVersion::from(1_001);
+    for version in [ResourceVersion::parse("2f9a"), number.unordered()] {
+        let scene = told(version);
+        assert!(has_text(&scene, words), "{:?}", texts(&scene));
+    }
+    assert!(!has_text(&told(number), words));
 }
 
 #[test]

@@ -177,6 +177,7 @@ fn hold(mut auditor: Option<Auditor>) -> Result<()> {
             label_selector: None,
             field_selector: None,
             server: None,
+            aggregated: None,
         }
         .into(),
         begin,

@@ -256,6 +256,7 @@ async fn fill(log: &LogHandle) -> Result<Vec<Arc<Object>>> {
         label_selector: None,
         field_selector: None,
         server: None,
+        aggregated: None,
     };
     log.append(Event::from(started)).await?;
     let objects: Vec<Arc<Object>> = (0..OBJECTS)

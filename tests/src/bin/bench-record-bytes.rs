@@ -326,6 +326,7 @@ fn first_lists(cluster: &mut Cluster, sealer: &mut Sealer, written: &mut Written
             label_selector: None,
             field_selector: None,
             server: None,
+            aggregated: None,
         };
         push(sealer, written, started.into(), at);
         let mut places: Vec<usize> = (0..LIVING)

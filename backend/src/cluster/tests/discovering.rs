@@ -90,6 +90,78 @@ async fn aggregated_discovery_takes_two_requests() {
     assert!(asked[0].head.contains(accept), "{}", asked[0].head);
 }
 
+/// What the cluster says of who serves which group version.
+fn api_services(served: &[(&str, bool)]) -> String {
+    let item = |&(group, by_another): &(&str, bool)| {
+        let service = json!({"namespace": "reports", "name": "server", "port": 443});
+        let service = if by_another { service } else { json!(null) };
+        json!({"metadata": {"name": format!("v1.{group}")},
+               "spec": {"service": service, "group": group, "version": "v1", "groupPriorityMinimum": 100}})
+    };
+    let items: Vec<_> = served.iter().map(item).collect();
+    json!({"kind": "APIServiceList", "items": items}).to_string()
+}
+
+fn aggregated_names(catalog: &Catalog) -> Vec<&str> {
+    let aggregated = catalog.resources.iter().filter(|it| it.is_aggregated);
+    aggregated.map(|it| it.plural.as_str()).collect()
+}
+
+#[tokio::test]
+async fn what_another_apiserver_serves_is_known_from_who_the_cluster_passes_it_on_to() {
+    let round = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(None, {
+        let round = Arc::clone(&round);
+        move |asked| match asked.path.as_str() {
+            "/api" => (200, aggregated_core()),
+            "/apis" => {
+                let group = |name, resource| aggregated_group(name, resource, "Current", true);
+                let groups = [
+                    group("apiregistration.k8s.io", "apiservices"),
+                    group("example.com", "gizmos"),
+                    group("reports.example.com", "reports"),
+                    group("project.openshift.io", "projects"),
+                ];
+                (200, list_of(&groups))
+            }
+            "/apis/apiregistration.k8s.io/v1/apiservices" => match round.load(Ordering::Relaxed) {
+                // One who may not know, at first and later.
+                0 | 2 => (403, String::new()),
+                1 => (
+                    200,
+                    api_services(&[
+                        ("", false),
+                        ("example.com", false),
+                        ("reports.example.com", true),
+                        ("project.openshift.io", true),
+                    ]),
+                ),
+                // It is a custom resource by now.
+                _ => (200, api_services(&[("reports.example.com", false)])),
+            },
+            other => panic!("{other}"),
+        }
+    })
+    .await;
+    let discovery = Discovery::new(Arc::new(server.client()));
+    let mut seen = Vec::new();
+    for index in 0..4 {
+        round.store(index, Ordering::Relaxed);
+        let catalog = discovery.refresh(NOW).await.unwrap();
+        assert!(catalog.failures.is_empty());
+        seen.push(aggregated_names(&catalog).join(" "));
+    }
+    assert_eq!(
+        seen,
+        [
+            "projects",
+            "reports projects",
+            "reports projects",
+            "projects"
+        ]
+    );
+}
+
 fn legacy(asked: &Asked) -> (u16, String) {
     let resource = |name: &str, kind: &str| {
         json!({"name": name, "singularName": "", "namespaced": true, "kind": kind,

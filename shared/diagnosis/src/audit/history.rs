@@ -299,6 +299,7 @@ mod tests {
                 label_selector: None,
                 field_selector: None,
                 server: None,
+                aggregated: None,
             };
             stage.take(started.into(), 0);
             stage

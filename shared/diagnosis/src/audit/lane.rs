@@ -21,6 +21,7 @@ use super::compare::{Comparison, Difference};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
 use super::{FULL_WATCH, Gone, Level, Read};
+use crate::WHOLE;
 
 /// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
@@ -128,6 +129,8 @@ pub(super) struct Lane {
     behind: Option<Behind>,
     /// Since when consistent lists are below progress: the revision went back.
     went_back: Option<Time>,
+    /// Versions have no order, and the last list differed: it is made once more before anything is told.
+    has_differed: bool,
     refuses_exact: bool,
     /// Looking an object up by its path is not allowed: a list of its name is.
     refuses_get: bool,
@@ -183,6 +186,7 @@ impl Lane {
             agreed: None,
             behind: None,
             went_back: None,
+            has_differed: false,
             refuses_exact: false,
             refuses_get: false,
             lists_whole: false,
@@ -405,7 +409,9 @@ impl Lane {
         self.due = (self.level != Level::Off).then(|| now.plus_millis(period_ms));
         self.tell_sampled(turn);
         let (Some(progress), true, Some(_)) = (position(watch), is_streaming, &self.scope) else {
-            if self.owed.is_some() {
+            if is_unordered(watch) && is_streaming && self.scope.is_some() {
+                self.tasks.push_back(Task::Newest);
+            } else if self.owed.is_some() {
                 let why = "where the watch stands is not known as a number, so no read is of the same version";
                 self.cannot_tell(turn, "list", None, why.to_owned());
             }
@@ -560,7 +566,14 @@ fn is_streaming(watch: &Watch) -> bool {
 /// Where the watch stands, if that is a position in etcd's history.
 fn position(watch: &Watch) -> Option<&ResourceVersion> {
     let progress = watch.progress.as_ref();
-    progress.filter(|progress| progress.is_position())
+    progress.filter(|progress| progress.is_position() && !is_unordered(watch))
+}
+
+/// Whether another apiserver keeps what the watch is of, in its own way: its versions are equal or not, and a list at
+/// one of them need not be the state that the watch was told there.
+pub(super) fn is_unordered(watch: &Watch) -> bool {
+    let progress = watch.progress.as_ref();
+    WHOLE && progress.is_some_and(|progress| !progress.is_ordered())
 }
 
 fn is_long(watch: &Watch) -> bool {

@@ -9,7 +9,8 @@
 //!
 //! Within one resource all changes have unique, rising revisions, and a correct stream tells them in order. So what a
 //! watch holds at its progress p is the truth at p, or it is not; and only what was held at r is ever compared with
-//! what was read at r. A difference is `raised`; found a second time at the same r it is `confirmed`.
+//! what was read at r. A difference is `raised`; found a second time at the same r it is `confirmed`. Where versions have
+//! no order, since another apiserver keeps the objects, that all is equal can be told and nothing else.
 //!
 //! There is no clock, connection or fold inside. One read at a time is under way at each server, so that one that hangs
 //! holds up its own watches alone; the driver answers every read. Nothing is concluded from a read that cannot reveal it: what may have been served from a watch cache never makes or clears a
@@ -163,6 +164,22 @@ pub enum Reply {
     },
     /// No answer that could be read.
     Failed,
+}
+
+impl Reply {
+    /// The same, of an apiserver whose versions have no order.
+    fn unordered(mut self) -> Self {
+        let seen = |seen: &mut Seen| seen.version = seen.version.unordered();
+        match &mut self {
+            Self::Page(page) => {
+                page.version = page.version.unordered();
+                page.items.iter_mut().for_each(seen);
+            }
+            Self::One(one) => seen(one),
+            Self::Told(_) | Self::Refused { .. } | Self::Failed => {}
+        }
+        self
+    }
 }
 
 /// The machine. Bounded by the watches there are: each has its per-key log ([`MAX_STEPS`] steps) and one comparison of
@@ -484,6 +501,11 @@ impl Auditor {
             lane.put_back(task);
             return;
         }
+        let reply = if lane::is_unordered(watch) {
+            reply.unordered()
+        } else {
+            reply
+        };
         let server = traffic.newest(&self.versions);
         let looked_up = match (&task, &reply) {
             (Task::Get(object), Reply::One(seen)) => Some((object.clone(), Some(seen.clone()))),

@@ -25,7 +25,7 @@ const BARREN_STREAMS: usize = 3;
 /// Where a stream that ends had come to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Course {
-    /// The version it began at.
+    /// The version it began at; 0 if that is none of an order.
     pub(super) from: Option<u64>,
     /// When its watch was last moved on, by an event, a bookmark or a list.
     pub(super) moved_at: Option<Time>,
@@ -144,6 +144,11 @@ impl Ended {
         if run.len() > BARREN_STREAMS {
             run.remove(0);
         }
+        let place = if WHOLE && from == 0 {
+            String::new()
+        } else {
+            format!(" from {from}")
+        };
         let found = Found::of(
             "F10",
             Certainty::Likely,
@@ -151,8 +156,8 @@ impl Ended {
             run.clone(),
             record.at,
             format!(
-                "{BARREN_STREAMS} streams of {} in a row from {from} were accepted and ended at once, with nothing in them \
-                 and no ERROR.",
+                "{BARREN_STREAMS} streams of {} in a row{place} were accepted and ended at once, with nothing in them and \
+                 no ERROR.",
                 event.watch
             ),
         );
@@ -341,7 +346,10 @@ fn oldest_of(message: &str) -> Option<u64> {
 }
 
 fn asked_from(end: &Pending) -> String {
-    match (end.course.from, end.oldest) {
+    match (
+        end.course.from.filter(|from| !WHOLE || *from > 0),
+        end.oldest,
+    ) {
         (Some(from), Some(oldest)) if oldest > from => format!(
             ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
             oldest - from

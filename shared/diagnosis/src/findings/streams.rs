@@ -1,6 +1,6 @@
 //! The checks of a stream that need no request of ours (semantics 4.5, C1 to C8), and bookmarks that do not come (F34).
 //!
-//! resourceVersions that are no numbers cannot be ordered, so nothing is said of their order.
+//! resourceVersions that are no numbers, or are of another apiserver's counting, have no order, so nothing is said of it.
 
 use std::collections::VecDeque;
 
@@ -134,7 +134,7 @@ impl Streams {
             .resource_version
             .as_ref()
             .and_then(ResourceVersion::number);
-        let due = (asks_bookmarks && may_expect_bookmarks(before))
+        let due = (asks_bookmarks && has_order(event, before) && may_expect_bookmarks(before))
             .then(|| record.at.plus_micros(NO_BOOKMARK_US));
         if let Some(due) = due {
             timers.set(due, Timer::Bookmark(event.stream));
@@ -453,6 +453,16 @@ impl Lane {
             timers.unset(due, Timer::Initial(stream));
         }
     }
+}
+
+/// Whether the stream's versions have an order. Where they have none, nothing tells that there is something to say.
+fn has_order(event: &StreamOpened, state: &State) -> bool {
+    let is_aggregated = || {
+        let watch = state.watches.get(&event.watch);
+        watch.is_some_and(|watch| watch.aggregated == Some(true))
+    };
+    let from = event.resource_version.as_ref();
+    !WHOLE || (from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated())
 }
 
 /// Before 1.21 the cache of a quiet type stood still, so a watch of it had no bookmarks by right.

@@ -34,21 +34,28 @@ pub(crate) struct Stage {
     found: String,
     /// Whether findings are told with those that look alike.
     tells_alike: bool,
+    /// Whether another apiserver serves what is watched.
+    is_aggregated: bool,
 }
 
 impl Stage {
     /// Watches that have just begun to stream, each over a connection of its own; to one server, but where there is a
     /// second watch of something each is pinned to a server of its own.
     pub(crate) fn new(first_id: u64, watches: &[&str]) -> Self {
-        Self::begin(first_id, watches, Some(TIMEOUT_S))
+        Self::begin(first_id, watches, Some(TIMEOUT_S), false)
+    }
+
+    /// The same, of what another apiserver serves, or the cluster's own.
+    pub(crate) fn served_by(is_another: bool, first_id: u64, watches: &[&str]) -> Self {
+        Self::begin(first_id, watches, Some(TIMEOUT_S), is_another)
     }
 
     /// The same, but they ask for no timeout.
     pub(crate) fn without_timeouts(first_id: u64, watches: &[&str]) -> Self {
-        Self::begin(first_id, watches, None)
+        Self::begin(first_id, watches, None, false)
     }
 
-    fn begin(first_id: u64, watches: &[&str], timeout_s: Option<u64>) -> Self {
+    fn begin(first_id: u64, watches: &[&str], timeout_s: Option<u64>, is_aggregated: bool) -> Self {
         let mut stage = Self {
             state: State::default(),
             diagnosis: Diagnosis::default(),
@@ -59,6 +66,7 @@ impl Stage {
             told: String::new(),
             found: String::new(),
             tells_alike: false,
+            is_aggregated,
         };
         for name in watches {
             let (namespace, rest) = name.split_once('/').unwrap();
@@ -76,6 +84,7 @@ impl Stage {
                 label_selector: None,
                 field_selector: None,
                 server: is_pinned.then(|| format!("10.0.0.{ordinal}:6443").into()),
+                aggregated: is_aggregated.then_some(true),
             });
             stage.reopened(name);
         }
@@ -102,8 +111,32 @@ impl Stage {
             label_selector: labels.map(Into::into),
             field_selector: None,
             server: None,
+            aggregated: None,
         });
         self.reopened(watch)
+    }
+
+    /// What is watched from now on is the cluster's own.
+    pub(crate) fn own(&mut self) -> &mut Self {
+        self.is_aggregated = false;
+        self
+    }
+
+    /// The watch's stream ends, and it opens another, which asks for bookmarks.
+    pub(crate) fn asking_for_bookmarks(&mut self, watch: &str) -> &mut Self {
+        self.ended(watch, Cause::Cancelled);
+        let connection = self.connected("10.0.0.1:6443");
+        self.opened_asking(watch, connection, "&allowWatchBookmarks=true", Some(10))
+    }
+
+    /// A version, as the probe has it.
+    fn version(&self, number: u64) -> ResourceVersion {
+        let version = ResourceVersion::from(number);
+        if self.is_aggregated {
+            version.unordered()
+        } else {
+            version
+        }
     }
 
     fn id(&mut self) -> u64 {
@@ -296,7 +329,7 @@ impl Stage {
             watch: watch.into(),
             stream,
             request,
-            resource_version: from.map(ResourceVersion::from),
+            resource_version: from.map(|from| self.version(from)),
             http2_stream: None,
         });
         self
@@ -559,7 +592,7 @@ impl Stage {
             change,
             origin,
             object: Arc::new(object),
-            resource_version: ResourceVersion::from(version),
+            resource_version: self.version(version),
             generation,
             manager: None,
             subresource: None,
@@ -572,7 +605,7 @@ impl Stage {
     pub(crate) fn list_complete(&mut self, watch: &str, version: u64, removed: u64) -> &mut Self {
         self.record(ListComplete {
             watch: watch.into(),
-            resource_version: ResourceVersion::from(version),
+            resource_version: self.version(version),
             items: 1,
             added: 0,
             changed: 0,
@@ -607,7 +640,7 @@ impl Stage {
         self.record(Bookmark {
             watch,
             stream,
-            resource_version: ResourceVersion::from(version),
+            resource_version: self.version(version),
             initial_events_end: ends,
         });
         self
@@ -623,7 +656,7 @@ impl Stage {
     ) -> &mut Self {
         self.record(Audit {
             watch: watch.into(),
-            resource_version: Some(ResourceVersion::from(version)),
+            resource_version: Some(self.version(version)),
             method: method.into(),
             compared: 1,
             outcome: outcome.into(),

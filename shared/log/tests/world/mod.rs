@@ -55,6 +55,7 @@ impl World {
                 label_selector: None,
                 field_selector: None,
                 server: None,
+                aggregated: None,
             }
             .into(),
         );

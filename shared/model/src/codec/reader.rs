@@ -263,8 +263,8 @@ impl<'a> Reader<'a> {
         let at = self.position;
         let folded = self.wide();
         if folded & 1 == 1 {
-            // Text that reads as a number must come back as the number: each text has one form.
-            return ResourceVersion::parse(&self.text());
+            // Also a number that is in no order with others.
+            return ResourceVersion::Other(self.text());
         }
         let distance = self.fitting(at, u64::try_from(folded >> 1));
         let number = self.base_version.wrapping_add(unzigzag(distance) as u64);

@@ -122,7 +122,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A number as 0 and its distance from the base, folded into one varint; other text as 1 and the text.
+    /// A number as 0 and its distance from the base, folded into one varint; other text, and a number that is in no
+    /// order with others, as 1 and the text.
     ///
     /// It does not become the base: a reader that does not know the kind or field it stands in would not know either.
     pub(crate) fn version(&mut self, version: &ResourceVersion) {

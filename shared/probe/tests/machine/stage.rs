@@ -68,6 +68,7 @@ pub(crate) fn watching(group: &str, kind: &str) -> WatchSpec {
         served: Some(Served {
             version: "v1".into(),
             kind: kind.into(),
+            is_aggregated: false,
         }),
         namespace: None,
         label_selector: None,
@@ -197,9 +198,23 @@ pub(crate) fn streaming_with(config: ProbeConfig, script: &str) -> String {
     begun(config, opening, script)
 }
 
+/// The same of pods that another apiserver serves.
+pub(crate) fn streaming_aggregated(script: &str) -> String {
+    let mut spec = pods();
+    if let Some(served) = &mut spec.served {
+        served.is_aggregated = true;
+    }
+    let opening = "start\nconnected\n200\nlist 100 a@5 b@7\n200\n+3s";
+    begun_with(spec, ProbeConfig::default(), opening, script)
+}
+
 /// What comes of a script after an opening.
 fn begun(config: ProbeConfig, opening: &str, script: &str) -> String {
-    let mut stage = Stage::new(Probe::new(pods(), config, 7));
+    begun_with(pods(), config, opening, script)
+}
+
+fn begun_with(spec: WatchSpec, config: ProbeConfig, opening: &str, script: &str) -> String {
+    let mut stage = Stage::new(Probe::new(spec, config, 7));
     stage.play_all(opening);
     stage.transcript.clear();
     stage.play_all(script);
@@ -312,6 +327,7 @@ impl Stage {
                 self.step(Input::Discovered(Some(Served {
                     version: version.into(),
                     kind: kind.into(),
+                    is_aggregated: false,
                 })));
             }
             "not" => self.step(Input::Discovered(None)),

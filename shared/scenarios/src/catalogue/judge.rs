@@ -108,6 +108,7 @@ fn spec_of(scope: &Scope) -> WatchSpec {
         served: Some(Served {
             version: scope.version.as_str().into(),
             kind: scope.kind.as_str().into(),
+            is_aggregated: false,
         }),
         namespace: some(&scope.namespace).map(|text| text.as_str().into()),
         label_selector: labels.map(|text| text.as_str().into()),

@@ -15,9 +15,8 @@ use crate::tokens::Token;
 /// Jumps nearer than this are drawn without a number.
 const STEPS_APART: Px = Px::whole(6);
 
-/// What stands in place of a line where no version is a number, as some aggregated APIs have it: they cannot be
-/// ordered.
-const OPAQUE: &str = "no numbers: only whether two are equal can be told";
+/// What stands in place of a line where versions have no order: those of aggregated APIs, numbers or not.
+const OPAQUE: &str = "another apiserver's: only whether two are equal can be told";
 
 /// What shows of one epoch's trace: where it begins, then what it did in each px column.
 pub(super) struct Line {

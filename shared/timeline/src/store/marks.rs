@@ -185,7 +185,7 @@ impl Marks {
         from
     }
 
-    /// Whether what it tells has versions that are no numbers: those of a resource are all of one kind.
+    /// Whether what it tells has versions that have no order: those of a resource are all of one kind.
     pub(crate) fn are_opaque(&self) -> bool {
         self.len() > 0 && self.version(0) == NO_VERSION
     }

@@ -45,10 +45,16 @@ pub fn event_words(event: &Event) -> String {
                 cause_words(event.cause)
             )
         }
-        Event::WatchStarted(event) => match &event.server {
-            Some(server) => format!("Watch {} started, by {server} only.", event.watch),
-            None => format!("Watch {} started.", event.watch),
-        },
+        Event::WatchStarted(event) => {
+            let by = event.server.as_ref();
+            let by = by.map_or(String::new(), |server| format!(", by {server} only"));
+            let versions = if event.aggregated == Some(true) {
+                " Its resourceVersions are another apiserver's, and only compared for equality."
+            } else {
+                ""
+            };
+            format!("Watch {} started{by}.{versions}", event.watch)
+        }
         Event::WatchPhase(event) => {
             let sentence = phase_sentence(event.to, event.reason, event.delay_ms);
             match &event.error {

@@ -155,6 +155,7 @@ impl Log {
             field_selector: None,
             watch: name.clone(),
             server: server.map(Into::into),
+            aggregated: None,
         };
         self.push(s, started);
     }

@@ -12,7 +12,8 @@ use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
 use super::{
-    AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, is_streaming, position, says_nothing,
+    AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, is_streaming, is_unordered, position,
+    says_nothing,
 };
 use crate::audit::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
@@ -51,6 +52,9 @@ const REFUSES_BOTH: &str =
 const CANNOT_CONFIRM: &str = "an object differs, and the server refuses to list it at the resourceVersion that the watch is at";
 const REFUSES_GET: &str =
     "looking objects up by their paths is not allowed; they were listed by their names";
+const ONLY_EQUAL: &str =
+    "its versions are those of another apiserver, and only compared for equality";
+const NOT_EQUAL: &str = "its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known";
 const LISTS_WHOLE: &str = "whole objects were read, for the server does not list metadata alone";
 const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
 
@@ -102,7 +106,7 @@ impl Lane {
                 Reply::Refused {
                     status: 403 | 405, ..
                 },
-            ) => {
+            ) if !is_unordered(turn.watch) => {
                 if let Some(progress) = position(turn.watch) {
                     self.look_up(&object, progress.clone());
                 }
@@ -204,7 +208,7 @@ impl Lane {
         turn: &mut Turn<'_>,
     ) -> Vec<Arc<Object>> {
         let watch = turn.watch;
-        let is_comparable = is_streaming(watch) && self.behind.is_none();
+        let is_comparable = is_streaming(watch) && self.behind.is_none() && !is_unordered(watch);
         let Some(past) = self
             .history
             .at(watch, &page.version)
@@ -545,6 +549,9 @@ impl Lane {
                     self.tell_of(object, turn, GET, progress.clone(), Audit::DIFFERS);
                 }
             }
+            _ if is_unordered(watch) => {
+                self.cannot_tell(turn, GET, None, NOT_EQUAL.to_owned());
+            }
             Some(_) if found.is_some() && self.refuses_exact => {
                 self.cannot_tell(turn, GET, None, CANNOT_CONFIRM.to_owned());
             }
@@ -607,6 +614,9 @@ impl Lane {
         let Some(progress) = &watch.progress else {
             return;
         };
+        if is_unordered(watch) {
+            return self.newest_unordered(page, progress, turn);
+        }
         if progress.is_after(&page.version) {
             return self.is_back(page, progress, turn);
         }
@@ -614,10 +624,6 @@ impl Lane {
         let Some(past) = self.history.at(watch, progress) else {
             return;
         };
-        if page.version != *progress && page.version.compare(progress).is_none() {
-            let why = "versions that are no numbers do not say which is newer".to_owned();
-            return self.cannot_tell(turn, NEWEST, Some(page.version.clone()), why);
-        }
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);
         let is_whole = page.token.is_none() && page.unreadable == 0 && comparison.unclear == 0;
@@ -661,6 +667,34 @@ impl Lane {
             };
             self.tell(turn, told);
         }
+    }
+
+    /// What another apiserver has now: that it is what is held can be told, whatever its versions mean, and nothing else.
+    fn newest_unordered(&mut self, page: &Page, progress: &ResourceVersion, turn: &mut Turn<'_>) {
+        let Some(past) = self.history.at(turn.watch, progress) else {
+            return;
+        };
+        let mut comparison = Comparison::new(page.version.clone(), None);
+        comparison.take(&page.items, &past);
+        let is_whole = page.token.is_none() && page.unreadable == 0 && comparison.unclear == 0;
+        let (compared, differences) = comparison.finish(&past);
+        if !is_whole || !differences.is_empty() {
+            // What came meanwhile may be still on its way to the watch.
+            self.has_differed = !self.has_differed;
+            if self.has_differed {
+                return self.look_again(turn.now);
+            }
+            let at = Some(page.version.clone());
+            return self.cannot_tell(turn, NEWEST, at, NOT_EQUAL.to_owned());
+        }
+        self.has_differed = false;
+        let told = Audit {
+            resource_version: Some(page.version.clone()),
+            compared,
+            reason: Some(ONLY_EQUAL.into()),
+            ..audit(turn, NEWEST, Audit::AGREES)
+        };
+        self.tell(turn, told);
     }
 
     /// A list that may be a cache's was compared, and nothing better can be had.
@@ -839,7 +873,7 @@ impl Lane {
             None => true,
             Some(Owed::All) => {
                 let is_due = self.due.is_some_and(|due| due <= turn.now);
-                is_due || self.behind.is_some() || !self.tasks.is_empty()
+                is_due || self.behind.is_some() || self.has_differed || !self.tasks.is_empty()
             }
             Some(Owed::One(owed)) => self.tasks.iter().any(|task| task.is_of(owed)),
         };

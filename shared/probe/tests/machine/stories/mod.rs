@@ -1,5 +1,6 @@
 //! Stories of one watch: what the wire did, and what the probe made of it.
 
+mod aggregated;
 mod dialling;
 mod frames;
 mod listing;

@@ -1,0 +1,117 @@
+//! What another apiserver serves through the cluster's: its versions are numbers of its own, and tell of no order. Each
+//! script has a twin of the cluster's own versions, in which the same is a failure.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use stage::Stage;
+use watchscope_model::event::Audit;
+use watchscope_model::vocabulary::{Cause, ChangeType};
+
+const ADDED: ChangeType = ChangeType::Added;
+const MODIFIED: ChangeType = ChangeType::Modified;
+const DELETED: ChangeType = ChangeType::Deleted;
+const PROJECTS: &str = "-/projects.project.openshift.io";
+const REPORTS: &str = "*/policyreports.wgpolicyk8s.io";
+const PODS: &str = "*/pods";
+
+/// What is found in a script: of another apiserver, and of the cluster's own.
+fn found(watches: &[&str], script: impl Fn(&mut Stage)) -> [String; 2] {
+    [true, false].map(|is_another| {
+        let mut stage = Stage::served_by(is_another, 1, watches);
+        script(&mut stage);
+        stage.found().to_owned()
+    })
+}
+
+#[test]
+fn an_old_project_that_one_is_let_into_is_nothing_out_of_order() {
+    let [another, own] = found(&[PROJECTS], |stage| {
+        stage
+            .live(PROJECTS, ADDED, "new", "u1", 900, None)
+            .live(PROJECTS, ADDED, "old", "u2", 40, None)
+            .live(PROJECTS, ADDED, "older", "u3", 7, None)
+            .live(PROJECTS, MODIFIED, "new", "u1", 900, None);
+    });
+    insta::assert_snapshot!(another, @"");
+    insta::assert_snapshot!(own, @r"
+0.000 F30 raised error definite x1 -/projects.project.openshift.io: ADDED of old came to -/projects.project.openshift.io at 40, after 900.
+0.000 F29 raised warning definite x1 -/projects.project.openshift.io: -/projects.project.openshift.io asked for what comes after 10, and got ADDED of older at 7.
+");
+}
+
+#[test]
+fn a_deleted_with_the_version_that_was_stored_is_no_old_one() {
+    let [another, own] = found(&[REPORTS], |stage| {
+        stage
+            .live(REPORTS, ADDED, "a", "u1", 11, None)
+            .live(REPORTS, ADDED, "b", "u2", 12, None)
+            .live(REPORTS, DELETED, "a", "u1", 11, None);
+    });
+    insta::assert_snapshot!(another, @"");
+    insta::assert_snapshot!(own, @r"
+0.000 F23 raised error definite x1 */policyreports.wgpolicyk8s.io: DELETED of a carried 11, a version from before */policyreports.wgpolicyk8s.io had come to 12: who goes on from there sees the past again.
+");
+}
+
+#[test]
+fn a_list_whose_version_goes_down_is_no_state_from_before_and_no_restore() {
+    let [another, own] = found(&[REPORTS], |stage| {
+        stage
+            .live(REPORTS, ADDED, "a", "u1", 11, None)
+            .live(REPORTS, ADDED, "b", "u2", 12, None)
+            .live(REPORTS, DELETED, "b", "u2", 12, None)
+            .ended(REPORTS, Cause::End)
+            .list_complete(REPORTS, 11, 0)
+            .reopened(REPORTS);
+    });
+    insta::assert_snapshot!(another, @"");
+    insta::assert_snapshot!(own, @r"
+0.000 F23 raised error definite x1 */policyreports.wgpolicyk8s.io: DELETED of b carried 12, a version from before */policyreports.wgpolicyk8s.io had come to 12: who goes on from there sees the past again.
+0.000 F22 raised warning definite x1 */policyreports.wgpolicyk8s.io: */policyreports.wgpolicyk8s.io had come to 12, and a list answered at 11: a state from before.
+");
+}
+
+#[test]
+fn a_stream_without_bookmarks_is_held_against_nobody_by_versions_of_others() {
+    let [another, own] = found(&[REPORTS], |stage| {
+        stage.asking_for_bookmarks(REPORTS).by_address(PODS);
+        stage.live(PODS, ADDED, "p", "u9", 500_000, None);
+        stage.after_s(400);
+    });
+    insta::assert_snapshot!(another, @"");
+    insta::assert_snapshot!(own, @r"
+150.000 F34 raised note definite x1 */policyreports.wgpolicyk8s.io: The stream of */policyreports.wgpolicyk8s.io is 150 s old, stands at 10, and had no bookmark, though the cluster came to 500000 long ago. Bookmarks are not promised.
+");
+}
+
+#[test]
+fn where_a_stream_was_to_go_on_from_is_not_told_as_a_number() {
+    let [another, own] = found(&[REPORTS], |stage| {
+        stage.error(REPORTS, 410, "Expired", "too old resource version: 10 (90)");
+        stage.ended(REPORTS, Cause::ErrorEvent).after_s(3);
+        for _ in 0..3 {
+            stage.reopened(REPORTS).ended(REPORTS, Cause::End);
+        }
+    });
+    insta::assert_snapshot!(another, @r"
+0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server no longer has the history that */policyreports.wgpolicyk8s.io asked for in its watch cache (410).
+3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row were accepted and ended at once, with nothing in them and no ERROR.
+");
+    insta::assert_snapshot!(own, @r"
+0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server no longer has the history that */policyreports.wgpolicyk8s.io asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later.
+3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row from 10 were accepted and ended at once, with nothing in them and no ERROR.
+");
+}
+
+#[test]
+fn a_revision_of_the_cluster_that_went_back_is_found_beside_it() {
+    let mut stage = Stage::served_by(true, 1, &[REPORTS]);
+    stage.live(REPORTS, ADDED, "a", "u1", 11, None);
+    stage.own().by_address(PODS);
+    stage.live(PODS, ADDED, "p", "u2", 40, None);
+    stage.audited(PODS, "list newest twice", Audit::CANNOT_TELL, 33);
+    insta::assert_snapshot!(stage.found(), @"0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+}
