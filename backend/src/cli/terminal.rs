@@ -110,8 +110,7 @@ mod tests {
             generation: None,
             manager: Some("kubelet".into()),
             subresource: Some("status".into()),
-            bytes: Some(9),
-        }), @"09:00:00.004  shop/pods               change              MODIFIED web-0 at resourceVersion 603 by kubelet (status).");
+            bytes: Some(9), stray: None }), @"09:00:00.004  shop/pods               change              MODIFIED web-0 at resourceVersion 603 by kubelet (status).");
     }
 
     #[test]

@@ -276,6 +276,7 @@ mod tests {
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
         }
         .into()
     }

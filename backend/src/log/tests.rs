@@ -84,6 +84,7 @@ fn modified(name: &str) -> Event {
         manager: None,
         subresource: None,
         bytes: Some(4),
+        stray: None,
     }
     .into()
 }

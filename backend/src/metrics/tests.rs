@@ -122,6 +122,7 @@ impl Story {
             manager: Some("canary-manager".into()),
             subresource: None,
             bytes: (origin != Origin::Inferred).then_some(1_000),
+            stray: None,
         })
     }
 

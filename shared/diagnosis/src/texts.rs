@@ -576,7 +576,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "F42",
         "Things of different scope were compared, or an object came that was not asked for.",
         "Keys without namespace, or a comparison of a cluster-wide list with a watch of one namespace.",
-        "Nothing; or an object of another namespace.",
+        "Nothing; or an object of another namespace, or with other labels than the watch's selector asks for.",
         "Any client that keys by name alone.",
         "It finds differences that are none.",
         "Compare only the same resource, namespace and selectors; key by namespace, name and uid.",

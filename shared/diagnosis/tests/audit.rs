@@ -269,6 +269,7 @@ impl Stage {
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
         });
     }
 

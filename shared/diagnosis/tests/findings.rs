@@ -506,3 +506,11 @@ fn refusals_without_words_are_counted_unless_the_words_may_be_a_secrets() {
     insta::assert_snapshot!(refused("*/pods"), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
     insta::assert_snapshot!(refused("*/secrets"), @"");
 }
+
+#[test]
+fn what_the_selectors_do_not_ask_for_is_not_taken_for_a_loss() {
+    let mut stage = Stage::new(1, &[]);
+    stage.selecting("*/pods?tier=web");
+    stage.stray("*/pods?tier=web", "a", 11).after_s(1);
+    insta::assert_snapshot!(stage.found(), @"0.000 F42 raised error definite x1 */pods?tier=web: a came to */pods?tier=web at 11, whose selectors do not ask for it.");
+}

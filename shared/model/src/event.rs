@@ -291,6 +291,9 @@ events! {
         subresource "subresource": Option<Text>,
         /// Bytes of the object as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
+        /// Whether the watch's selectors do not ask for it, as its labels or its name say; absent where they do, or where
+        /// that cannot be told.
+        stray "stray": Option<bool>,
     }
     /// A bookmark: nothing up to its resourceVersion is missing.
     16 "bookmark" Bookmark {

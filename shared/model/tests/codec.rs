@@ -178,6 +178,7 @@ fn event() -> impl Strategy<Value = Event> {
                     manager,
                     subresource,
                     bytes,
+                    stray: None,
                 }
                 .into()
             },

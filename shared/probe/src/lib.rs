@@ -34,6 +34,7 @@ mod probe;
 mod read;
 mod redact;
 mod refusal;
+mod selector;
 mod side;
 mod spec;
 mod stream;

@@ -8,6 +8,7 @@ use watchscope_model::id::is_built_in_group;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, PhaseReason};
 use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
 
+use crate::WHOLE;
 use crate::decode::page::Item;
 use crate::decode::{self, DecodeError, Decoder, ObjectHead, decode_page};
 use crate::held::Relation;
@@ -380,6 +381,7 @@ impl Probe {
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
         });
     }
 
@@ -392,6 +394,13 @@ impl Probe {
         turn: &mut Turn<'_>,
     ) {
         let head = &read.head;
+        // A DELETED may be told with what the object has become.
+        let is_stray = WHOLE
+            && learned.change != ChangeType::Deleted
+            && self
+                .selector
+                .as_ref()
+                .is_some_and(|selector| !selector.asks_for(head));
         let body = decoder.copy_body(read, &mut turn.out.bodies);
         let withheld = body.is_none();
         let event = Change {
@@ -405,6 +414,7 @@ impl Probe {
             manager: head.writer.manager().map(|text| self.texts.share(text)),
             subresource: head.writer.subresource().map(|text| self.texts.share(text)),
             bytes: Some(read.raw.len() as u64),
+            stray: is_stray.then_some(true),
         };
         turn.out.events.push(Emitted {
             event: event.into(),

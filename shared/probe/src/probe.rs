@@ -8,6 +8,7 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Time, WatchName};
 
+use crate::WHOLE;
 use crate::backoff::Backoff;
 use crate::decode::Decoder;
 use crate::held::{Held, Texts};
@@ -17,6 +18,7 @@ use crate::port::{
     Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Ids, Input, Output, Served,
 };
 use crate::refusal::Refusal;
+use crate::selector::Selector;
 use crate::side::Side;
 use crate::spec::{ProbeConfig, WatchSpec};
 use crate::stream::{OwnEnd, Stream};
@@ -41,6 +43,8 @@ pub struct Probe {
     pub(crate) link: Option<Link>,
     /// Reads this resource's objects; there once its kind is known.
     pub(crate) decoder: Option<Decoder>,
+    /// What its selectors ask for; none if they ask for everything.
+    pub(crate) selector: Option<Selector>,
     pub(crate) progress: Option<ResourceVersion>,
     pub(crate) held: Held,
     pub(crate) texts: Texts,
@@ -163,6 +167,7 @@ impl Probe {
         };
         let mut probe = Self {
             list: ListRun::new(config.page_size),
+            selector: WHOLE.then(|| Selector::of(&spec)).flatten(),
             spec,
             config,
             rng: Chance::new(seed),

@@ -984,6 +984,7 @@ fn a_watch_whose_versions_have_no_order_says_so_where_their_line_would_be() {
                 manager: None,
                 subresource: None,
                 bytes: None,
+                stray: None,
             };
             log.push(second, change);
         }

@@ -250,6 +250,7 @@ fn change(number: u64, version: u64, change: ChangeType, origin: Origin) -> Even
         manager: Some("kubelet".into()),
         subresource: Some("status".into()),
         bytes: Some(5_900),
+        stray: None,
     }
     .into()
 }

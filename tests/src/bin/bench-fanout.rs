@@ -309,6 +309,7 @@ fn change(object: &Arc<Object>, change: ChangeType, version: u64) -> Event {
         manager: Some("kubelet".into()),
         subresource: Some("status".into()),
         bytes: Some(uptime_us()),
+        stray: None,
     }
     .into()
 }

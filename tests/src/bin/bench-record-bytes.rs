@@ -209,6 +209,7 @@ impl Cluster {
             manager: Some(manager.into()),
             subresource: subresource.map(Text::from),
             bytes: Some(KINDS[kind].bytes + spread),
+            stray: None,
         }
         .into()
     }

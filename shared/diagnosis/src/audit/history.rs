@@ -351,6 +351,7 @@ mod tests {
                 manager: None,
                 subresource: None,
                 bytes: None,
+                stray: None,
             };
             self.take(change.into(), at);
         }

@@ -319,11 +319,11 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
         "F16" if !is_suspected => ("F16", &[]),
         "F17" if is_suspected => ("F17", &["F16"]),
         "F17" => ("F17", &[]),
-        "F24" => ("F24", &["F25", "F26", "F27"]),
+        "F24" if WHOLE => ("F24", &["F25", "F26", "F27"]),
         "F36" if WHOLE && !is_suspected => ("F36", &[]),
         "F37" if WHOLE && !is_suspected => ("F37", &["F36"]),
-        "F38" => ("F38", &[]),
-        "F39" => ("F39", &[]),
+        "F38" if WHOLE => ("F38", &[]),
+        "F39" if WHOLE => ("F39", &[]),
         "F47" => ("F47", &[]),
         _ => return None,
     })
@@ -428,7 +428,7 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         "F17" => {
             format!("The server ended {watch} {after}: the storage of its type was built anew.")
         }
-        "F24" => format!(
+        "F24" if WHOLE => format!(
             "The server told {watch} that etcd gave it an event without what was there before, {after}."
         ),
         "F36" if WHOLE => format!(
@@ -439,10 +439,10 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         "F37" if WHOLE => format!(
             "The server ended {watch} {after}, before all that was there had come, and not for the first time."
         ),
-        "F38" => {
+        "F38" if WHOLE => {
             format!("What came to {watch} could not be read; the stream was given up {after}.")
         }
-        "F39" => {
+        "F39" if WHOLE => {
             format!("An object of another kind came to {watch}; the stream was given up {after}.")
         }
         "F47" => format!("The stream of {watch} ended inside an event {after}."),

@@ -300,9 +300,10 @@ impl Requests {
                 let why = "The server's cache is ready.";
                 book.clear("F15", subject.clone(), record.seq, why);
             }
-            for code in ["F18", "F40", "F41"] {
+            let refusals = ["F18", "F40", "F41"].into_iter();
+            for code in refusals.filter(|_| WHOLE) {
                 // A stream that may be had does not make a list allowed again.
-                if WHOLE && code == "F41" && is_watch && lane.leaks_since.is_some() {
+                if code == "F41" && is_watch && lane.leaks_since.is_some() {
                     continue;
                 }
                 book.clear(
@@ -337,7 +338,7 @@ impl Requests {
         }
         let words = event.error.as_deref().unwrap_or("");
         let (code, certainty, summary) = match status {
-            401 if lane.had_success => (
+            401 if WHOLE && lane.had_success => (
                 "F40",
                 Certainty::Definite,
                 format!(
@@ -354,7 +355,7 @@ impl Requests {
                 lane.is_forbidden = true;
                 return;
             }
-            403 if lane.had_success => (
+            403 if WHOLE && lane.had_success => (
                 "F41",
                 Certainty::Definite,
                 match lane.leaks_since.take().filter(|_| WHOLE) {
@@ -370,7 +371,7 @@ impl Requests {
                     ),
                 },
             ),
-            404 if lane.had_success => (
+            404 if WHOLE && lane.had_success => (
                 "F18",
                 Certainty::Likely,
                 format!(
@@ -394,7 +395,7 @@ impl Requests {
                 self.throttled(event, before, server, words, record, book);
                 return;
             }
-            500 => {
+            500 if WHOLE => {
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }

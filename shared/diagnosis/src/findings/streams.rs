@@ -224,6 +224,10 @@ impl Streams {
         record: Moment,
         book: &mut Book,
     ) {
+        if WHOLE && event.stray == Some(true) {
+            let why = "whose selectors do not ask for it";
+            return unasked(event, why, vec![record.seq], record, book);
+        }
         let Some(stream) = event.stream else {
             return;
         };
@@ -250,13 +254,10 @@ impl Streams {
             }
             Origin::List | Origin::Unknown => return,
         }
-        if watch
-            .namespace
-            .as_ref()
-            .is_some_and(|namespace| event.object.namespace.as_ref() != Some(namespace))
-        {
-            out_of_scope(event, lane, record, book);
-            return;
+        let is_elsewhere = |namespace| event.object.namespace.as_ref() != Some(namespace);
+        if WHOLE && watch.namespace.as_ref().is_some_and(is_elsewhere) {
+            let why = "which did not ask for its namespace";
+            return unasked(event, why, vec![record.seq, lane.opened], record, book);
         }
         let Some(version) = event.resource_version.number() else {
             return;
@@ -608,10 +609,10 @@ fn check_life(
                 lost(LostEvent::Modified { step }, event, lane, record, book);
             }
         }
-        (ChangeType::Deleted, _) if has_selector => {
+        (ChangeType::Deleted, _) if WHOLE && has_selector => {
             remember(&mut memory.left, uid.clone(), GONE);
         }
-        (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
+        (ChangeType::Added, None) if WHOLE && has_selector && memory.left.contains(uid) => {
             memory.left.retain(|gone| gone != uid);
             let summary = format!(
                 "{} came back to {} with the same uid at {}: its DELETED was only that it left the selector.",
@@ -686,22 +687,15 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut
     );
 }
 
-/// C6: an object of another namespace than was asked for.
-fn out_of_scope(event: &Change, lane: &Lane, record: Moment, book: &mut Book) {
-    book.raise(
-        Found::of(
-            "F42",
-            Certainty::Definite,
-            Subject::Watch(event.watch.clone()),
-            vec![record.seq, lane.opened],
-            record.at,
-            format!(
-                "{} came to {} at {}, which did not ask for its namespace.",
-                name(&event.object),
-                event.watch,
-                event.resource_version
-            ),
-        ),
-        record.at,
+/// C6: an object that was not asked for.
+fn unasked(event: &Change, why: &str, evidence: Vec<Seq>, record: Moment, book: &mut Book) {
+    let summary = format!(
+        "{} came to {} at {}, {why}.",
+        name(&event.object),
+        event.watch,
+        event.resource_version
     );
+    let (sure, subject) = (Certainty::Definite, Subject::Watch(event.watch.clone()));
+    let found = Found::of("F42", sure, subject, evidence, record.at, summary);
+    book.raise(found, record.at);
 }

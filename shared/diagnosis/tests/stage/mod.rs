@@ -517,6 +517,7 @@ impl Stage {
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
         });
     }
 
@@ -597,6 +598,32 @@ impl Stage {
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
+        });
+        self
+    }
+
+    /// The stream of a watch brings an object that its selectors do not ask for.
+    pub(crate) fn stray(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let watch: WatchName = watch.into();
+        let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse(name),
+        };
+        self.record(Change {
+            watch,
+            stream: Some(stream),
+            change: ChangeType::Modified,
+            origin: Origin::Live,
+            object: Arc::new(object),
+            resource_version: self.version(version),
+            generation: None,
+            manager: None,
+            subresource: None,
+            bytes: None,
+            stray: Some(true),
         });
         self
     }

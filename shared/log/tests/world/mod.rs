@@ -143,6 +143,7 @@ pub fn change(number: u64) -> Event {
         manager: None,
         subresource: None,
         bytes: Some(5_900),
+        stray: None,
     }
     .into()
 }

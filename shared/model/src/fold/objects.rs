@@ -192,6 +192,7 @@ mod tests {
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::DecodeError;
 use super::value::{Cuts, FIELDS, cut, fields, follow, follow_at};
+use crate::WHOLE;
 use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 use crate::redact::{LAST_APPLIED, Rule, copy_without, rule_for};
 
@@ -37,6 +38,8 @@ pub(crate) struct ObjectHead<'a> {
     pub(crate) resource_version: Option<Cow<'a, str>>,
     /// `metadata.generation`.
     pub(crate) generation: Option<u64>,
+    /// `metadata.labels`, as it came.
+    pub(crate) labels: Option<&'a str>,
     /// Who wrote it last.
     pub(crate) writer: Writer<'a>,
     /// Whether `k8s.io/initial-events-end` is `true` (bookmarks).
@@ -232,6 +235,10 @@ fn read_metadata<'a>(
                 head.generation = reader.text()[place].parse().ok();
             }
             "annotations" => read_annotations(reader, cuts, head)?,
+            "labels" if WHOLE => {
+                let place = reader.skip()?;
+                head.labels = Some(&reader.text()[place]);
+            }
             "managedFields" => read_managed_fields(reader, rule, cuts, &mut head.writer)?,
             _ => {
                 reader.skip()?;

@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 87] = [
+const SENTENCES: [Sentence; 88] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -213,6 +213,11 @@ const SENTENCES: [Sentence; 87] = [
         "which did not ask for its namespace",
         "simulated servers tell a watch of its own namespace alone",
     ),
+    untold(
+        "F42",
+        "whose selectors do not ask for it",
+        "simulated servers tell a watch what its selectors ask for alone",
+    ),
     told("F43", "its DELETED was only that it left the selector"),
     told("F43", "and … has it at … it only left the selector."),
     untold(
@@ -269,7 +274,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 44] = [
+const PARTS: [&str; 45] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -310,6 +315,7 @@ const PARTS: [&str; 44] = [
     "{} in a row of {}",
     "{server} refused {what} with 429: it has too much to do.",
     ", nor of {more} more",
+    "{} came to {} at {}, {why}.",
     "{} at {version} {} s ago",
     "it was just put there",
     "{summary}. It shows at {} of {} {what}.",

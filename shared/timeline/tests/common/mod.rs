@@ -333,6 +333,7 @@ impl Log {
                 manager: Some("kubelet".into()),
                 subresource: subresource.map(Into::into),
                 bytes: Some(2_000),
+                stray: None,
             },
         )
     }

@@ -1,9 +1,10 @@
 //! Lines that are broken, too long, or not what was asked for.
 
 use insta::assert_snapshot;
+use watchscope_model::Event;
 use watchscope_model::json::to_line;
 use watchscope_model::vocabulary::Cause;
-use watchscope_probe::ProbeConfig;
+use watchscope_probe::{ProbeConfig, WatchSpec};
 
 use crate::stage::{play, pods, streaming, streaming_with};
 
@@ -194,4 +195,34 @@ line []
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 MODIFIED a@160
 "#);
+}
+
+#[test]
+fn an_object_that_the_selectors_do_not_ask_for_is_marked_unless_it_leaves() {
+    let spec = WatchSpec {
+        label_selector: Some("tier in (web)".into()),
+        ..pods()
+    };
+    let list = br#"{"kind":"PodList","metadata":{"resourceVersion":"100"},"items":[]}"#;
+    let event = |change: &str, version: u64, tier: &str| {
+        format!(
+            r#"{{"type":"{change}","object":{{"kind":"Pod","metadata":{{"namespace":"shop","name":"a","uid":"u","resourceVersion":"{version}","labels":{{"tier":"{tier}"}}}}}}}}{}"#,
+            "\n"
+        )
+    };
+    let stream = [
+        event("ADDED", 101, "web"),
+        event("MODIFIED", 102, "db"),
+        event("DELETED", 103, "db"),
+    ];
+    let stream: Vec<&[u8]> = stream.iter().map(|line| line.as_bytes()).collect();
+    let played = play(spec, &ProbeConfig::default(), &[list], &stream, None);
+    let stray: Vec<Option<bool>> = played
+        .iter()
+        .filter_map(|(event, _)| match event {
+            Event::Change(change) => Some(change.stray),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(stray, [None, Some(true), None]);
 }

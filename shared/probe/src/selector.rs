@@ -1,0 +1,219 @@
+//! Whether an object is one that a watch's selectors ask for, as far as its labels and its name say (C6 of semantics 4.5).
+//!
+//! A part of a selector that is not understood asks for everything here: what cannot be checked is never held against a
+//! server. Other fields than `metadata.name` and `metadata.namespace` differ by resource and are not checked.
+
+use std::borrow::Cow;
+
+use crate::decode::ObjectHead;
+use crate::json::Reader;
+use crate::spec::WatchSpec;
+
+/// What a watch asks for. As many parts as its selectors have.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Selector {
+    labels: Vec<Part>,
+    fields: Vec<Part>,
+}
+
+/// Something that is asked of one key.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    key: String,
+    is: Asked,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    There,
+    Absent,
+    /// There, and one of these.
+    OneOf(Vec<String>),
+    /// Absent, or none of these.
+    NoneOf(Vec<String>),
+}
+
+impl Selector {
+    /// The selector of a watch; `None` if it asks for everything.
+    pub(crate) fn of(spec: &WatchSpec) -> Option<Self> {
+        let labels = spec.label_selector.as_deref().map(parts);
+        let fields = spec.field_selector.as_deref().map(parts);
+        let selector = Self {
+            labels: labels.unwrap_or_default(),
+            fields: fields.unwrap_or_default(),
+        };
+        (!selector.labels.is_empty() || !selector.fields.is_empty()).then_some(selector)
+    }
+
+    /// Whether it asks for an object that says this of itself.
+    pub(crate) fn asks_for(&self, head: &ObjectHead<'_>) -> bool {
+        let labels = head.labels.map_or_else(Vec::new, labels_of);
+        let label = |key: &str| {
+            let mut labels = labels.iter();
+            labels.find_map(|(label, value)| (label == key).then_some(&**value))
+        };
+        let is_asked = |part: &Part| match &*part.key {
+            "metadata.name" => part.is.holds(head.name.as_deref()),
+            "metadata.namespace" => part.is.holds(head.namespace.as_deref()),
+            _ => true,
+        };
+        self.labels
+            .iter()
+            .all(|part| part.is.holds(label(&part.key)))
+            && self.fields.iter().all(is_asked)
+    }
+}
+
+impl Asked {
+    fn holds(&self, value: Option<&str>) -> bool {
+        let is_among = |values: &[String]| value.is_some_and(|it| values.iter().any(|v| v == it));
+        match self {
+            Self::There => value.is_some(),
+            Self::Absent => value.is_none(),
+            Self::OneOf(values) => is_among(values),
+            Self::NoneOf(values) => !is_among(values),
+        }
+    }
+}
+
+fn labels_of(json: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
+    let mut labels = Vec::new();
+    let mut reader = Reader::new(json);
+    // It was read once already, so it is an object; one that is null has none.
+    let _ = reader.object(|reader, key| {
+        if let Some(value) = reader.optional_string()? {
+            labels.push((key, value));
+        }
+        Ok(())
+    });
+    labels
+}
+
+/// The parts of a selector that are understood (k8s.io/apimachinery labels.Parse and fields.ParseSelector).
+fn parts(selector: &str) -> Vec<Part> {
+    if selector.contains('\\') {
+        // Values of fields may escape what separates them.
+        return Vec::new();
+    }
+    let mut depth = 0_u32;
+    let between = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    selector.split(between).filter_map(part).collect()
+}
+
+fn part(text: &str) -> Option<Part> {
+    let text = text.trim();
+    let (key, is) = if let Some((key, value)) = text.split_once("!=") {
+        (key, Asked::NoneOf(vec![value.trim().to_owned()]))
+    } else if let Some((key, value)) = text.split_once('=') {
+        let value = value.strip_prefix('=').unwrap_or(value);
+        (key, Asked::OneOf(vec![value.trim().to_owned()]))
+    } else if let Some(key) = text.strip_prefix('!') {
+        (key, Asked::Absent)
+    } else if let Some((before, values)) = text.split_once('(') {
+        let values = values.trim_end().strip_suffix(')')?;
+        let values = values.split(',').map(|value| value.trim().to_owned());
+        let values = values.collect();
+        let (key, word) = before.trim_end().rsplit_once(char::is_whitespace)?;
+        match word {
+            "in" => (key, Asked::OneOf(values)),
+            "notin" => (key, Asked::NoneOf(values)),
+            _ => return None,
+        }
+    } else {
+        (text, Asked::There)
+    };
+    let key = key.trim();
+    // Comparisons by number, and whatever comes to be.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let is_understood = !key.is_empty() && key.chars().all(is_plain);
+    is_understood.then(|| Part {
+        key: key.to_owned(),
+        is,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks_for(labels: &str, fields: &str, object: &str) -> bool {
+        let spec = WatchSpec {
+            label_selector: (!labels.is_empty()).then(|| labels.into()),
+            field_selector: (!fields.is_empty()).then(|| fields.into()),
+            ..WatchSpec::of("*", "pods", "Pod")
+        };
+        let mut decoder = crate::decode::Decoder::new("", "Pod", false);
+        let text = format!(r#"{{"metadata":{object}}}"#);
+        let object = crate::decode::decode_object(text.as_bytes(), &mut decoder).unwrap();
+        Selector::of(&spec).is_none_or(|selector| selector.asks_for(&object.head))
+    }
+
+    #[test]
+    fn labels_are_asked_for_as_kubernetes_does() {
+        let web = r#"{"name":"a","labels":{"tier":"web","app.example.com/name":"x","empty":""}}"#;
+        for asked in [
+            "",
+            "tier=web",
+            "tier==web",
+            " tier = web , tier",
+            "tier!=db",
+            "zone!=a",
+            "tier in (db, web)",
+            "tier notin (db)",
+            "zone notin (a,b)",
+            "!zone",
+            "app.example.com/name=x,tier in (web),!zone",
+            "empty=",
+        ] {
+            assert!(asks_for(asked, "", web), "{asked}");
+        }
+        for asked in [
+            "tier=db",
+            "tier!=web",
+            "tier in (db,cache)",
+            "zone in (a)",
+            "tier notin (db,web)",
+            "zone",
+            "zone=",
+            "!tier",
+            "tier=web,zone",
+        ] {
+            assert!(!asks_for(asked, "", web), "{asked}");
+        }
+        for none in [r#"{"name":"a"}"#, r#"{"name":"a","labels":null}"#] {
+            assert!(!asks_for("tier=web", "", none) && asks_for("tier!=web", "", none));
+        }
+    }
+
+    #[test]
+    fn of_fields_name_and_namespace_are_checked() {
+        let object = r#"{"name":"a","namespace":"shop"}"#;
+        assert!(asks_for(
+            "",
+            "metadata.name=a,metadata.namespace!=db",
+            object
+        ));
+        assert!(!asks_for("", "metadata.name=b", object));
+        assert!(!asks_for("", "metadata.namespace==db", object));
+        assert!(asks_for(
+            "",
+            "spec.nodeName=n1,status.phase!=Running",
+            object
+        ));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_held_against_nobody() {
+        let object = r#"{"name":"a","labels":{"n":"5"}}"#;
+        for asked in ["n>7", "n in 7", "n in (7", "n within (7)", "n=7\\,8", ",,"] {
+            assert!(asks_for(asked, "", object), "{asked}");
+        }
+    }
+}
