@@ -149,7 +149,7 @@ impl Finds {
 }
 
 /// All rows, F01 first. F12 strikes by itself, at the first resume after ten quiet minutes; its story makes sure of it by
-/// 1203 s. Waiting is 2 s where a stream's end is attributed (section 3.3), 10 s for an answer that does not come, 30 s
+/// 1203 s. Waiting is 2 s where a stream's end is attributed (section 3.3) or a right is asked for once more (F41), 10 s for an answer that does not come, 30 s
 /// for a client that returned, 90 s of silence (F04), a round of the audit (15 s) and what it takes to be sure where that
 /// is needed, and a bookmark's minute before it where nothing else brings the watch past what it missed (F27).
 pub const FINDS: [Finds; 50] = [
@@ -165,7 +165,7 @@ pub const FINDS: [Finds; 50] = [
     row("F07", &["F06", "F07"], 8, 2, &["F02"]),
     row("F08", &["F08"], 5, 2, &["F03"]),
     row("F09", &["F09"], 10, 2, &["F03"]),
-    row("F10", &["F10"], 8, 3, &["F06", "F08", "F11", "F14", "F28"]).but(&CUT_OFF),
+    row("F10", &["F10"], 8, 4, &["F06", "F08", "F11", "F14", "F28"]).but(&CUT_OFF),
     row("F11", &["F11"], 8, 3, &["F06", "F08", "F14", "F21", "F28"]).but(&[
         CUT_OFF[0],
         CUT_OFF[1],
@@ -221,7 +221,7 @@ pub const FINDS: [Finds; 50] = [
     row("F32", &["F32"], 8, 25, &["F08"])
         .with("1.29.4")
         .audited(),
-    row("F33", &["F33"], 5, 20, &["F24"])
+    row("F33", &["F33"], 5, 20, &["F24", "F45"])
         .with("1.29.4")
         .audited()
         .lasting(60)
@@ -242,7 +242,7 @@ pub const FINDS: [Finds; 50] = [
     row("F38", &["F38"], 5, 2, &["F28"]),
     row("F39", &["F39"], 5, 0, &[]),
     row("F40", &["F40"], 8, 0, &[]),
-    row("F41", &["F41"], 8, 0, &[]),
+    row("F41", &["F41"], 8, 2, &[]),
     row("F42", &["F42"], 1, 2, &[]),
     row("F43", &["F43"], 6, 0, &[]),
     row("F44", &["F44", "F50"], 0, 10, &[]),

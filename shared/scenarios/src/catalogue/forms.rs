@@ -547,7 +547,7 @@ fn far_back(servers: &[&str]) -> (Row, Finds) {
     for n in 0..BEYOND {
         story = story.at(4, [write("b", n)]);
     }
-    let finds = row("F33", &["F33"], 5, 20, &["F32", "F24"])
+    let finds = row("F33", &["F33"], 5, 20, &["F32", "F24", "F45"])
         .with("1.29.4")
         .audited()
         .by_each_server();
