@@ -37,15 +37,24 @@ fn object(name: &str, version: &str) -> Value {
     })
 }
 
-/// Serves until the test is over: a list, a watch that changes each object once and tells an error, then silence.
-async fn serve(listener: TcpListener) {
+/// What its watches and its lists at an exact version tell.
+#[derive(Clone, Copy, PartialEq)]
+enum Telling {
+    /// Each object is changed once, then comes an error, then silence.
+    Changes,
+    /// Watches are told nothing, though by the version of the first list all objects were gone.
+    Ghosts,
+}
+
+/// Serves until the test is over.
+async fn serve(listener: TcpListener, telling: Telling) {
     while let Ok((stream, _)) = listener.accept().await {
         // A client that goes away is the end of its conversation.
-        tokio::spawn(converse(BufReader::new(stream)));
+        tokio::spawn(converse(BufReader::new(stream), telling));
     }
 }
 
-async fn converse(mut stream: BufReader<TcpStream>) -> Result<()> {
+async fn converse(mut stream: BufReader<TcpStream>, telling: Telling) -> Result<()> {
     loop {
         let (mut target, mut line) = (String::new(), String::new());
         while stream.read_line(&mut line).await? > 2 {
@@ -64,7 +73,13 @@ async fn converse(mut stream: BufReader<TcpStream>) -> Result<()> {
                 "verbs": ["get", "list", "watch"],
             }]}),
             "/apis" => json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []}),
-            _ if query.contains("watch=true") => return watch(stream, query).await,
+            _ if query.contains("watch=true") => {
+                let silent = telling == Telling::Ghosts;
+                return watch(stream, !silent && query.contains("resourceVersion=10")).await;
+            }
+            _ if telling == Telling::Ghosts && query.contains("resourceVersion=10&") => json!({
+                "kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "10"}, "items": [],
+            }),
             _ => json!({
                 "kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "10"},
                 "items": NAMES.map(|name| object(name, "9")),
@@ -79,12 +94,12 @@ async fn converse(mut stream: BufReader<TcpStream>) -> Result<()> {
     }
 }
 
-async fn watch(mut stream: BufReader<TcpStream>, query: &str) -> Result<()> {
+async fn watch(mut stream: BufReader<TcpStream>, has_changes: bool) -> Result<()> {
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await?;
     // Once: what follows the error resumes from the last change.
-    if query.contains("resourceVersion=10") {
+    if has_changes {
         let mut lines: Vec<Value> = std::iter::zip(NAMES, ["11", "12", "13"])
             .map(|(name, version)| json!({"type": "MODIFIED", "object": object(name, version)}))
             .collect();
@@ -104,10 +119,10 @@ async fn watch(mut stream: BufReader<TcpStream>, query: &str) -> Result<()> {
 }
 
 /// Such a cluster, and the kubeconfig that leads there.
-async fn cluster(folder: &std::path::Path) -> Result<std::path::PathBuf> {
+async fn cluster(folder: &std::path::Path, telling: Telling) -> Result<std::path::PathBuf> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(serve(listener));
+    tokio::spawn(serve(listener, telling));
     kubeconfig::write(folder, &server, &json!({}))
 }
 
@@ -117,7 +132,7 @@ async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_t
 -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let folder = tempfile::tempdir()?;
-    let kubeconfig = cluster(folder.path()).await?;
+    let kubeconfig = cluster(folder.path(), Telling::Changes).await?;
     for format in ["text", "jsonl"] {
         let launch = binary.with(&["watch", "pods", "-o", format]);
         let mut watchscope = launch.kubeconfig(&kubeconfig).start()?;
@@ -154,13 +169,34 @@ async fn control_characters_of_a_cluster_reach_no_terminal_and_json_lines_keep_t
     Ok(())
 }
 
+/// Row 29, of what `audit` says on standard error.
+#[tokio::test]
+async fn control_characters_of_a_ghosts_name_do_not_reach_the_terminal_by_standard_error()
+-> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = cluster(folder.path(), Telling::Ghosts).await?;
+    let launch = binary.with(&["audit", "pods"]).kubeconfig(&kubeconfig);
+    let finished = launch.run(LONG).await?;
+    assert_eq!(finished.code(), Some(3), "{finished:?}");
+    for said in [&finished.stdout, &finished.stderr] {
+        let wrong: Vec<char> = said
+            .chars()
+            .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:?} in {said:?}");
+        ensure!(said.contains(r"pod\u{1b}[2J\u{9b}2J\n"), "{said}");
+    }
+    Ok(())
+}
+
 /// Rows 13 and 14, in a browser: no policy is asked to stop anything, since nothing tries.
 #[tokio::test]
 async fn text_of_a_cluster_is_shown_as_text_wherever_the_page_shows_it() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(BrowserTools::find());
     let folder = tempfile::tempdir()?;
-    let kubeconfig = cluster(folder.path()).await?;
+    let kubeconfig = cluster(folder.path(), Telling::Changes).await?;
     let launch = binary.with(&["serve", "pods"]).kubeconfig(&kubeconfig);
     let served = Served::start(launch).await?;
     or_skip!(has_page(&served.link).await);

@@ -90,6 +90,7 @@ async fn what_is_counted_is_what_the_log_says() -> Result<()> {
         "watchscope_changes_total",
         "watchscope_inferred_deletes_total",
         "watchscope_gaps_total",
+        "watchscope_lost_events_total",
         "watchscope_requests_total",
         "watchscope_findings_raised_total",
     ] {
@@ -112,6 +113,7 @@ impl Counted {
         let mut counted = Self::default();
         let mut resources = BTreeMap::new();
         let mut lists: BTreeMap<String, u64> = BTreeMap::new();
+        let mut last_found: BTreeMap<String, u64> = BTreeMap::new();
         let mut verbs = BTreeMap::new();
         let mut attributions = BTreeMap::new();
         for line in lines {
@@ -141,7 +143,7 @@ impl Counted {
                     if text("origin") == "inferred" {
                         add("watchscope_inferred_deletes_total", &[], 1.0);
                     }
-                    if has_stream {
+                    if has_stream && text("origin") != "inferred" {
                         add("watchscope_watch_events_total", &[], 1.0);
                     }
                 }
@@ -162,6 +164,9 @@ impl Counted {
                     add("watchscope_lists_total", &[], 1.0);
                     let items = line["items"].as_f64().unwrap_or_default();
                     add("watchscope_list_items_total", &[], items);
+                    let differences = ["added", "changed", "removed"];
+                    let found = differences.iter().filter_map(|name| line[name].as_u64());
+                    last_found.insert(watch.clone(), found.sum::<u64>());
                     let before = lists.entry(watch).or_default();
                     *before += 1;
                     if *before > 1 {
@@ -169,18 +174,27 @@ impl Counted {
                     }
                 }
                 "gap" => {
-                    let outcome = match (line["resumed"].as_bool(), line["lost"].as_u64()) {
+                    // One that is not resumed is closed by the list before it.
+                    let found = last_found
+                        .remove(&watch)
+                        .filter(|_| !line["from"].is_null());
+                    let outcome = match (line["resumed"].as_bool(), found) {
                         (Some(true), _) => "resumed",
                         (_, Some(_)) => "relisted",
                         (_, None) => "unknown",
                     };
+                    if outcome == "relisted" {
+                        let lost = found.unwrap_or_default() as f64;
+                        add("watchscope_lost_events_total", &[], lost);
+                    }
                     add(
                         "watchscope_gaps_total",
                         &[("outcome", outcome.to_owned())],
                         1.0,
                     );
                 }
-                "finding" if text("state") == "raised" => {
+                // A repeat is raised again, with its count.
+                "finding" if text("state") == "raised" && line["count"] == 1 => {
                     let labels = [("code", text("code")), ("severity", text("severity"))];
                     let series = ("watchscope_findings_raised_total", labels.to_vec());
                     *counted.0.entry(series).or_default() += 1.0;

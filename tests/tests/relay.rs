@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// Bytes that a buffer holds at most; then it lets go.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -22,8 +22,8 @@ enum Trouble {
     Cut,
     /// The connections up to this one are reset.
     Reset(u64),
-    /// They stay open, and nothing passes either way any more.
-    Silent(u64),
+    /// They stay open, and nothing passes either way until then, when all of it does; or for ever.
+    Silent(u64, Option<Instant>),
     /// They end in good order once the server has said so many bytes more, which still pass.
     Torn(u64, usize),
     /// What the server says is held back for so long, and then passes at once.
@@ -36,8 +36,9 @@ impl Trouble {
         match self {
             Self::Nothing => false,
             Self::Cut => true,
+            Self::Silent(_, Some(until)) if until <= Instant::now() => false,
             Self::Reset(last)
-            | Self::Silent(last)
+            | Self::Silent(last, _)
             | Self::Torn(last, _)
             | Self::Buffered(last, _) => number <= last,
         }
@@ -63,6 +64,8 @@ struct Gate {
     is_open: watch::Sender<bool>,
     /// All that passed down; kept only while something may be held.
     told: Mutex<Vec<u8>>,
+    /// All that passed up: requests, which are small.
+    asked: Mutex<Vec<u8>>,
 }
 
 impl Relay {
@@ -115,7 +118,7 @@ impl Relay {
         self.trouble.send_replace(Trouble::Cut);
     }
 
-    /// New connections are well again; those that are silent stay so.
+    /// New connections are well again; those that are silent for ever stay so.
     pub(crate) fn mend(&self) {
         self.trouble.send_replace(Trouble::Nothing);
     }
@@ -127,7 +130,15 @@ impl Relay {
 
     /// Lets nothing more pass over the connections that are open.
     pub(crate) fn silence(&self) {
-        self.trouble.send_replace(Trouble::Silent(self.so_far()));
+        self.trouble
+            .send_replace(Trouble::Silent(self.so_far(), None));
+    }
+
+    /// Lets nothing pass over the connections that are open for so long, and then all that waited.
+    pub(crate) fn stall(&self, time: Duration) {
+        let until = Instant::now() + time;
+        self.trouble
+            .send_replace(Trouble::Silent(self.so_far(), Some(until)));
     }
 
     /// Lets what is held through.
@@ -137,12 +148,12 @@ impl Relay {
 
     /// What servers have answered so far, if something may be held.
     pub(crate) fn told(&self) -> String {
-        let told = self
-            .gate
-            .told
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&told).into_owned()
+        text(&self.gate.told)
+    }
+
+    /// What clients have asked so far, as it came; of use over clear text only.
+    pub(crate) fn asked(&self) -> String {
+        text(&self.gate.asked)
     }
 
     /// Ends the connections that are open in good order, once the server has said so many bytes more; those still pass.
@@ -188,10 +199,19 @@ async fn pass_on(
         tokio::select! {
             biased;
             trouble = happens(&mut troubles, number), if left.is_none() && hold.is_none() => match trouble {
-                Some(Trouble::Silent(_)) => {
-                    // Until the relay ends.
-                    let _ = troubles.wait_for(|trouble| *trouble == Trouble::Cut).await;
-                    break;
+                Some(Trouble::Silent(_, until)) => {
+                    let cut = troubles.wait_for(|trouble| *trouble == Trouble::Cut);
+                    let is_over = match until {
+                        // What waits in the sockets passes once they are read again.
+                        Some(until) => timeout_at(until, cut).await.is_ok(),
+                        None => {
+                            let _ = cut.await;
+                            true
+                        }
+                    };
+                    if is_over {
+                        break;
+                    }
                 }
                 Some(Trouble::Torn(_, bytes)) => left = Some(bytes),
                 Some(Trouble::Buffered(_, time)) => hold = Some(time),
@@ -207,6 +227,7 @@ async fn pass_on(
             read = stream.read(&mut up) => match read? {
                 0 => return Ok(()),
                 count => {
+                    note(&gate.asked, &up[..count]);
                     if gate.holds(&up[..count]) {
                         gate.is_open.subscribe().wait_for(|is_open| *is_open).await?;
                     }
@@ -216,7 +237,7 @@ async fn pass_on(
             read = server.read(&mut down), if held.len() < BUFFER_BYTES => match (read?, left) {
                 (0, _) => return Ok(()),
                 (count, Some(bytes)) => {
-                    gate.note(&down[..count]);
+                    gate.tells(&down[..count]);
                     let passing = count.min(bytes);
                     stream.write_all(&down[..passing]).await?;
                     left = Some(bytes - passing);
@@ -228,7 +249,7 @@ async fn pass_on(
                     }
                 }
                 (count, None) => {
-                    gate.note(&down[..count]);
+                    gate.tells(&down[..count]);
                     match hold {
                         None => stream.write_all(&down[..count]).await?,
                         Some(time) => {
@@ -256,12 +277,21 @@ impl Gate {
         self.held.is_some_and(|held| line.contains(held))
     }
 
-    fn note(&self, told: &[u8]) {
+    fn tells(&self, told: &[u8]) {
         if self.held.is_some() {
-            let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            all.extend_from_slice(told);
+            note(&self.told, told);
         }
     }
+}
+
+fn note(all: &Mutex<Vec<u8>>, more: &[u8]) {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    all.extend_from_slice(more);
+}
+
+fn text(all: &Mutex<Vec<u8>>) -> String {
+    let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8_lossy(&all).into_owned()
 }
 
 /// The trouble of a connection, once it has one; `None` once the relay is gone.

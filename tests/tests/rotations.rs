@@ -11,7 +11,9 @@ use watchscope_tests::{
     ClusterOptions, KubeCluster, KubeTools, WatchscopeBinary, eventually, or_skip,
 };
 
-use crate::claims::{LONG, WATCHES, attributions, by_a_relay, found, streaming_again, watching};
+use crate::claims::{
+    LONG, WATCHES, attributions, by_a_relay, found, streaming_again, watching_over_both,
+};
 use crate::records::{find, of, until};
 
 #[tokio::test]
@@ -22,33 +24,42 @@ async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_wor
     let mut cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
     let folder = tempfile::tempdir()?;
     let (relay, kubeconfig) = by_a_relay(&cluster, cluster.kubeconfig(), folder.path()).await?;
-    let mut watchscope = watching(&binary, &kubeconfig, &[]).await?;
+    let mut both = watching_over_both(&binary, &kubeconfig, &[]).await?;
     cluster.renew_certificate().await?;
     relay.reset();
-    let records = streaming_again(&mut watchscope, 2).await?;
-    for watch in WATCHES {
-        assert_eq!(attributions(&records, watch), ["F08"], "{watch}");
+    for (protocol, watchscope) in &mut both {
+        let records = streaming_again(watchscope, 2).await?;
+        for watch in WATCHES {
+            assert_eq!(
+                attributions(&records, watch),
+                ["F08"],
+                "{protocol:?} {watch}"
+            );
+        }
+        assert_eq!(found(&records), ["F08"], "{protocol:?}");
     }
-    assert_eq!(found(&records), ["F08"]);
 
     let next = cluster.change_authority().await?;
     relay.reset();
-    let records = until(&mut watchscope, LONG, "it says why it waits", |records| {
-        for watch in WATCHES {
-            let waits = find(records, "watch.phase", watch, |phase| {
-                phase["reason"] == "tls-failed"
-            })?;
-            let words = waits["error"].as_str().unwrap_or_default();
-            for word in ["127.0.0.1", "an authority that is not trusted"] {
-                ensure!(words.contains(word), "{word} in {words}");
+    for (protocol, watchscope) in &mut both {
+        let records = until(watchscope, LONG, "it says why it waits", |records| {
+            for watch in WATCHES {
+                let waits = find(records, "watch.phase", watch, |phase| {
+                    phase["reason"] == "tls-failed"
+                })?;
+                let words = waits["error"].as_str().unwrap_or_default();
+                for word in ["127.0.0.1", "an authority that is not trusted"] {
+                    ensure!(words.contains(word), "{word} in {words}");
+                }
+                ensure!(waits["delayMs"].as_u64() > Some(0), "{waits}");
             }
-            ensure!(waits["delayMs"].as_u64() > Some(0), "{waits}");
-        }
-        Ok(records.to_vec())
-    })
-    .await?;
-    let opened = |records: &[Value]| WATCHES.map(|watch| of(records, "stream.opened", watch).len());
-    assert_eq!(opened(&records), [2, 2], "none is open");
+            Ok(records.to_vec())
+        })
+        .await?;
+        let opened =
+            |records: &[Value]| WATCHES.map(|watch| of(records, "stream.opened", watch).len());
+        assert_eq!(opened(&records), [2, 2], "{protocol:?}: none is open");
+    }
 
     // The kubeconfig at the same place now names the next authority.
     let text = fs::read_to_string(next)?;
@@ -57,14 +68,20 @@ async fn a_renewed_certificate_is_taken_and_another_authoritys_is_refused_in_wor
         &kubeconfig,
         text.replace(&direct, &relay.address.to_string()),
     )?;
-    let records = streaming_again(&mut watchscope, 3).await?;
-    for watch in WATCHES {
-        assert_eq!(attributions(&records, watch), ["F08", "F08"], "{watch}");
-        let gaps = of(&records, "gap", watch);
-        let last = gaps.last().context("a gap")?;
-        assert_eq!(last["resumed"], true, "{last}");
+    for (protocol, watchscope) in &mut both {
+        let records = streaming_again(watchscope, 3).await?;
+        for watch in WATCHES {
+            assert_eq!(
+                attributions(&records, watch),
+                ["F08", "F08"],
+                "{protocol:?} {watch}"
+            );
+            let gaps = of(&records, "gap", watch);
+            let last = gaps.last().context("a gap")?;
+            assert_eq!(last["resumed"], true, "{last}");
+        }
+        assert_eq!(found(&records), ["F08"], "{protocol:?}");
     }
-    assert_eq!(found(&records), ["F08"]);
     Ok(())
 }
 
@@ -77,13 +94,7 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
     kubectl
         .run(&["create", "serviceaccount", "rotated"])
         .await?;
-    let read = Rule {
-        groups: &[""],
-        resources: &["configmaps", "services"],
-        verbs: &["get", "list", "watch"],
-    };
-    let user = "system:serviceaccount:default:rotated";
-    cluster.allow(user, &[read]).await?;
+    may_watch(&cluster, "system:serviceaccount:default:rotated").await?;
     // A token lives as long as the Secret it is bound to.
     let token = async |secret: &str| {
         let bound = [
@@ -102,15 +113,13 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
     let file = folder.path().join("token");
     let first = token("first").await?;
     fs::write(&file, &first)?;
-    let mut kubeconfig: Value = serde_json::from_slice(&fs::read(cluster.token_kubeconfig()?)?)?;
-    kubeconfig["users"][0]["user"] = json!({"tokenFile": file});
-    let of_token = folder.path().join("of-token");
-    fs::write(&of_token, kubeconfig.to_string())?;
+    let user = json!({"tokenFile": file});
+    let of_token = kubeconfig_of(&cluster, "of-token", folder.path(), user)?;
     let (relay, by_relay) = by_a_relay(&cluster, &of_token, folder.path()).await?;
     let as_rotated = kubectl.with_kubeconfig(&of_token);
     let may = async || as_rotated.run(&["get", "configmaps"]).await.map(drop);
     eventually("the token is good", LONG, may).await?;
-    let mut watchscope = watching(&binary, &by_relay, &[]).await?;
+    let mut both = watching_over_both(&binary, &by_relay, &[]).await?;
 
     // The apiserver remembers for 10 s that a token is good, so kubectl says when it is not.
     let revoke = async |secret: &str| {
@@ -124,34 +133,41 @@ async fn a_token_that_is_rotated_is_read_again_and_one_that_is_revoked_is_found(
     revoke("first").await?;
     fs::write(&file, token("second").await?)?;
     relay.reset();
-    let records = streaming_again(&mut watchscope, 2).await?;
-    assert_eq!(found(&records), ["F08"], "the next token was read in time");
+    for (protocol, watchscope) in &mut both {
+        let records = streaming_again(watchscope, 2).await?;
+        // The next token was read in time.
+        assert_eq!(found(&records), ["F08"], "{protocol:?}");
+    }
 
     revoke("second").await?;
     relay.reset();
-    until(&mut watchscope, LONG, "it is found", |records| {
-        for watch in WATCHES {
-            find(records, "finding", watch, |finding| {
-                finding["code"] == "F40" && finding["state"] == "raised"
-            })?;
-        }
-        Ok(())
-    })
-    .await?;
+    for (_, watchscope) in &mut both {
+        until(watchscope, LONG, "it is found", |records| {
+            for watch in WATCHES {
+                find(records, "finding", watch, |finding| {
+                    finding["code"] == "F40" && finding["state"] == "raised"
+                })?;
+            }
+            Ok(())
+        })
+        .await?;
+    }
     fs::write(&file, token("third").await?)?;
-    let records = until(&mut watchscope, LONG, "it is over", |records| {
-        for watch in WATCHES {
-            find(records, "finding", watch, |finding| {
-                finding["code"] == "F40" && finding["state"] == "cleared"
-            })?;
-            ensure!(of(records, "stream.opened", watch).len() == 3);
-        }
-        Ok(records.to_vec())
-    })
-    .await?;
-    let mut codes = found(&records);
-    codes.sort_unstable();
-    assert_eq!(codes, ["F08", "F40"]);
+    for (protocol, watchscope) in &mut both {
+        let records = until(watchscope, LONG, "it is over", |records| {
+            for watch in WATCHES {
+                find(records, "finding", watch, |finding| {
+                    finding["code"] == "F40" && finding["state"] == "cleared"
+                })?;
+                ensure!(of(records, "stream.opened", watch).len() == 3);
+            }
+            Ok(records.to_vec())
+        })
+        .await?;
+        let mut codes = found(&records);
+        codes.sort_unstable();
+        assert_eq!(codes, ["F08", "F40"], "{protocol:?}");
+    }
     Ok(())
 }
 
@@ -162,8 +178,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// Watches end by themselves after so long, so that each asks anew with what it has.
 const ENDING_OFTEN: [&str; 2] = ["--watch-timeout", "4s"];
 
-/// A user with a certificate, who may watch.
-async fn certified(cluster: &KubeCluster, user: &str) -> Result<()> {
+/// Lets a user do what these tests watch.
+async fn may_watch(cluster: &KubeCluster, user: &str) -> Result<()> {
     let read = Rule {
         groups: &[""],
         resources: &["configmaps", "services"],
@@ -213,7 +229,7 @@ async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() 
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
-    certified(&cluster, "by-plugin").await?;
+    may_watch(&cluster, "by-plugin").await?;
     let folder = tempfile::tempdir()?;
     let first = cluster.certificate_for(SHORT, "by-plugin")?;
     put(folder.path(), first.clone())?;
@@ -229,28 +245,27 @@ async fn a_plugins_certificate_that_is_replaced_before_it_runs_out_is_no_news() 
         "interactiveMode": "Never",
     }});
     let kubeconfig = kubeconfig_of(&cluster, "of-plugin", folder.path(), user)?;
-    let mut watchscope = watching(&binary, &kubeconfig, &ENDING_OFTEN).await?;
+    let mut both = watching_over_both(&binary, &kubeconfig, &ENDING_OFTEN).await?;
     put(folder.path(), cluster.certificate_for(DAY, "by-plugin")?)?;
     expired(&cluster, folder.path(), &first).await?;
-    let so_far = until(&mut watchscope, LONG, "it has streamed", |records| {
-        Ok(records.len())
-    })
-    .await?;
-    let records = until(&mut watchscope, LONG, "both ask again", |records| {
+    for (protocol, watchscope) in &mut both {
+        let so_far = watchscope.records()?.len();
+        let records = until(watchscope, LONG, "both ask again", |records| {
+            for watch in WATCHES {
+                let asked = of(&records[so_far..], "stream.opened", watch).len();
+                ensure!(asked >= 2, "{watch} asked {asked} times");
+            }
+            Ok(records.to_vec())
+        })
+        .await?;
+        assert_eq!(found(&records), Vec::<&str>::new(), "{protocol:?}");
         for watch in WATCHES {
-            let asked = of(&records[so_far..], "stream.opened", watch).len();
-            ensure!(asked >= 2, "{watch} asked {asked} times");
+            let ends = attributions(&records, watch);
+            assert!(
+                ends.iter().all(|code| *code == "normal"),
+                "{protocol:?} {watch}: {ends:?}"
+            );
         }
-        Ok(records.to_vec())
-    })
-    .await?;
-    assert_eq!(found(&records), Vec::<&str>::new());
-    for watch in WATCHES {
-        let ends = attributions(&records, watch);
-        assert!(
-            ends.iter().all(|code| *code == "normal"),
-            "{watch}: {ends:?}"
-        );
     }
     Ok(())
 }
@@ -260,7 +275,7 @@ async fn a_certificate_that_runs_out_with_no_successor_is_found() -> Result<()> 
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
-    certified(&cluster, "by-files").await?;
+    may_watch(&cluster, "by-files").await?;
     let folder = tempfile::tempdir()?;
     put(folder.path(), cluster.certificate_for(SHORT, "by-files")?)?;
     let user = json!({
@@ -268,16 +283,18 @@ async fn a_certificate_that_runs_out_with_no_successor_is_found() -> Result<()> 
         "client-key": folder.path().join("client.key"),
     });
     let kubeconfig = kubeconfig_of(&cluster, "of-files", folder.path(), user)?;
-    let mut watchscope = watching(&binary, &kubeconfig, &ENDING_OFTEN).await?;
-    let records = until(&mut watchscope, LONG, "it is found", |records| {
-        for watch in WATCHES {
-            find(records, "finding", watch, |finding| {
-                finding["code"] == "F40" && finding["state"] == "raised"
-            })?;
-        }
-        Ok(records.to_vec())
-    })
-    .await?;
-    assert_eq!(found(&records), ["F40"]);
+    let mut both = watching_over_both(&binary, &kubeconfig, &ENDING_OFTEN).await?;
+    for (protocol, watchscope) in &mut both {
+        let records = until(watchscope, LONG, "it is found", |records| {
+            for watch in WATCHES {
+                find(records, "finding", watch, |finding| {
+                    finding["code"] == "F40" && finding["state"] == "raised"
+                })?;
+            }
+            Ok(records.to_vec())
+        })
+        .await?;
+        assert_eq!(found(&records), ["F40"], "{protocol:?}");
+    }
     Ok(())
 }

@@ -163,7 +163,7 @@ impl Reader {
         let is_shared = connection.is_shared();
         let Some(message) = self.message(read.target(), read.accept()).await else {
             self.close(id, connection, Cause::Cancelled).await;
-            return Reply::Failed;
+            return Reply::Unreached;
         };
         let request = self.log.ids().request();
         let sent = read.sent(request, id);
@@ -226,11 +226,11 @@ impl Reader {
                 self.reload = error.may_be_cured_by_new_credentials();
                 self.session = Some(session);
                 tracing::debug!("no connection for the audit: {error}");
-                return Err(Reply::Failed);
+                return Err(Reply::Unreached);
             }
             Err(Undialled::NoCredentials(sentence)) => {
                 tracing::debug!("no connection for the audit: {sentence}");
-                return Err(Reply::Failed);
+                return Err(Reply::Unreached);
             }
         };
         let (version, mut connection) = self.ask_version(connection).await?;
@@ -256,7 +256,7 @@ impl Reader {
         connection: Connection,
     ) -> Result<(Option<ServerVersion>, Connection), Reply> {
         let message = self.message("/version".to_owned(), "application/json");
-        let message = message.await.ok_or(Reply::Failed)?;
+        let message = message.await.ok_or(Reply::Unreached)?;
         let share = connection.share();
         let (asked, rest) = match share {
             Some(share) => (share, Some(connection)),
@@ -270,7 +270,7 @@ impl Reader {
                 retry_after_ms: answer.retry_after_ms,
             });
         }
-        let connection = rest.or(kept.ok()).ok_or(Reply::Failed)?;
+        let connection = rest.or(kept.ok()).ok_or(Reply::Unreached)?;
         let said = (answer.status == Some(200)).then_some(&answer.body);
         let version = said.and_then(|body| serde_json::from_slice(body).ok());
         Ok((version, connection))

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use super::terminal::plain;
+
 /// A failure the process ends with.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -30,12 +32,33 @@ impl Failure {
     /// Tells it on standard error; returns how the process ends.
     pub(super) fn tell(&self) -> ExitCode {
         // Nobody to read it is no failure.
-        let _ = writeln!(std::io::stderr(), "watchscope: {}", self.message);
+        let _ = writeln!(std::io::stderr(), "watchscope: {}", self.shown());
         ExitCode::from(self.code)
+    }
+
+    /// The message as it is written: a cluster's text may be in it, so of what a terminal obeys only line feeds are left.
+    fn shown(&self) -> String {
+        let lines: Vec<String> = self.message.split('\n').map(plain).collect();
+        lines.join("\n")
     }
 
     /// Something was asked wrongly.
     pub(super) fn usage(message: impl fmt::Display) -> Self {
         Self::new(2, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row 29 of the attack table.
+    #[test]
+    fn a_message_keeps_its_lines_and_nothing_else_that_a_terminal_obeys() {
+        let failure = Failure::failed("x\u{1b}[2J\rof a\u{202e}cluster\nwhat to do");
+        assert_eq!(
+            failure.shown(),
+            "x\\u{1b}[2J\\rof a\\u{202e}cluster\nwhat to do"
+        );
     }
 }

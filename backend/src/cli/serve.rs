@@ -329,7 +329,7 @@ pub(super) fn settings(
         ..ProbeConfig::default()
     };
     if let Some(timeout) = what.watch_timeout {
-        let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX).max(1);
+        let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         probe.watch_timeout_s = seconds..=seconds;
     }
     Settings {

@@ -66,7 +66,7 @@ fn style(event: &Event) -> Style {
 }
 
 /// The text without what a terminal would obey: `\n`, `\u{1b}` and their like are written out.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         if is_obeyed(c) {
@@ -110,7 +110,9 @@ mod tests {
             generation: None,
             manager: Some("kubelet".into()),
             subresource: Some("status".into()),
-            bytes: Some(9), stray: None }), @"09:00:00.004  shop/pods               change              MODIFIED web-0 at resourceVersion 603 by kubelet (status).");
+            bytes: Some(9),
+            stray: None,
+        }), @"09:00:00.004  shop/pods               change              MODIFIED web-0 at resourceVersion 603 by kubelet (status).");
     }
 
     #[test]

@@ -193,7 +193,10 @@ impl Client {
                     source:
                         SendError::Stale
                         | SendError::Ended(
-                            BodyEnd::Eof { .. } | BodyEnd::TcpReset { .. } | BodyEnd::GoAway { .. },
+                            BodyEnd::Eof { .. }
+                            | BodyEnd::TcpReset { .. }
+                            | BodyEnd::GivenUp { .. }
+                            | BodyEnd::GoAway { .. },
                         ),
                     ..
                 }) => {

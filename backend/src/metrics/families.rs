@@ -77,7 +77,7 @@ macro_rules! families {
 families! {
     // What watches receive.
     WATCH_EVENTS Counter "watchscope_watch_events_total" ["cluster", "group", "resource"]
-        "Documents received on watch streams: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR.";
+        "Documents received on watch streams that told something: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR; of a relist's initial events those that differed from what was held.";
     RELISTS Counter "watchscope_relist_total" ["cluster", "group", "resource"]
         "Lists that a watch had to do again after its first.";
     LISTS Counter "watchscope_lists_total" ["cluster", "group", "resource"]
@@ -91,7 +91,7 @@ families! {
     INFERRED_DELETES Counter "watchscope_inferred_deletes_total" ["cluster", "group", "resource"]
         "Objects found gone by a relist: their DELETED event was never received.";
     OBJECT_BYTES Counter "watchscope_object_bytes_total" ["cluster", "group", "resource"]
-        "Bytes of objects received, by lists and streams, before anything of them was left out.";
+        "Bytes of the objects that changes told of, by lists and streams, before anything of them was left out; what a relist found unchanged is not counted.";
     BOOKMARKS Counter "watchscope_bookmarks_total" ["cluster", "group", "resource"]
         "BOOKMARK events received.";
     WATCH_ERRORS Counter "watchscope_watch_errors_total" ["cluster", "group", "resource", "code"]
@@ -108,16 +108,16 @@ families! {
     STREAM_SECONDS Histogram "watchscope_stream_duration_seconds" ["cluster", "group", "resource"]
         "How long watch streams lived, from the sending of their request.";
     GAPS Counter "watchscope_gaps_total" ["cluster", "group", "resource", "outcome"]
-        "Stretches without a stream, closed: resumed (nothing is lost), relisted (events may be lost), unknown (it cannot be told).";
+        "Stretches without a stream, closed: resumed (nothing is lost), relisted (what changed meanwhile was found by a list, not told), unknown (it cannot be told).";
     LOST_EVENTS Counter "watchscope_lost_events_total" ["cluster", "group", "resource"]
-        "Events known to be lost in gaps; where it is not known how many, a gap of outcome unknown counts instead.";
+        "Events lost in gaps, at the least: one for each object that the relist after it found added, changed or gone. Where that is not known either, a gap of outcome unknown counts instead.";
     // How watches stand now.
     WATCHES Gauge "watchscope_watches" ["cluster", "group", "resource", "phase"]
         "Watches, by what they do now.";
     OBJECTS Gauge "watchscope_objects" ["cluster", "group", "resource"]
         "Objects that watches hold.";
     SILENCE Gauge "watchscope_watch_silence_seconds" ["cluster", "group", "resource"]
-        "Time since anything proved a watch up to date: an event, a BOOKMARK, a list. Of several watches, the longest.";
+        "Time since anything proved a watch with an open stream up to date: an event, a BOOKMARK, a list. Of several watches, the longest; absent where none has a stream.";
     OPEN_GAP Gauge "watchscope_watch_gap_seconds" ["cluster", "group", "resource"]
         "How long a watch has been without the stream it should have, since the last one ended or was refused; else 0. Of several watches, the longest.";
     LAST_VERSION Gauge "watchscope_watch_last_resource_version" ["cluster", "group", "resource"]
@@ -132,7 +132,7 @@ families! {
     AUDITS Counter "watchscope_audits_total" ["cluster", "group", "resource", "outcome"]
         "Comparisons of a watch with etcd: agrees, differs, cannot-tell.";
     AUDITED Counter "watchscope_audited_objects_total" ["cluster", "group", "resource"]
-        "Objects compared with etcd.";
+        "Objects compared with what the audit read of them.";
     // The way to the cluster.
     REQUESTS Counter "watchscope_requests_total" ["cluster", "verb", "code", "purpose"]
         "Requests to apiservers answered, by HTTP status; none: there was no answer. Purpose says what for: a watch, a side look, a witness, or the audit.";
@@ -147,7 +147,7 @@ families! {
     GOAWAYS Counter "watchscope_goaways_total" ["cluster"]
         "HTTP/2 GOAWAY frames received from apiservers.";
     CLUSTER_UP Gauge "watchscope_cluster_connected" ["cluster"]
-        "1 once the cluster has answered, else 0.";
+        "1 while a connection to an apiserver of the cluster is open, else 0.";
     CLOCK_OFF Gauge "watchscope_clock_off_seconds" ["cluster"]
         "How far this host's wall clock departed from the log's clock since watchscope started; told when it changes by over a second.";
     PAUSES Counter "watchscope_pauses_total" ["cluster"]

@@ -16,7 +16,7 @@ use super::words::Code;
 struct Together {
     phases: BTreeMap<Phase, u64>,
     objects: u64,
-    silence_us: i64,
+    silence_us: Option<i64>,
     gap_us: i64,
     version: Option<u64>,
     divergent: BTreeMap<Divergence, u64>,
@@ -33,7 +33,9 @@ pub(crate) fn standing(state: &State, tally: &Tally, log: &Text, now: Time, out:
             out.add(&f::WATCHES, with(phase.word().into()), count);
         }
         out.add(&f::OBJECTS, of(), together.objects);
-        out.add(&f::SILENCE, of(), seconds(together.silence_us));
+        if let Some(silence_us) = together.silence_us {
+            out.add(&f::SILENCE, of(), seconds(silence_us));
+        }
         out.add(&f::OPEN_GAP, of(), seconds(together.gap_us));
         if let Some(version) = together.version {
             out.add(&f::LAST_VERSION, of(), version);
@@ -56,7 +58,7 @@ pub(crate) fn standing(state: &State, tally: &Tally, log: &Text, now: Time, out:
     }
     out.add(&f::LOG_RECORDS, [cluster()], state.seq.0);
     out.add(&f::CONNECTIONS, [cluster()], state.connections.len());
-    let is_connected = u64::from(state.cluster.is_some());
+    let is_connected = u64::from(!state.connections.is_empty());
     out.add(&f::CLUSTER_UP, [cluster()], is_connected);
     let off_ms = state.clock_off_ms.unwrap_or(0);
     out.add(
@@ -85,8 +87,11 @@ fn together<'a>(
         if phase == Some(Phase::Stopped) {
             continue;
         }
-        let heard_at = tally.heard_at(name).unwrap_or(now);
-        together.silence_us = together.silence_us.max(now.micros_since(heard_at));
+        if watch.stream.is_some()
+            && let Some(heard_at) = tally.heard_at(name)
+        {
+            together.silence_us = together.silence_us.max(Some(now.micros_since(heard_at)));
+        }
         together.take(watch, now);
     }
     all

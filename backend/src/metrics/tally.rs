@@ -106,11 +106,16 @@ struct Series {
 /// The words of an audit's outcome, and what stands for others.
 const AUDIT_OUTCOMES: [&str; 4] = [Audit::AGREES, Audit::DIFFERS, Audit::CANNOT_TELL, OTHER];
 
+/// The method of an audit that compares what two streams told, and no objects.
+const SECOND_WATCH: &str = "second watch";
+
 /// What is remembered of a watch.
 #[derive(Debug)]
 struct Note {
     series: usize,
     lists: u64,
+    /// How many objects its last list found added, changed or gone, until the gap is told that it closes.
+    found: Option<u64>,
     /// When it began to list; `None` while it does not.
     listing_since: Option<Time>,
     /// When something last proved it up to date, or when it was started.
@@ -129,6 +134,9 @@ struct Settling {
 impl Tally {
     /// Counts the next record.
     pub(crate) fn observe(&mut self, record: &Record) {
+        if let Event::Clock(event) = &record.event {
+            self.pause(event.paused_ms);
+        }
         self.settle(record.at);
         match &record.event {
             Event::WatchStarted(event) => self.start(event, record.at),
@@ -148,7 +156,8 @@ impl Tally {
             Event::RequestAnswered(event) => self.answer(event, record.at),
             Event::ListComplete(event) => self.complete_list(event, record.at),
             Event::StreamOpened(event) => {
-                if let Some((series, _)) = self.of(&event.watch) {
+                if let Some((series, note)) = self.of(&event.watch) {
+                    note.found = None;
                     series.streams += 1;
                 }
             }
@@ -169,14 +178,17 @@ impl Tally {
                 }
             }
             Event::Gap(event) => {
-                if let Some((series, _)) = self.of(&event.watch) {
-                    let outcome = match (event.resumed, event.lost) {
+                if let Some((series, note)) = self.of(&event.watch) {
+                    // What was found where nothing was held need not have come meanwhile.
+                    let found = note.found.take().filter(|_| event.from.is_some());
+                    let lost = event.lost.or(found);
+                    let outcome = match (event.resumed, lost) {
                         (true, _) => &mut series.resumed,
                         (false, Some(_)) => &mut series.relisted,
                         (false, None) => &mut series.unknown,
                     };
                     *outcome += 1;
-                    series.lost_events += event.lost.unwrap_or(0);
+                    series.lost_events += lost.unwrap_or(0);
                 }
             }
             Event::Audit(event) => {
@@ -185,22 +197,29 @@ impl Tally {
                         .iter()
                         .position(|word| *word == &*event.outcome);
                     series.audits[known.unwrap_or(AUDIT_OUTCOMES.len() - 1)] += 1;
-                    series.audited += event.compared;
+                    // A second watch is compared event by event.
+                    if &*event.method != SECOND_WATCH {
+                        series.audited += event.compared;
+                    }
                 }
             }
-            Event::Finding(event) if event.state == Standing::Raised => {
+            // A repeat of a standing one is raised again, with its count.
+            Event::Finding(event)
+                if event.state == Standing::Raised
+                    && event.count.is_none_or(|count| count <= 1) =>
+            {
                 let key = (Code::of(&event.code), event.severity);
                 *self.findings.entry(key).or_default() += 1;
             }
             Event::Loss(event) => *self.losses.entry(event.place).or_default() += event.count,
             Event::ConnectionOpened(_) => self.connections_opened += 1,
             Event::ConnectionGoaway(_) => self.goaways += 1,
-            Event::Clock(event) => self.pauses += u64::from(event.paused_ms.is_some()),
             Event::ConnectionClosed(event) => {
                 *self.connections_closed.entry(event.cause).or_default() += 1;
             }
             // What stands is in the fold; clients are of simulated clusters.
-            Event::ClusterConnected(_)
+            Event::Clock(_)
+            | Event::ClusterConnected(_)
             | Event::WatchStopped(_)
             | Event::ListPage(_)
             | Event::Verdict(_)
@@ -209,6 +228,17 @@ impl Tally {
             | Event::ClientRequest(_)
             | Event::ClientReport(_)
             | Event::Note(_) => {}
+        }
+    }
+
+    /// watchscope did not run for so long. Diagnosis may revise as much later what it said before.
+    fn pause(&mut self, paused_ms: Option<u64>) {
+        let Some(paused_ms) = paused_ms else {
+            return;
+        };
+        self.pauses += 1;
+        for settling in &mut self.settling {
+            settling.told_at = settling.told_at.plus_millis(paused_ms);
         }
     }
 
@@ -249,7 +279,9 @@ impl Tally {
         }
         let note = Note {
             series: self.series_of(&event.group, &event.resource),
-            lists: 0,
+            // One that was stopped and is started again does list again.
+            lists: self.watches.get(&event.watch).map_or(0, |note| note.lists),
+            found: None,
             listing_since: None,
             heard_at: at,
         };
@@ -303,6 +335,7 @@ impl Tally {
         if let Some((series, note)) = self.of(&event.watch) {
             note.lists += 1;
             note.heard_at = at;
+            note.found = Some(event.added + event.changed + event.removed);
             series.lists += 1;
             series.relists += u64::from(note.lists > 1);
             series.list_items += event.items;
@@ -349,11 +382,12 @@ impl Tally {
                 ChangeType::Deleted => series.deleted += 1,
                 ChangeType::Unknown => {}
             }
-            series.events += u64::from(event.stream.is_some());
             series.object_bytes += event.bytes.unwrap_or(0);
             if event.origin == Origin::Inferred {
+                // Concluded from a list or from initial events, and received by nobody.
                 series.inferred_deletes += u64::from(event.change == ChangeType::Deleted);
             } else {
+                series.events += u64::from(event.stream.is_some());
                 note.heard_at = at;
             }
         }

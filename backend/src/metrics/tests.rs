@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use watchscope_model::event::{
-    Attribution, Audit, Bookmark, Change, ClusterConnected, ConnectionClosed, ConnectionGoaway,
-    ConnectionOpened, Finding, Gap, ListComplete, Loss, RequestAnswered, RequestSent, StreamEnded,
-    StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
+    Attribution, Audit, Bookmark, Change, Clock, ClusterConnected, ConnectionClosed,
+    ConnectionGoaway, ConnectionOpened, Finding, Gap, ListComplete, Loss, RequestAnswered,
+    RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
 };
 use watchscope_model::vocabulary::{
     Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason, Severity,
@@ -137,6 +137,16 @@ impl Story {
         })
     }
 
+    fn open(&mut self, stream: u64, watch: &str) -> &mut Self {
+        self.tell(StreamOpened {
+            watch: watch.into(),
+            stream: StreamId(stream),
+            request: RequestId(stream),
+            resource_version: Some(100.into()),
+            http2_stream: None,
+        })
+    }
+
     fn end(&mut self, cause: Cause, age_ms: u64, events: u64) -> &mut Self {
         self.tell(StreamEnded {
             watch: PODS.into(),
@@ -161,6 +171,16 @@ impl Story {
     }
 
     fn finding(&mut self, code: &str, state: Standing, watch: Option<&str>) -> &mut Self {
+        self.found(code, state, watch, None)
+    }
+
+    fn found(
+        &mut self,
+        code: &str,
+        state: Standing,
+        watch: Option<&str>,
+        count: Option<u64>,
+    ) -> &mut Self {
         self.tell(Finding {
             code: code.into(),
             candidates: Vec::new(),
@@ -173,7 +193,7 @@ impl Story {
             evidence: vec![Seq(1)],
             summary: "canary-summary".to_owned(),
             client: None,
-            count: None,
+            count,
             since: None,
         })
     }
@@ -313,7 +333,7 @@ fn a_reset_and_a_relist() -> Story {
 #[test]
 fn a_watchs_life_is_told_in_numbers() {
     insta::assert_snapshot!(a_reset_and_a_relist().text(), @r#"
-    # HELP watchscope_audited_objects_total Objects compared with etcd.
+    # HELP watchscope_audited_objects_total Objects compared with what the audit read of them.
     # TYPE watchscope_audited_objects_total counter
     watchscope_audited_objects_total{cluster="demo",group="",resource="pods"} 1
     # HELP watchscope_audits_total Comparisons of a watch with etcd: agrees, differs, cannot-tell.
@@ -332,7 +352,7 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_clock_off_seconds How far this host's wall clock departed from the log's clock since watchscope started; told when it changes by over a second.
     # TYPE watchscope_clock_off_seconds gauge
     watchscope_clock_off_seconds{cluster="demo"} 0.0
-    # HELP watchscope_cluster_connected 1 once the cluster has answered, else 0.
+    # HELP watchscope_cluster_connected 1 while a connection to an apiserver of the cluster is open, else 0.
     # TYPE watchscope_cluster_connected gauge
     watchscope_cluster_connected{cluster="demo"} 1
     # HELP watchscope_connections Connections to apiservers that are open.
@@ -366,11 +386,11 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_findings_raised_total Findings raised, repeats of a standing one not counted.
     # TYPE watchscope_findings_raised_total counter
     watchscope_findings_raised_total{cluster="demo",code="F11",severity="error"} 1
-    # HELP watchscope_gaps_total Stretches without a stream, closed: resumed (nothing is lost), relisted (events may be lost), unknown (it cannot be told).
+    # HELP watchscope_gaps_total Stretches without a stream, closed: resumed (nothing is lost), relisted (what changed meanwhile was found by a list, not told), unknown (it cannot be told).
     # TYPE watchscope_gaps_total counter
     watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="resumed"} 0
-    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="relisted"} 0
-    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="unknown"} 1
+    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="relisted"} 1
+    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="unknown"} 0
     # HELP watchscope_goaways_total HTTP/2 GOAWAY frames received from apiservers.
     # TYPE watchscope_goaways_total counter
     watchscope_goaways_total{cluster="demo"} 0
@@ -405,10 +425,10 @@ fn a_watchs_life_is_told_in_numbers() {
     watchscope_losses_total{cluster="demo",where="body"} 0
     watchscope_losses_total{cluster="demo",where="frame"} 0
     watchscope_losses_total{cluster="demo",where="log"} 0
-    # HELP watchscope_lost_events_total Events known to be lost in gaps; where it is not known how many, a gap of outcome unknown counts instead.
+    # HELP watchscope_lost_events_total Events lost in gaps, at the least: one for each object that the relist after it found added, changed or gone. Where that is not known either, a gap of outcome unknown counts instead.
     # TYPE watchscope_lost_events_total counter
-    watchscope_lost_events_total{cluster="demo",group="",resource="pods"} 0
-    # HELP watchscope_object_bytes_total Bytes of objects received, by lists and streams, before anything of them was left out.
+    watchscope_lost_events_total{cluster="demo",group="",resource="pods"} 2
+    # HELP watchscope_object_bytes_total Bytes of the objects that changes told of, by lists and streams, before anything of them was left out; what a relist found unchanged is not counted.
     # TYPE watchscope_object_bytes_total counter
     watchscope_object_bytes_total{cluster="demo",group="",resource="pods"} 3000
     # HELP watchscope_objects Objects that watches hold.
@@ -492,7 +512,7 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_watch_errors_total ERROR events received on watch streams, by the code of their Status; 410 means the history was gone.
     # TYPE watchscope_watch_errors_total counter
     watchscope_watch_errors_total{cluster="demo",group="",resource="pods",code="410"} 1
-    # HELP watchscope_watch_events_total Documents received on watch streams: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR.
+    # HELP watchscope_watch_events_total Documents received on watch streams that told something: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR; of a relist's initial events those that differed from what was held.
     # TYPE watchscope_watch_events_total counter
     watchscope_watch_events_total{cluster="demo",group="",resource="pods"} 3
     # HELP watchscope_watch_gap_seconds How long a watch has been without the stream it should have, since the last one ended or was refused; else 0. Of several watches, the longest.
@@ -501,9 +521,6 @@ fn a_watchs_life_is_told_in_numbers() {
     # HELP watchscope_watch_last_resource_version The resourceVersion from which a watch would resume. Of several watches, the lowest; absent where it is no number.
     # TYPE watchscope_watch_last_resource_version gauge
     watchscope_watch_last_resource_version{cluster="demo",group="",resource="pods"} 400
-    # HELP watchscope_watch_silence_seconds Time since anything proved a watch up to date: an event, a BOOKMARK, a list. Of several watches, the longest.
-    # TYPE watchscope_watch_silence_seconds gauge
-    watchscope_watch_silence_seconds{cluster="demo",group="",resource="pods"} 5.0
     # HELP watchscope_watches Watches, by what they do now.
     # TYPE watchscope_watches gauge
     watchscope_watches{cluster="demo",group="",resource="pods",phase="connecting"} 0
@@ -660,12 +677,153 @@ fn an_attribution_that_is_replaced_counts_once_by_its_last_word() {
 }
 
 #[test]
+fn an_attribution_that_is_replaced_after_a_pause_counts_once() {
+    let mut story = Story::new();
+    story
+        .watch(PODS, "", "pods")
+        .attribute(1, "F08")
+        .after_ms(60_000)
+        .tell(Clock {
+            off_ms: 0,
+            paused_ms: Some(59_500),
+        })
+        .after_ms(1_000)
+        .attribute(1, "F06")
+        .after_ms(1_100);
+    insta::assert_snapshot!(story.samples("watchscope_stream_attributions_total"), @r#"
+    watchscope_stream_attributions_total{cluster="demo",group="",resource="pods",code="F06"} 1
+    "#);
+}
+
+#[test]
+fn what_initial_events_only_let_infer_was_not_received() {
+    let mut story = Story::new();
+    story.watch(PODS, "", "pods");
+    for (change, origin, bytes) in [
+        (ChangeType::Added, Origin::Initial, Some(1_000)),
+        (ChangeType::Deleted, Origin::Inferred, None),
+    ] {
+        story.tell(Change {
+            watch: PODS.into(),
+            stream: Some(StreamId(1)),
+            change,
+            origin,
+            object: object("settings"),
+            resource_version: 90.into(),
+            generation: None,
+            manager: None,
+            subresource: None,
+            bytes,
+            stray: None,
+        });
+    }
+    insta::assert_snapshot!(story.samples("watchscope_watch_events_total"), @r#"
+    watchscope_watch_events_total{cluster="demo",group="",resource="pods"} 1
+    "#);
+}
+
+#[test]
+fn a_gap_lost_at_least_what_the_list_that_closed_it_found() {
+    let mut story = Story::new();
+    let gap = |from: Option<u64>, resumed| Gap {
+        watch: PODS.into(),
+        since: Seq(1),
+        from: from.map(Into::into),
+        to: Some(400.into()),
+        reason: Cause::ErrorEvent,
+        resumed,
+        lost: resumed.then_some(0),
+    };
+    let relist = |added, changed, removed| ListComplete {
+        watch: PODS.into(),
+        resource_version: 400.into(),
+        items: 9,
+        added,
+        changed,
+        removed,
+    };
+    story
+        .watch(PODS, "", "pods")
+        .tell(relist(9, 0, 0))
+        .tell(gap(Some(100), true))
+        .tell(relist(1, 2, 3))
+        .tell(gap(Some(100), false))
+        // Nothing was held: what the list found need not have come since.
+        .tell(relist(9, 0, 0))
+        .tell(gap(None, false))
+        // No list: nobody knows.
+        .tell(gap(Some(100), false));
+    insta::assert_snapshot!(story.samples("watchscope_gaps_total"), @r#"
+    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="resumed"} 1
+    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="relisted"} 1
+    watchscope_gaps_total{cluster="demo",group="",resource="pods",outcome="unknown"} 2
+    "#);
+    insta::assert_snapshot!(story.samples("watchscope_lost_events"), @r#"
+    watchscope_lost_events_total{cluster="demo",group="",resource="pods"} 6
+    "#);
+}
+
+#[test]
+fn events_that_a_second_watch_told_too_are_no_objects_that_were_compared() {
+    let mut story = Story::new();
+    story.watch(PODS, "", "pods");
+    for (method, compared) in [("list exact", 30), ("get", 4), ("second watch", 500)] {
+        story.tell(Audit {
+            watch: PODS.into(),
+            resource_version: Some(400.into()),
+            method: method.into(),
+            compared,
+            outcome: Audit::AGREES.into(),
+            reason: None,
+            object: None,
+        });
+    }
+    insta::assert_snapshot!(story.samples("watchscope_audited_objects_total"), @r#"
+    watchscope_audited_objects_total{cluster="demo",group="",resource="pods"} 34
+    "#);
+}
+
+#[test]
+fn a_watch_without_a_stream_is_not_silent_but_in_a_gap() {
+    let mut story = Story::new();
+    story
+        .watch(PODS, "", "pods")
+        .open(1, PODS)
+        .after_ms(360_000);
+    insta::assert_snapshot!(story.samples("watchscope_watch_silence"), @r#"
+    watchscope_watch_silence_seconds{cluster="demo",group="",resource="pods"} 360.0
+    "#);
+    story.end(Cause::TcpReset, 360_000, 0);
+    assert_eq!(story.samples("watchscope_watch_silence"), "");
+}
+
+#[test]
+fn a_cluster_is_connected_while_a_connection_is_open() {
+    let mut story = a_reset_and_a_relist();
+    assert!(
+        story
+            .samples("watchscope_cluster_connected")
+            .ends_with(" 1")
+    );
+    story.tell(ConnectionClosed::unasked(
+        ConnectionId(1),
+        Cause::IdleTimeout,
+    ));
+    assert!(
+        story
+            .samples("watchscope_cluster_connected")
+            .ends_with(" 0")
+    );
+}
+
+#[test]
 fn findings_stand_until_they_are_cleared_and_each_raising_counts() {
     let mut story = Story::new();
     story
         .watch(PODS, "", "pods")
-        .finding("F08", Standing::Raised, Some(PODS))
-        .finding("F08", Standing::Updated, Some(PODS))
+        .found("F08", Standing::Raised, Some(PODS), Some(1))
+        .found("F08", Standing::Raised, Some(PODS), Some(2))
+        .found("F08", Standing::Updated, Some(PODS), Some(2))
         .finding("F31", Standing::Raised, None);
     insta::assert_snapshot!(story.samples("watchscope_findings"), @r#"
     watchscope_findings{cluster="demo",group="",resource="",code="F31",severity="error"} 1
@@ -700,15 +858,17 @@ fn the_longest_silence_and_the_longest_gap_and_the_lowest_version_of_a_resource_
         removed: 0,
     });
     story
+        .open(1, PODS)
+        .open(2, "bank/pods")
+        .tell(Bookmark {
+            watch: "bank/pods".into(),
+            stream: StreamId(2),
+            resource_version: 301.into(),
+            initial_events_end: None,
+        })
         .after_ms(1_000)
         .end(Cause::TcpReset, 500, 0)
         .after_ms(4_000);
-    story.tell(Bookmark {
-        watch: "bank/pods".into(),
-        stream: StreamId(2),
-        resource_version: 301.into(),
-        initial_events_end: None,
-    });
     insta::assert_snapshot!(story.samples("watchscope_watch_"), @r#"
     watchscope_watch_events_total{cluster="demo",group="",resource="pods"} 1
     watchscope_watch_gap_seconds{cluster="demo",group="",resource="pods"} 4.0
@@ -756,6 +916,7 @@ fn connections_and_losses_are_counted_by_their_words() {
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
     watchscope_clock_off_seconds{cluster="demo"} 0.0
+    watchscope_cluster_connected{cluster="demo"} 1
     watchscope_connections{cluster="demo"} 1
     watchscope_connections_closed_total{cluster="demo",cause="goaway"} 1
     watchscope_connections_opened_total{cluster="demo"} 2

@@ -388,3 +388,33 @@ pub(crate) fn opened(
         version,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::Entry;
+
+    use super::*;
+    use crate::log::{LogConfig, Read, Since};
+    use crate::transport::tests::http2::of_a_server_slow_to_answer_pings;
+
+    #[tokio::test]
+    async fn the_slowest_answer_to_a_ping_is_told_with_the_end_of_its_connection() {
+        let listener = of_a_server_slow_to_answer_pings().await;
+        let log = LogHandle::open(LogConfig::new("demo".into())).unwrap();
+        let mut reader = log.reader(Since::First);
+        keep(ConnectionId(1), listener, log.clone(), None).await;
+        log.close().await;
+        let mut told = Vec::new();
+        while let Some(read) = reader.next().await {
+            if let Read::Entries(entries) = read {
+                let records = entries.iter().filter_map(Entry::record);
+                told.extend(records.map(|record| record.event.clone()));
+            }
+        }
+        let [Event::ConnectionClosed(closed)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        let ping_ms = closed.ping_ms.unwrap();
+        assert!((200..300).contains(&ping_ms), "{ping_ms}");
+    }
+}

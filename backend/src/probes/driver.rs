@@ -496,37 +496,31 @@ impl Driver {
             Cause::End
         };
         let end = self.ending(cause, None);
-        match body.into_connection().await {
-            Ok(kept) if is_watch && !self.may_ask_again() => {
-                drop(kept);
-                self.step(Input::Closing { connection });
-                self.step(Input::BodyEnd { request, end });
-                if !is_shared {
-                    self.emit(ConnectionClosed::unasked(connection, Cause::Cancelled));
-                }
-            }
-            Ok(kept) => {
+        let broken = match body.into_connection().await {
+            Ok(kept) if !is_watch || self.may_ask_again() => {
                 *self.wire(channel) = Wire::Idle(connection, kept);
                 self.step(Input::BodyEnd { request, end });
+                return;
             }
-            Err(broken) => {
-                self.step(Input::Closing { connection });
-                self.step(Input::BodyEnd { request, end });
-                if let BodyEnd::Malformed { detail } = &broken {
-                    self.emit(Loss {
-                        place: LossPlace::Frame,
-                        count: 1,
-                        from_seq: None,
-                        to_seq: None,
-                        watch: self.probe.as_ref().map(|probe| probe.watch().clone()),
-                        bytes: None,
-                        reason: Some(format!("what followed a response is not HTTP: {detail}")),
-                    });
-                }
-                if !is_shared {
-                    self.emit(ConnectionClosed::unasked(connection, cause_of(&broken)));
-                }
-            }
+            Ok(_) => None,
+            Err(broken) => Some(broken),
+        };
+        self.step(Input::Closing { connection });
+        self.step(Input::BodyEnd { request, end });
+        if let Some(BodyEnd::Malformed { detail }) = &broken {
+            self.emit(Loss {
+                place: LossPlace::Frame,
+                count: 1,
+                from_seq: None,
+                to_seq: None,
+                watch: self.probe.as_ref().map(|probe| probe.watch().clone()),
+                bytes: None,
+                reason: Some(format!("what followed a response is not HTTP: {detail}")),
+            });
+        }
+        if !is_shared {
+            let cause = broken.as_ref().map_or(Cause::Cancelled, cause_of);
+            self.emit(ConnectionClosed::unasked(connection, cause));
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn cause_of(end: &BodyEnd) -> Cause {
         BodyEnd::EofInFrame => Cause::EofInFrame,
         BodyEnd::Reset { .. } => Cause::RstStream,
         BodyEnd::GoAway { .. } => Cause::Goaway,
-        BodyEnd::Silent { .. } => Cause::IdleTimeout,
+        BodyEnd::Silent { .. } | BodyEnd::GivenUp { .. } => Cause::IdleTimeout,
         BodyEnd::Eof { .. } => Cause::Eof,
         BodyEnd::TcpReset { .. } => Cause::TcpReset,
         BodyEnd::Tls { .. } => Cause::Tls,

@@ -303,9 +303,15 @@ pub enum BodyEnd {
         /// TLS was not ended by a close_notify: the process died, or someone in between cut it.
         is_unclean_tls: bool,
     },
-    /// TCP reset, or the kernel gave the connection up (keepalive, routing).
+    /// TCP reset.
     #[error("the connection was reset ({detail})")]
     TcpReset {
+        /// What the system said.
+        detail: String,
+    },
+    /// Nothing was acknowledged any more, and the kernel gave the connection up (keepalive, routing).
+    #[error("the server did not answer any more, and the connection was given up ({detail})")]
+    GivenUp {
         /// What the system said.
         detail: String,
     },
@@ -367,7 +373,7 @@ impl BodyEnd {
             Self::EofInFrame => "eof-in-frame",
             Self::Reset { .. } => "rst-stream",
             Self::GoAway { .. } => "goaway",
-            Self::Silent { .. } => "idle-timeout",
+            Self::Silent { .. } | Self::GivenUp { .. } => "idle-timeout",
             Self::Malformed { .. } => "decode",
         }
     }

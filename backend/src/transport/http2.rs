@@ -79,7 +79,7 @@ struct Line {
     ending: Arc<Ending>,
     seen: Mutex<Seen>,
     standing: watch::Sender<Standing>,
-    /// Whether the listener has taken note of the GOAWAY.
+    /// Whether the listener has taken note of what GOAWAY said last.
     heard: watch::Sender<bool>,
 }
 
@@ -128,7 +128,8 @@ pub enum Happening {
 pub struct Listener {
     line: Arc<Line>,
     standing: watch::Receiver<Standing>,
-    has_told_goaway: bool,
+    /// The code of the GOAWAY told last.
+    told_goaway: Option<u32>,
     absence: mpsc::Receiver<Infallible>,
 }
 
@@ -136,16 +137,15 @@ impl Listener {
     /// The next thing that happens; the last is [`Happening::Over`]. Being asked again, it takes the one before as
     /// noted. Cancelling it loses nothing.
     pub async fn next(&mut self) -> Happening {
-        if self.has_told_goaway {
-            self.line.heard.send_replace(true);
-        }
         loop {
             let goaway = self.line.seen().goaway;
             if let Some((last_stream, code)) = goaway
-                && !self.has_told_goaway
+                && self.told_goaway.replace(code) != Some(code)
             {
-                self.has_told_goaway = true;
                 return Happening::GoAway { last_stream, code };
+            }
+            if goaway.is_some() {
+                self.line.heard.send_replace(true);
             }
             if let Standing::Over(end) = &*self.standing.borrow_and_update() {
                 return Happening::Over(end.clone());
@@ -215,7 +215,7 @@ impl Connection {
         let listener = Listener {
             standing: line.standing.subscribe(),
             line: Arc::clone(&line),
-            has_told_goaway: false,
+            told_goaway: None,
             absence,
         };
         Ok(Self {
@@ -441,12 +441,13 @@ impl Line {
         }
         drop(seen);
         if let Some(code) = leaving {
+            self.heard.send_replace(false);
             self.standing.send_if_modified(|standing| {
-                let is_open = *standing == Standing::Open;
-                if is_open {
+                let is_there = !matches!(standing, Standing::Over(_));
+                if is_there {
                     *standing = Standing::Leaving { code };
                 }
-                is_open
+                is_there
             });
         }
     }

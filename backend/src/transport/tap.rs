@@ -113,6 +113,12 @@ fn end_of(error: &io::Error) -> BodyEnd {
         io::ErrorKind::UnexpectedEof => BodyEnd::Eof {
             is_unclean_tls: true,
         },
+        // A dead connection is no reset: nobody said anything.
+        io::ErrorKind::TimedOut
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable => BodyEnd::GivenUp {
+            detail: error.to_string(),
+        },
         _ => BodyEnd::TcpReset {
             detail: error.to_string(),
         },

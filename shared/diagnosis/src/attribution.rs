@@ -20,6 +20,9 @@ const SMALLEST_BUFFER: u64 = 10;
 const BARREN_STREAMS: u32 = 3;
 /// So many streams in a row that ended before all of their initial events had come are more than chance (F37).
 const CUT_SHORT_STREAMS: u32 = 2;
+/// A stream found dead so long after it should have ended may as well be of a server that keeps to no timeouts, in
+/// milliseconds.
+const OVERDUE_MS: u64 = 30_000;
 /// A stream that lived this close to the asked timeout is not said to be cut off for slowness (F36), in milliseconds.
 const SLOW_MARGIN_MS: u64 = 5_000;
 
@@ -53,16 +56,22 @@ impl Answer {
 /// Whether the end itself says why, so that neither others' ends nor waiting are needed. A reset is plain too, but what
 /// follows may show that the server went away.
 pub(crate) fn is_plain(end: &End) -> bool {
-    by_itself(end).is_some() || (WHOLE && end.pause.is_some())
+    by_itself(end).is_some() || (WHOLE && end.pause.is_some_and(|pause| !pause.is_short))
 }
 
 /// Says why a stream ended, as far as is known by now.
 pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
-    if let Some(pause) = end.pause
-        && WHOLE
-        && let Some(answer) = by_pause(end)
-    {
-        return answer.with([pause]);
+    let of_pause = end.pause.filter(|_| WHOLE).and_then(|pause| {
+        let answer = by_pause(end, pause.is_short)?;
+        Some((answer.with([pause.seq]), pause.is_short))
+    });
+    // What a server said, or that it went away, a short pause did not do.
+    let (slept, paused) = match of_pause {
+        Some((answer, true)) if end.cause != Cause::IdleTimeout => (None, Some(answer)),
+        of_pause => (of_pause.map(|(answer, _)| answer), None),
+    };
+    if let Some(answer) = slept {
+        return answer;
     }
     if end.cause != Cause::TcpReset
         && let Some(answer) = by_itself(end)
@@ -101,18 +110,32 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F06", certainty, end).with(also()).with(gone);
     }
+    if let Some(answer) = paused {
+        return answer;
+    }
     if let Some(reset) = by_itself(end) {
         return reset;
     }
     // A GOAWAY lets open streams go on, so it explains an end only where the others of the connection end too.
-    if let Some(goaway) = end.goaway {
+    let left = end.goaway.and_then(|goaway| {
         let (on_connection, going_on) =
             ends.together(end, |other| other.connection == end.stream.connection);
-        if is_most(on_connection.len(), going_on) {
-            return Answer::new("F09", Certainty::Likely, end)
+        // The last of them in good order may be anything that has no better reason.
+        let certainty = if end.cause == Cause::End && on_connection.len() == 1 {
+            Certainty::Suspected
+        } else {
+            Certainty::Likely
+        };
+        is_most(on_connection.len(), going_on).then(|| {
+            Answer::new("F09", certainty, end)
                 .with([goaway])
-                .with(on_connection.iter().map(|other| other.seq));
-        }
+                .with(on_connection.iter().map(|other| other.seq))
+        })
+    });
+    if let Some(answer) = &left
+        && end.cause != Cause::End
+    {
+        return answer.clone();
     }
     let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
@@ -137,7 +160,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     let gone_with_it = with_connection.count();
     let is_connection_gone =
         !leaves_connection || is_most(gone_with_it, together.len() - gone_with_it);
-    if is_whole_server && is_connection_gone {
+    if is_whole_server && is_connection_gone && left.is_none() {
         return Answer::new("F06", Certainty::Suspected, end)
             .with(also())
             .with(closed);
@@ -165,6 +188,9 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
     if WHOLE && may_be_slow && end.unread_ms.is_some() {
         return Answer::new("F36", Certainty::Likely, end);
+    }
+    if let Some(answer) = left {
+        return answer;
     }
     if is_whole_server {
         return Answer::new("F16", Certainty::Suspected, end).with(also());
@@ -218,7 +244,14 @@ fn by_itself(end: &End) -> Option<Answer> {
         Cause::ErrorEvent => Some(by_error(end)),
         Cause::End => by_timeout(end),
         Cause::TcpReset => Some(Answer::new("F08", Certainty::Definite, end)),
-        Cause::IdleTimeout => Some(Answer::new("F04", Certainty::Definite, end)),
+        Cause::IdleTimeout => Some(by_silence(end)),
+        // Where bodies end with their connection, a timeout does.
+        Cause::Eof if WHOLE => by_timeout(end)
+            .filter(|_| is_at_timeout(end))
+            .map(|answer| Answer {
+                certainty: Certainty::Likely,
+                ..answer
+            }),
         Cause::Goaway => Some(Answer::new("F09", Certainty::Definite, end).with(end.goaway)),
         Cause::Decode => Some(by_unread(end)),
         Cause::Eof
@@ -232,12 +265,15 @@ fn by_itself(end: &End) -> Option<Answer> {
 
 /// What a stream ended of that watchscope did not read for a while, as its machine slept: of that, unless something was
 /// said. Its timeout may have passed meanwhile.
-fn by_pause(end: &End) -> Option<Answer> {
-    let is_said = matches!(
-        end.cause,
-        Cause::Cancelled | Cause::ErrorEvent | Cause::Goaway | Cause::Decode
-    );
-    if is_said || by_timeout(end).is_some() {
+///
+/// A short one only makes a server give up what is not read, and us what is not heard.
+fn by_pause(end: &End, is_short: bool) -> Option<Answer> {
+    let is_of_pause = match end.cause {
+        Cause::Cancelled | Cause::ErrorEvent | Cause::Goaway | Cause::Decode => false,
+        Cause::End | Cause::RstStream | Cause::IdleTimeout => true,
+        _ => !is_short,
+    };
+    if !is_of_pause || by_timeout(end).is_some() {
         return None;
     }
     let timeout_ms = end.stream.timeout_ms.unwrap_or(*SERVER_TIMEOUT_MS.start());
@@ -259,12 +295,27 @@ fn by_unread(end: &End) -> Answer {
     }
 }
 
+/// Nothing came, and a second look or an unanswered ping proved it dead; or its end, too, did not come.
+fn by_silence(end: &End) -> Answer {
+    let is_overdue = |timeout_ms: u64| end.age_ms >= timeout_ms.saturating_add(OVERDUE_MS);
+    let certainty = if WHOLE && end.stream.timeout_ms.is_some_and(is_overdue) {
+        Certainty::Suspected
+    } else {
+        Certainty::Definite
+    };
+    Answer::new("F04", certainty, end)
+}
+
+/// Whether it ended just when it was to.
+fn is_at_timeout(end: &End) -> bool {
+    let asked = end.stream.timeout_ms;
+    asked.is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS)
+}
+
 /// A normal timeout: never an alarm.
 fn by_timeout(end: &End) -> Option<Answer> {
     match end.stream.timeout_ms {
-        Some(timeout_ms) if end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS => {
-            Some(Answer::new("normal", Certainty::Definite, end))
-        }
+        Some(_) if is_at_timeout(end) => Some(Answer::new("normal", Certainty::Definite, end)),
         Some(timeout_ms) => (timeout_ms..=timeout_ms.saturating_add(TIMEOUT_LATE_MS))
             .contains(&end.age_ms)
             .then(|| Answer::new("normal", Certainty::Likely, end)),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
-use watchscope_model::tree::BTreeMap;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Phase, PhaseReason};
 use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
@@ -31,7 +31,10 @@ const DRAIN_US: i64 = 60_000_000;
 const MAX_DRAINING: usize = 64;
 /// A stream that had events waiting after a pause of ours may still end for it so much later, in microseconds: the
 /// server gives up one that was not read (F36).
-const AFTERMATH_US: i64 = 10_000_000;
+pub(crate) const AFTERMATH_US: i64 = 10_000_000;
+/// So short a stretch in which watchscope did not run, in milliseconds, closes no connection: only what was not read, or
+/// not asked, may end by it.
+const SHORT_PAUSE_MS: u64 = 15_000;
 /// A stream without events that lived less is barren (F10), in milliseconds.
 pub(crate) const BARREN_MS: u64 = 2_000;
 
@@ -64,8 +67,18 @@ struct Pause {
     seq: Seq,
     /// Its end.
     at: Time,
+    /// How long it was.
+    lasted_ms: u64,
     /// The version last told of before it.
     seen: Option<ResourceVersion>,
+}
+
+/// A pause of ours that may explain an end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Excuse {
+    pub(crate) seq: Seq,
+    /// Whether it was too short to close a connection.
+    pub(crate) is_short: bool,
 }
 
 /// A document that could not become an event.
@@ -100,7 +113,7 @@ pub(crate) struct End {
     /// When the server said it takes no new streams on the connection.
     pub(crate) goaway: Option<Seq>,
     /// A pause of ours that may explain it: nothing came after that, or not for long.
-    pub(crate) pause: Option<Seq>,
+    pub(crate) pause: Option<Excuse>,
     /// How many streams in a row, this one included, began at this resourceVersion and were barren.
     pub(crate) barren: u32,
     /// The edit of the resource's definition not long before.
@@ -153,6 +166,8 @@ pub(crate) struct Ends {
     barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
     /// How many streams in a row of each watch ended before all of their initial events had come.
     cut_short: BTreeMap<WatchName, u32>,
+    /// The watches whose last request asked for initial events.
+    asks_initial: BTreeSet<WatchName>,
     is_news: bool,
 }
 
@@ -201,6 +216,7 @@ impl Ends {
                 self.open.retain(|_, stream| stream.watch != event.watch);
                 self.barren.remove(&event.watch);
                 self.cut_short.remove(&event.watch);
+                self.asks_initial.remove(&event.watch);
             }
             Event::ConnectionClosed(event) if event.cause != Cause::Cancelled => {
                 let whose = self
@@ -214,6 +230,12 @@ impl Ends {
             }
             Event::WatchPhase(event) => self.phase(event, record),
             Event::RequestSent(event) => {
+                let query = event.query.as_deref().filter(|_| WHOLE);
+                if query.is_some_and(|query| query.contains("sendInitialEvents=true")) {
+                    self.asks_initial.insert(event.watch.clone());
+                } else if WHOLE {
+                    self.asks_initial.remove(&event.watch);
+                }
                 let remote = before
                     .connections
                     .get(&event.connection)
@@ -230,8 +252,10 @@ impl Ends {
                 }
             }
             Event::RequestAnswered(event) => self.answered(event, before, record),
-            Event::Clock(event) if WHOLE && event.paused_ms.is_some() => {
-                self.paused(before, record);
+            Event::Clock(event) if WHOLE => {
+                if let Some(lasted_ms) = event.paused_ms {
+                    self.paused(lasted_ms, before, record);
+                }
             }
             Event::Change(event) => self.edited(event, before, record),
             _ => {}
@@ -256,7 +280,7 @@ impl Ends {
         let Some(stream) = self.open.remove(&event.stream) else {
             return;
         };
-        let is_barren = event.cause == Cause::End && event.events == 0 && event.age_ms < BARREN_MS;
+        let is_barren = is_barren(event) && event.cause == Cause::End;
         let barren = if is_barren {
             let run = self.barren.entry(event.watch.clone()).or_default();
             if run.0 != stream.from {
@@ -273,7 +297,8 @@ impl Ends {
             .watches
             .get(&event.watch)
             .and_then(|watch| watch.phase.as_ref());
-        let cut_short = if WHOLE && phase.is_some_and(|open| open.phase == Phase::Listing) {
+        let is_listing = phase.is_some_and(|open| open.phase == Phase::Listing);
+        let cut_short = if WHOLE && is_listing && self.asks_initial.contains(&event.watch) {
             let run = self.cut_short.entry(event.watch.clone()).or_default();
             *run = run.saturating_add(1);
             *run
@@ -285,16 +310,13 @@ impl Ends {
             .connection
             .and_then(|connection| before.connections.get(&connection)?.goaway)
             .map(|moment| moment.seq);
-        let seen = before
-            .watches
-            .get(&event.watch)
-            .and_then(|watch| watch.seen.as_ref());
+        let watch = before.watches.get(&event.watch);
         let pause = stream.pause.as_ref().filter(|_| WHOLE);
-        let pause = pause.filter(|pause| {
-            let is_silent = pause.seen.as_ref() == seen;
-            is_silent || record.at.micros_since(pause.at) <= AFTERMATH_US
+        let pause = pause.filter(|pause| pause.may_matter(watch, record.at));
+        let pause = pause.map(|pause| Excuse {
+            seq: pause.seq,
+            is_short: pause.lasted_ms < SHORT_PAUSE_MS,
         });
-        let pause = pause.map(|pause| pause.seq);
         // Now: a later edit takes this one's place.
         let edit = self.edit_before(&stream.resource, record.at);
         if self.ends.len() == MAX_ENDS {
@@ -320,12 +342,16 @@ impl Ends {
     }
 
     /// watchscope did not run: whatever it had open may have gone meanwhile.
-    fn paused(&mut self, before: &State, record: Moment) {
+    fn paused(&mut self, lasted_ms: u64, before: &State, record: Moment) {
         for stream in self.open.values_mut() {
             let watch = before.watches.get(&stream.watch);
+            let last = stream.pause.take();
+            let last = last.filter(|last| last.may_matter(watch, record.at));
             stream.pause = Some(Pause {
                 seq: record.seq,
                 at: record.at,
+                // One that begins while the last may still matter is one with it.
+                lasted_ms: lasted_ms.saturating_add(last.map_or(0, |last| last.lasted_ms)),
                 seen: watch.and_then(|watch| watch.seen.clone()),
             });
         }
@@ -411,6 +437,7 @@ impl Ends {
             stream.edit = Some(Pause {
                 seq: record.seq,
                 at: record.at,
+                lasted_ms: 0,
                 seen: watch.and_then(|watch| watch.seen.clone()),
             });
         }
@@ -579,6 +606,25 @@ impl Ends {
         let (seq, at) = self.edits.get(resource)?;
         let ago_us = now.micros_since(*at);
         (0..=EDIT_US).contains(&ago_us).then_some(*seq)
+    }
+}
+
+/// Whether a stream was accepted and closed at once, with nothing in it.
+pub(crate) fn is_barren(event: &StreamEnded) -> bool {
+    let is_closed = event.cause == Cause::End
+        || (WHOLE && matches!(event.cause, Cause::Eof | Cause::RstStream));
+    is_closed && event.events == 0 && event.age_ms < BARREN_MS
+}
+
+impl Pause {
+    /// Whether an end of its watch's stream may be of it: nothing came since, or it is not long ago.
+    fn may_matter(&self, watch: Option<&Watch>, now: Time) -> bool {
+        let seen = watch.and_then(|watch| watch.seen.as_ref());
+        // A bookmark that says no more than the last shows as well that the stream lives.
+        let bookmark = watch.and_then(|watch| watch.stream.as_ref()?.bookmark);
+        let is_silent =
+            self.seen.as_ref() == seen && bookmark.is_none_or(|bookmark| bookmark.seq < self.seq);
+        is_silent || now.micros_since(self.at) <= AFTERMATH_US
     }
 }
 

@@ -83,7 +83,7 @@ fn a_stream_without_bookmarks_is_held_against_nobody_by_versions_of_others() {
     });
     insta::assert_snapshot!(another, @"");
     insta::assert_snapshot!(own, @r"
-150.000 F34 raised note definite x1 */policyreports.wgpolicyk8s.io: The stream of */policyreports.wgpolicyk8s.io is 150 s old, stands at 10, and had no bookmark, though the cluster came to 500000 long ago. Bookmarks are not promised.
+150.000 F34 raised note likely x1 */policyreports.wgpolicyk8s.io: The stream of */policyreports.wgpolicyk8s.io is 150 s old, stands at 10, and had no bookmark, though */pods came to 500000 long ago. Bookmarks are not promised.
 ");
 }
 
@@ -114,4 +114,16 @@ fn a_revision_of_the_cluster_that_went_back_is_found_beside_it() {
     stage.live(PODS, ADDED, "p", "u2", 40, None);
     stage.audited(PODS, "list newest twice", Audit::CANNOT_TELL, 33);
     insta::assert_snapshot!(stage.found(), @"0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+}
+
+#[test]
+fn a_project_that_is_not_in_one_list_and_in_the_next_again_was_out_of_reach() {
+    let [another, own] = found(&[PROJECTS], |stage| {
+        stage.live(PROJECTS, ADDED, "a", "u1", 11, None);
+        stage.lists(PROJECTS);
+        stage.inferred_gone(PROJECTS, "a", "u1");
+        stage.listed(PROJECTS, "a", "u1", 11);
+    });
+    insta::assert_snapshot!(another, @"");
+    insta::assert_snapshot!(own, @"0.000 F22 raised warning definite x1 -/projects.project.openshift.io: a came to -/projects.project.openshift.io again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
 }

@@ -305,16 +305,17 @@ fn streams_that_we_left_unread_end_together_for_that() {
 #[test]
 fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
     let mut stage = Stage::new(1, &["*/pods"]);
+    stage.ended("*/pods", Cause::Cancelled);
     for wait_s in [1, 5, 5] {
-        stage.lists("*/pods");
+        stage.opens_with_initial_events("*/pods").lists("*/pods");
         stage.after_s(wait_s).ended_after("*/pods", Cause::End, 100);
-        stage.reopened("*/pods");
     }
-    insta::assert_snapshot!(stage.told(), @r#"
-    1.250 */pods F37 suspected [6]
-    6.250 */pods F37 likely [12]
-    11.250 */pods F37 likely [18]
-    "#);
+    insta::assert_snapshot!(stage.told(), @r"
+0.000 */pods ours definite [5]
+1.250 */pods F37 suspected [12]
+6.250 */pods F37 likely [18]
+11.250 */pods F37 likely [24]
+");
     insta::assert_snapshot!(stage.found(), @r#"
     8.250 F37 raised warning likely x1 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
     13.250 F37 raised warning likely x2 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
@@ -437,6 +438,92 @@ fn a_goaway_does_not_explain_one_stream_that_ends_while_others_of_its_connection
     0.000 */jobs ours definite [24]
     120.250 */pods unknown unknown [30]
     "#);
+}
+
+/// A connection that is leaving, of whose two streams one moved on long before the other, the last, ended in order.
+fn the_last_to_leave(watch: &str) -> Stage {
+    let watches = [watch, "*/nodes"];
+    let mut stage = Stage::new(1, &watches);
+    let connection = stage.sharing(&watches);
+    stage.after_s(20).goaway(connection);
+    stage.after_s(20).ended("*/nodes", Cause::Cancelled);
+    stage.after_s(60);
+    stage
+}
+
+#[test]
+fn the_last_stream_that_leaves_a_connection_in_order_is_perhaps_the_goaways() {
+    let mut stage = the_last_to_leave("*/pods");
+    stage.ended("*/pods", Cause::End);
+    let told = stage.told().lines().last().unwrap().to_owned();
+    insta::assert_snapshot!(told, @"100.250 */pods F09 suspected [20, 23]");
+}
+
+#[test]
+fn the_last_stream_that_leaves_a_connection_has_ended_for_what_is_known_of_it_first() {
+    let mut stage = the_last_to_leave("*/pods");
+    stage.ended("*/pods", Cause::End);
+    stage
+        .after_ms(20)
+        .refused("*/pods", 429, "storage is (re)initializing");
+    let initializing = stage.told().lines().last().unwrap().to_owned();
+    let mut stage = the_last_to_leave("*/pods");
+    stage.ended_unread("*/pods", Cause::End, 1_000, Some(400));
+    let unread = stage.told().lines().last().unwrap().to_owned();
+    let mut stage = the_last_to_leave("*/widgets.example.com");
+    stage
+        .ended("*/widgets.example.com", Cause::End)
+        .after_ms(20);
+    stage.refused(
+        "*/widgets.example.com",
+        404,
+        "the server could not find the requested resource",
+    );
+    let not_served = stage.told().lines().last().unwrap().to_owned();
+    insta::assert_snapshot!([initializing, unread, not_served].join("\n"), @r"
+100.250 */pods F16 likely [23, 24]
+100.250 */pods F36 likely [23]
+100.250 */widgets.example.com F18 likely [23, 24]
+");
+}
+
+#[test]
+fn an_end_with_its_connection_just_at_the_timeout_is_normal() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(400);
+    stage
+        .ended("*/pods", Cause::Eof)
+        .ended("*/nodes", Cause::Eof);
+    insta::assert_snapshot!(stage.told(), @r"
+400.000 */pods normal likely [9]
+400.000 */nodes normal likely [12]
+");
+}
+
+#[test]
+fn a_stream_given_up_only_because_its_end_did_not_come_was_perhaps_dead() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(120).ended("*/nodes", Cause::IdleTimeout);
+    stage.after_s(311).ended("*/pods", Cause::IdleTimeout);
+    insta::assert_snapshot!(stage.told(), @r"
+120.000 */nodes F04 definite [9]
+431.000 */pods F04 suspected [12]
+");
+    insta::assert_snapshot!(stage.found(), @r"
+120.000 F04 raised error definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 120.0 s and 0 events.
+433.250 F04 raised warning suspected x1 */pods: Nothing came to */pods any more, nor did its stream end when it was to: given up after 431.0 s and 0 events. Its connection is dead, or its server keeps to no timeouts.
+");
+}
+
+#[test]
+fn streams_of_any_state_that_end_are_not_cut_short_of_initial_events() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.ended("*/pods", Cause::Cancelled);
+    for _ in 0..3 {
+        stage.reopened("*/pods").lists("*/pods");
+        stage.after_s(5).ended_after("*/pods", Cause::End, 100);
+    }
+    assert!(!stage.told().contains("F37"), "{}", stage.told());
 }
 
 #[test]

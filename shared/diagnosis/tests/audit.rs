@@ -11,7 +11,7 @@ use watchscope_model::event::{
     RequestSent, StreamEnded, StreamOpened, WatchPhase, WatchStarted,
 };
 use watchscope_model::read::{Page, Seen, Told};
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Text, Time,
     Uid, WatchName,
@@ -53,6 +53,8 @@ struct Stage {
     /// Since when objects are to be deleted, and whom they belong to.
     deleted: BTreeMap<String, &'static str>,
     owned: BTreeMap<String, Uid>,
+    /// An object that the watch's selectors do not match.
+    unmatched: Option<&'static str>,
     /// No list is answered.
     lists_fail: bool,
     /// No list is given at an exact version (422).
@@ -62,8 +64,8 @@ struct Stage {
     /// Another apiserver serves what is watched, so that the probe takes its versions to be in no order.
     is_aggregated: bool,
     reads: Vec<(Time, Read)>,
-    /// What a bookmark of the watch says while a read is made, by the number of the read.
-    meanwhile: BTreeMap<usize, u64>,
+    /// What the watch brings while a read is made, by the number of the read.
+    meanwhile: BTreeMap<usize, Event>,
     /// What a person asked for that is not over: of all of [`WATCH`], or of an object of it.
     asked: Option<Option<Arc<Object>>>,
     told: String,
@@ -90,6 +92,7 @@ impl Stage {
             told_again: None,
             deleted: BTreeMap::new(),
             owned: BTreeMap::new(),
+            unmatched: None,
             lists_fail: false,
             refuses_exact: false,
             refuses_get: false,
@@ -258,19 +261,8 @@ impl Stage {
         uid: u8,
         version: ResourceVersion,
     ) {
-        self.record(Change {
-            watch: watch.into(),
-            stream: Some(StreamId(1)),
-            change,
-            origin,
-            object: object(name, uid),
-            resource_version: self.version(version),
-            generation: None,
-            manager: None,
-            subresource: None,
-            bytes: None,
-            stray: None,
-        });
+        let version = self.version(version);
+        self.record(changed(watch, change, origin, object(name, uid), version));
     }
 
     /// The watch's stream brings an event.
@@ -279,11 +271,13 @@ impl Stage {
     }
 
     fn bookmark(&mut self, version: u64) {
+        self.bookmark_of(WATCH, version);
+    }
+
+    fn bookmark_of(&mut self, watch: &str, version: u64) {
         self.record(Bookmark {
-            watch: WATCH.into(),
-            stream: StreamId(1),
-            resource_version: version.into(),
-            initial_events_end: None,
+            watch: watch.into(),
+            ..bookmark(version)
         });
     }
 
@@ -386,7 +380,10 @@ impl Stage {
             (Some((_, objects)), Some(at)) if cached => (at, objects.clone()),
             (_, None | Some(0)) => (now, objects),
             (_, Some(at)) if at > now => return refused(504),
-            (_, Some(at)) if at < self.compacted => return refused(410),
+            (_, Some(at)) if at < self.compacted => {
+                let says_newest = (19..24).contains(&minor) && one.is_some();
+                return refused(if says_newest { 500 } else { 410 });
+            }
             (_, Some(at)) => {
                 let state = self.etcd.range(..=at).next_back();
                 (
@@ -397,11 +394,16 @@ impl Stage {
                 )
             }
         };
+        let is_selected = query.contains("labelSelector=");
         let all: Vec<Seen> = found
             .iter()
             .filter(|(name, _)| one.as_ref().is_none_or(|one| one == *name))
+            .filter(|(name, _)| !is_selected || self.unmatched != Some(name.as_str()))
             .map(|(name, (uid, version))| self.seen(name, *uid, version))
             .collect();
+        // A list of one name says that it is of now.
+        let says_newest = (19..24).contains(&minor) && one.is_some();
+        let at = if says_newest { now } else { at };
         let items: Vec<Seen> = all.iter().skip(from).take(self.page).cloned().collect();
         let next = from + items.len();
         Reply::Page(Page {
@@ -434,8 +436,8 @@ impl Stage {
                 .answers
                 .remove(&self.reads.len())
                 .unwrap_or_else(|| self.answer(&read));
-            if let Some(version) = self.meanwhile.remove(&self.reads.len()) {
-                self.bookmark(version);
+            if let Some(event) = self.meanwhile.remove(&self.reads.len()) {
+                self.record(event);
             }
             self.reads.push((self.now, read));
             self.append();
@@ -525,6 +527,37 @@ impl Stage {
     }
 }
 
+fn bookmark(version: u64) -> Bookmark {
+    Bookmark {
+        watch: WATCH.into(),
+        stream: StreamId(1),
+        resource_version: version.into(),
+        initial_events_end: None,
+    }
+}
+
+fn changed(
+    watch: &str,
+    change: ChangeType,
+    origin: Origin,
+    object: Arc<Object>,
+    resource_version: ResourceVersion,
+) -> Change {
+    Change {
+        watch: watch.into(),
+        stream: Some(StreamId(1)),
+        change,
+        origin,
+        object,
+        resource_version,
+        generation: None,
+        manager: None,
+        subresource: None,
+        bytes: None,
+        stray: None,
+    }
+}
+
 fn refused(status: u16) -> Reply {
     Reply::Refused {
         status,
@@ -590,7 +623,7 @@ fn a_ghost_is_raised_and_confirmed_by_two_lists_at_one_version() {
 fn what_differs_is_read_again_at_the_same_version_though_the_watch_has_gone_on() {
     let mut stage = with_ghost(30, Level::Light);
     let further = stage.write_elsewhere();
-    stage.meanwhile.insert(0, further);
+    stage.meanwhile.insert(0, bookmark(further).into());
     stage.after_s(10);
     assert_snapshot!(stage.told(), @r"
     0.01 shop/pods list exact at 14 2 differs
@@ -691,6 +724,47 @@ fn a_verdict_is_over_once_etcd_has_what_is_held() {
         verdicts.len() == 1 && verdicts[0].contains("c missing") && verdicts[0].contains("cleared"),
         "{verdicts:?}"
     );
+}
+
+#[test]
+fn of_more_differences_than_are_followed_none_is_taken_for_healed_because_one_more_event_came() {
+    let mut stage = Stage::new(30, Level::Light);
+    let stale: Vec<String> = (0..120).map(|n| format!("a{n:03}")).collect();
+    let ghosts: Vec<String> = (0..5).map(|n| format!("z{n}")).collect();
+    for name in stale.iter().chain(&ghosts) {
+        stage.write(name, 1);
+    }
+    stage.watch(WATCH);
+    for name in &ghosts {
+        stage.delete(name);
+    }
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.after_s(5);
+    assert_eq!(confirmed(&stage), ghosts);
+    for name in &stale {
+        stage.write(name, 1);
+    }
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    let version = stage.write("a000", 1);
+    let told = changed(
+        WATCH,
+        ChangeType::Modified,
+        Origin::Live,
+        object("a000", 1),
+        version.into(),
+    );
+    stage.meanwhile.insert(stage.reads.len(), told.into());
+    stage.told();
+    stage.after_s(30);
+    assert!(stage.meanwhile.is_empty());
+    let told = stage.told();
+    assert!(
+        told.contains("stale") && !told.contains("cleared"),
+        "{told}"
+    );
+    assert!(confirmed(&stage).ends_with(&ghosts));
 }
 
 #[test]
@@ -833,16 +907,26 @@ fn trap_a_different_etcd_per_resource() {
     );
     stage.after_s(100);
     let read_at = |resource: &str| {
-        let of = |line: &&String| line.contains(resource) && line.contains("resourceVersion=");
-        let lines = stage.lines();
-        let versions = lines
-            .iter()
-            .filter(of)
-            .map(|line| line.contains("resourceVersion=900000"));
-        versions.collect::<Vec<bool>>()
+        let lines = stage.lines().into_iter();
+        let of = lines.filter(|line| line.contains(resource));
+        let version = |line: String| Some(line.split_once("resourceVersion=")?.1.to_owned());
+        let versions = of.filter_map(version).map(|version| {
+            let number = version.split('&').next().map(str::to_owned);
+            number.expect("there is always a first")
+        });
+        versions.collect::<Vec<String>>()
     };
-    assert!(read_at("/pods?").iter().all(|is_other| !is_other));
-    assert!(read_at("/events?").iter().any(|is_own| *is_own));
+    assert_eq!(read_at("/pods?"), ["12"]);
+    assert_eq!(read_at("/events?")[0], "900000");
+    let told = stage.told();
+    let of_pods = told.lines().filter(|line| line.contains("shop/pods"));
+    assert_snapshot!(of_pods.collect::<Vec<_>>().join("\n"), @r"
+    0.02 shop/pods list exact at 12 2 agrees
+    30.01 shop/pods list newest at 12 2 agrees
+    60.01 shop/pods list newest at 12 2 agrees
+    90.01 shop/pods list newest at 12 2 agrees
+    ");
+    assert!(!told.contains(" held "), "{told}");
 }
 
 #[test]
@@ -973,10 +1057,15 @@ fn trap_deleted_and_created_again_between_reads() {
 fn trap_finalizers() {
     let mut stage = watching(35, Level::Light);
     // The deletion is only wanted: a MODIFIED, told in time.
+    stage.deleted.insert("a".into(), "2026-01-01T00:00:00Z");
     let version = stage.write("a", 1);
     stage.event(ChangeType::Modified, "a", 1, version);
     stage.after_s(60);
     assert_eq!(stage.verdicts(), [""; 0]);
+    // It was listed, and looked up in etcd.
+    let lines = stage.lines();
+    assert!(lines.iter().any(|line| line.contains("/pods?limit")));
+    assert!(lines.iter().any(|line| line.ends_with("/pods/a")));
 }
 
 #[test]
@@ -984,10 +1073,19 @@ fn trap_a_list_from_any_time_is_older_than_the_log() {
     let mut stage = watching(30, Level::Light);
     stage.cache = Some((3, Objects::from([("z".into(), (1, 2.into()))])));
     let version = stage.write("b", 1);
-    stage.after_s(31);
+    // Not before it was asked how far the cache is.
+    stage.after_s(41);
+    let lines = stage.lines();
+    assert!(lines.iter().any(|line| line.contains("resourceVersion=0")));
     stage.event(ChangeType::Modified, "b", 1, version);
     stage.after_s(60);
-    assert_eq!(stage.verdicts(), [""; 0]);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 12 2 agrees
+    38.02 shop/pods list any twice at 3 0 cannot-tell: the server knows nothing beyond 3; the stream was opened at 12, and a list at 13 differs from what is held
+    41.01 shop/pods list exact at 13 2 agrees
+    71.01 shop/pods list newest at 13 2 agrees
+    101.01 shop/pods list newest at 13 2 agrees
+    ");
 }
 
 #[test]
@@ -1050,17 +1148,27 @@ fn trap_our_own_slow_reader() {
 
 #[test]
 fn trap_clock_skew() {
-    let mut stage = watching(30, Level::Light);
-    stage.record(Clock {
-        off_ms: 86_400_000,
-        paused_ms: None,
-    });
-    stage.after_s(70);
-    let told = stage.told();
-    assert!(
-        !told.contains(" held ") && told.contains("agrees"),
-        "{told}"
-    );
+    // A watch that does not come as far as a list was; how long it is waited for, no wall clock says.
+    let told_with = |off_ms: Option<i64>| {
+        let mut stage = watching(30, Level::Light);
+        stage.after_s(31);
+        stage.delete("a");
+        stage.bookmark(12);
+        stage.after_s(60);
+        if let Some(off_ms) = off_ms {
+            stage.record(Clock {
+                off_ms,
+                paused_ms: None,
+            });
+        }
+        stage.after_s(140);
+        (stage.told(), stage.lines())
+    };
+    let as_it_is = told_with(None);
+    assert!(as_it_is.0.contains("in 120 s"), "{}", as_it_is.0);
+    for off_ms in [86_400_000, -86_400_000] {
+        assert_eq!(told_with(Some(off_ms)), as_it_is, "{off_ms}");
+    }
 }
 
 #[test]
@@ -1075,6 +1183,27 @@ fn a_watch_that_never_comes_so_far_is_not_told_of() {
     188.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not come to 13, at which a list differed, in 120 s
     188.02 shop/pods list exact at 12 2 agrees
     ");
+}
+
+#[test]
+fn a_watch_that_is_far_behind_a_list_and_goes_on_is_waited_for() {
+    let mut stage = watching(30, Level::Light);
+    stage.after_s(31);
+    stage.told();
+    // What has been written since comes by a slow link, an event a second.
+    let written: Vec<u64> = (0..400).map(|_| stage.write("b", 1)).collect();
+    stage.write("a", 1);
+    stage.after_s(30);
+    for version in written {
+        stage.event(ChangeType::Modified, "b", 1, version);
+        stage.after_s(1);
+    }
+    let told = stage.told();
+    assert!(!told.contains("has not come"), "{told}");
+    // It stands still in the end.
+    stage.after_s(200);
+    let told = stage.told();
+    assert!(told.contains("has not come"), "{told}");
 }
 
 #[test]
@@ -1131,6 +1260,109 @@ fn a_compacted_version_is_tried_again_where_the_watch_is_now() {
     ");
 }
 
+/// Of 60 watches whose lists have 11 pages each, one that holds so many objects that are gone; etcd is compacted every
+/// five minutes to where it was five minutes before.
+fn with_ghosts_among_long_lists(ghosts: usize) -> Stage {
+    let mut stage = Stage::new(33, Level::Light);
+    for n in 0..22 {
+        stage.write(&format!("p{n:02}"), 1);
+    }
+    let others: Vec<String> = (1..60).map(|n| format!("shop/w{n:02}")).collect();
+    stage.watch(WATCH);
+    for n in 0..ghosts {
+        stage.delete(&format!("p{n:02}"));
+        stage.write(&format!("q{n:02}"), 1);
+        let (revision, _) = stage.current();
+        stage.event(ChangeType::Added, &format!("q{n:02}"), 1, revision);
+    }
+    for name in &others {
+        stage.watch(name);
+    }
+    stage.page = 2;
+    let mut compacted_next = stage.current().0;
+    for minute in 1..=40 {
+        stage.after_s(60);
+        let version = stage.write_elsewhere();
+        for name in others.iter().map(String::as_str).chain([WATCH]) {
+            stage.bookmark_of(name, version);
+        }
+        if minute % 5 == 0 {
+            stage.compacted = std::mem::replace(&mut compacted_next, version);
+        }
+    }
+    stage
+}
+
+#[test]
+fn what_differs_in_a_long_list_among_many_watches_is_confirmed_before_its_version_is_compacted() {
+    let stage = with_ghosts_among_long_lists(1);
+    assert_eq!(confirmed(&stage), ["p00"]);
+    // More than there are pages.
+    let stage = with_ghosts_among_long_lists(13);
+    assert!(confirmed(&stage).len() >= 8, "{:?}", confirmed(&stage));
+}
+
+#[test]
+fn of_a_long_list_few_differences_are_confirmed_one_by_one_and_many_by_a_second_list() {
+    let reads = |ghosts: usize| {
+        let mut stage = Stage::new(33, Level::Light);
+        for n in 0..8 {
+            stage.write(&format!("p{n}"), 1);
+        }
+        stage.watch(WATCH);
+        for n in 0..ghosts {
+            stage.delete(&format!("p{n}"));
+        }
+        let version = stage.write_elsewhere();
+        stage.bookmark(version);
+        stage.page = 2;
+        stage.after_s(20);
+        assert_eq!(confirmed(&stage).len(), ghosts);
+        stage.reads.len()
+    };
+    // Four pages, and three; one or two again; and for each confirmed one by one, or once, whether it ever was.
+    assert_eq!([reads(1), reads(6)], [4 + 1 + 1, 1 + 1 + 1]);
+}
+
+#[test]
+fn a_server_that_refuses_exact_lists_says_why_it_tells_nothing_of_a_list_of_several_pages() {
+    let mut stage = watching(30, Level::Light);
+    stage.refuses_exact = true;
+    stage.page = 1;
+    stage.after_s(100);
+    assert_snapshot!(stage.told(), @"0.02 shop/pods list newest at 12 0 cannot-tell: the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared");
+}
+
+#[test]
+fn of_a_list_of_several_pages_by_another_apiserver_what_was_read_is_not_said_to_differ() {
+    let mut stage = Stage::new(30, Level::Light);
+    stage.is_aggregated = true;
+    stage.write("a", 1);
+    stage.write("b", 1);
+    stage.watch(WATCH);
+    stage.page = 1;
+    stage.after_s(100);
+    assert_snapshot!(stage.told(), @"0.01 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and a list of several pages need not be of one state");
+}
+
+#[test]
+fn a_person_who_asks_of_a_watch_whose_state_is_not_known_is_told_why() {
+    let mut stage = watching(30, Level::Off);
+    stage.event(ChangeType::Modified, "b", 1, 12);
+    stage.event(ChangeType::Deleted, "a", 1, 11);
+    stage.ask(None);
+    stage.after_s(10);
+    stage.ask(Some(object("c", 1)));
+    stage.write("c", 1);
+    stage.after_s(10);
+    assert_snapshot!(stage.told(), @r"
+    0.02 shop/pods list newest at 12 0 cannot-tell: what the watch held where it stands is not known, since its stream brought something out of order
+    0.02 over
+    10.02 shop/pods list one exact at 12 0 cannot-tell: what the watch held where it stands is not known, since its stream brought something out of order
+    10.02 over
+    ");
+}
+
 #[test]
 fn a_server_that_refuses_exact_lists_is_compared_where_versions_happen_to_be_equal() {
     let mut stage = with_ghost(30, Level::Light);
@@ -1183,6 +1415,42 @@ fn where_objects_may_not_be_got_lists_of_their_names_are_the_next_best() {
     ");
     let gets = stage.reads.iter().filter(|(_, read)| read.verb == "get");
     assert_eq!(gets.count(), 1);
+}
+
+#[test]
+fn a_server_that_lists_one_name_at_a_version_as_of_the_newest_is_believed_all_the_same() {
+    let mut stage = with_ghost(21, Level::Off);
+    // Others write to etcd, and nothing moves the watch on so far; its version is compacted once.
+    stage.write_elsewhere();
+    stage.answers = BTreeMap::from([(1, refused(500))]);
+    stage.meanwhile.insert(1, bookmark(15).into());
+    stage.write_elsewhere();
+    stage.ask(Some(object("a", 1)));
+    stage.after_s(5);
+    assert_snapshot!(stage.told(), @r"
+    0.03 shop/pods list one exact at 15 1 differs
+    0.03 a ghost held 11 listed - raised likely
+    0.04 shop/pods list one exact at 15 1 differs
+    0.04 a ghost held 11 listed - confirmed definite
+    0.04 over
+    ");
+    // What is of now is not taken for it.
+    let mut stage = with_ghost(21, Level::Off);
+    let now = stage.write("b", 1);
+    let of_now = Reply::Page(Page {
+        version: now.into(),
+        token: None,
+        items: vec![seen("b", 1, now.into())],
+        unreadable: 0,
+        is_whole: false,
+    });
+    stage.answers = BTreeMap::from([(1, of_now)]);
+    stage.ask(Some(object("b", 1)));
+    stage.after_s(5);
+    assert_snapshot!(stage.told(), @r"
+    0.02 shop/pods list one exact 0 cannot-tell: there was no answer that could be read
+    0.02 over
+    ");
 }
 
 #[test]
@@ -1253,6 +1521,18 @@ fn who_may_not_read_asks_ever_more_rarely_and_as_before_once_it_may() {
 }
 
 #[test]
+fn a_server_that_is_not_reached_is_dialled_ever_more_rarely_and_asked_as_before_once_it_is() {
+    let mut stage = watching(35, Level::Full);
+    stage.answers = (0..9).map(|read| (read, Reply::Unreached)).collect();
+    stage.after_s(400);
+    let at: Vec<i64> = stage.reads.iter().map(|(at, _)| at.0 / 1_000_000).collect();
+    let dialled = [0, 1, 8, 15, 23, 39, 71, 131, 191];
+    assert_eq!(at[..9], dialled);
+    assert_eq!(at[9..13], [251, 251, 258, 266]);
+    assert!(stage.told().contains("no connection to ask over"));
+}
+
+#[test]
 fn requests_stay_within_the_budget_and_are_fairly_shared() {
     let mut stage = Stage::new(35, Level::Full);
     for n in 0..40 {
@@ -1284,6 +1564,32 @@ fn requests_stay_within_the_budget_and_are_fairly_shared() {
         }
     }
     assert!(stage.reads.len() > 550, "{}", stage.reads.len());
+}
+
+#[test]
+fn of_more_watches_than_can_be_listed_in_time_each_has_objects_looked_up_all_the_same() {
+    let mut stage = Stage::new(35, Level::Light);
+    stage.write("a", 1);
+    stage.write("b", 1);
+    let names: Vec<String> = (0..150).map(|n| format!("shop/w{n:03}")).collect();
+    for name in &names {
+        stage.watch(name);
+    }
+    stage.after_s(1_800);
+    for name in &names {
+        let of_late =
+            |(at, read): &&(Time, Read)| read.watch.as_str() == name && at.0 >= 1_200_000_000;
+        let verbs: Vec<&str> = stage
+            .reads
+            .iter()
+            .filter(of_late)
+            .map(|(_, read)| read.verb)
+            .collect();
+        assert!(
+            verbs.contains(&"get") && verbs.contains(&"list"),
+            "{name}: {verbs:?}"
+        );
+    }
 }
 
 /// The watch of a server, and the same of another one.
@@ -1331,7 +1637,8 @@ fn each_server_has_a_budget_of_its_own() {
     stage.after_s(59);
     for server in ["10.0.0.1:6443", "10.0.0.2:6443"] {
         let of = |(_, read): &&(Time, Read)| read.server.as_deref() == Some(server);
-        assert_eq!(stage.reads.iter().filter(of).count(), 120, "{server}");
+        // And one for its version, with which the connection begins.
+        assert_eq!(stage.reads.iter().filter(of).count(), 119, "{server}");
     }
 }
 
@@ -1440,6 +1747,89 @@ fn light_confirms_what_is_wrong_in_a_small_watch_within_a_minute() {
     }
 }
 
+/// Names of objects with a standing verdict that is confirmed.
+fn confirmed(stage: &Stage) -> Vec<String> {
+    let verdicts = stage.state.watches[&WATCH.into()].verdicts.values();
+    let confirmed = verdicts.filter(|open| open.verdict.state == Standing::Confirmed);
+    confirmed
+        .map(|open| open.verdict.object.name.to_string())
+        .collect()
+}
+
+#[test]
+fn where_lists_may_hide_what_is_wrong_all_that_is_missing_is_confirmed_and_no_more_so_once_it_is_gone()
+ {
+    let mut stage = watching(35, Level::Light);
+    let missing: Vec<String> = (0..20).map(|n| format!("m{n:02}")).collect();
+    for name in &missing {
+        stage.write(name, 1);
+    }
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    // Two reads for each, and no more than 20 in a minute.
+    stage.after_s(200);
+    assert_eq!(confirmed(&stage), missing);
+    for name in &missing[8..] {
+        stage.delete(name);
+    }
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.after_s(300);
+    assert_eq!(confirmed(&stage), missing[..8]);
+}
+
+#[test]
+fn what_was_missing_is_so_no_more_once_the_selectors_do_not_match_it() {
+    let mut stage = watching(35, Level::Light);
+    stage.write("m", 1);
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.after_s(10);
+    assert_eq!(confirmed(&stage), ["m"]);
+    stage.unmatched = Some("m");
+    stage.write("m", 1);
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.after_s(120);
+    assert_eq!(confirmed(&stage), [""; 0]);
+}
+
+#[test]
+fn a_person_who_asks_has_exact_lists_tried_that_were_refused_before() {
+    let mut stage = watching(30, Level::Off);
+    stage.answers = BTreeMap::from([(0, refused(400))]);
+    stage.ask(None);
+    stage.after_s(10);
+    stage.told();
+    stage.ask(None);
+    stage.after_s(10);
+    assert_snapshot!(stage.told(), @r"
+    10.01 shop/pods list exact at 12 2 agrees
+    10.01 over
+    ");
+}
+
+#[test]
+fn in_a_large_watch_what_is_said_to_be_wrong_leaves_looks_for_the_others() {
+    let mut stage = Stage::new(35, Level::Light);
+    let (revision, mut objects) = stage.current();
+    for n in 0..1_200 {
+        objects.insert(format!("p{n:04}"), (1, revision.into()));
+    }
+    stage.etcd.insert(revision, objects);
+    stage.watch(WATCH);
+    for n in 0..10 {
+        stage.write(&format!("m{n}"), 1);
+    }
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.after_s(600);
+    assert_eq!(confirmed(&stage).len(), 10);
+    let others = looked_up(&stage).into_keys();
+    let others = others.filter(|name| name.starts_with('p')).count();
+    assert!(others > 40, "{others}");
+}
+
 #[test]
 fn an_event_that_only_a_second_watch_tells_of_was_lost() {
     let mut stage = watching(30, Level::Full);
@@ -1543,7 +1933,7 @@ fn put_back_and_further(minor: u64) -> Stage {
 
 #[test]
 fn an_etcd_that_was_put_back_and_has_come_further_since_never_was_as_the_watch_was_told() {
-    for minor in [30, 35] {
+    for minor in [21, 30, 35] {
         let mut stage = put_back_and_further(minor);
         stage.after_s(20);
         let told = stage.told();
@@ -1798,7 +2188,12 @@ fn a_watch_of_very_many_objects_is_not_listed_but_looked_into() {
     let gets = lines.iter().filter(|line| line.contains("/pods/p")).count();
     assert!((155..=165).contains(&gets), "{gets}");
     // Its first objects of those: the rest is not read, and nothing is concluded of it.
+    assert!(!stage.told.contains("cannot-tell"));
     assert_eq!(stage.verdicts(), [""; 0]);
+    // Who asks for all of it is told so.
+    stage.ask(None);
+    stage.after_s(5);
+    assert_snapshot!(stage.told(), @"600.01 shop/pods list newest at 10 0 cannot-tell: more than 5,000 objects are not listed as a whole; they are looked up one by one");
 }
 
 #[test]
@@ -1843,8 +2238,7 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - confirmed definite
     0.03 over
-    0.05 shop/pods list exact at 14 2 cannot-tell: the list may be the watch cache's; what differs is looked up in etcd
-    0.06 shop/pods list one exact at 14 1 differs
+    0.05 shop/pods list exact at 14 2 differs: the list may be the watch cache's; it differs from what is held where that is known to be wrong
     ");
     // A watch that is behind a list has its time to come so far.
     let mut stage = watching(30, Level::Off);

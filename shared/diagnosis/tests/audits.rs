@@ -26,10 +26,19 @@ fn objects_stay_wrong_until_the_last_is_right_again() {
     stage
         .verdict(A, "b1", Divergence::Stale, 15, Standing::Confirmed)
         .verdict(A, "b2", Divergence::Stale, 16, Standing::Confirmed)
-        .verdict(A, "b1", Divergence::Stale, 15, Standing::Cleared);
+        .verdict(A, "b3", Divergence::ListOlder, 17, Standing::Confirmed)
+        .after_s(60);
+    assert!(
+        stage
+            .found()
+            .ends_with(" 2 objects of this watch are wrong.")
+    );
+    stage
+        .verdict(A, "b1", Divergence::Stale, 15, Standing::Cleared)
+        .after_s(60);
     let told = stage.found().to_owned();
     assert!(
-        told.contains("F24 raised") && !told.contains("cleared"),
+        told.ends_with(" 1 object of this watch is wrong.") && !told.contains("cleared"),
         "{told}"
     );
     stage.verdict(A, "b2", Divergence::Stale, 16, Standing::Cleared);
@@ -87,6 +96,45 @@ fn one_server_that_is_back_while_another_is_not_is_behind_until_it_has_come_as_f
 15.000 F32 or F31 updated error likely x1 : 10.0.0.2:6443 was read at 41, and what 10.0.0.1:6443 lists as the newest is from before 40, which was seen there: etcd has not gone back, but 10.0.0.1:6443 is behind, or of another.
 20.000 F32 or F31 cleared error likely x1 : All servers have come as far again.
 ");
+}
+
+#[test]
+fn a_read_of_another_resource_says_nothing_of_a_server_that_is_back() {
+    let (events, more) = ("*/events", "*/events#2");
+    let mut stage = Stage::new(0, &[A, B, events, more]).telling_alike();
+    for (watch, version) in [(A, 40), (B, 40), (events, 900), (more, 900)] {
+        stage.live(watch, ADDED, "a", "u1", version, None);
+    }
+    stage.after_s(5);
+    stage
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .after_s(5);
+    // Their etcd is another one.
+    for watch in [events, more] {
+        stage.audited(watch, "list exact", Audit::AGREES, 905);
+    }
+    stage.after_s(5);
+    stage.audited(B, "list newest twice", Audit::CANNOT_TELL, 34);
+    insta::assert_snapshot!(stage.found(), @r"
+5.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
+15.000 F32 or F33 cleared error suspected x1 : Every server was asked by now, and says so: it is etcd (F33).
+15.000 F33 raised error likely x1 : A list of the newest state is at 34, 6 below 40, which */pods#2 has seen, and so say all 2 servers: etcd holds an older state than it did.
+");
+}
+
+#[test]
+fn a_server_that_is_back_is_forgotten_with_its_last_watch() {
+    let mut stage = two();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
+    stage
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .after_s(5);
+    stage.stopped(B).after_s(5);
+    assert!(!stage.found().contains("F32 or F33 cleared"));
+    stage.stopped(A);
+    let told = stage.found();
+    assert!(told.contains("15.000 F32 or F33 cleared"), "{told}");
 }
 
 #[test]
@@ -154,6 +202,36 @@ fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
 5.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
 10.000 F32 or F31 cleared error likely x1 -/nodes: Its stream goes on, or is over.
 ");
+}
+
+#[test]
+fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_until_it_goes_on() {
+    let ways = [("list any twice", 37), ("list", 45)];
+    for turned in [false, true] {
+        let mut stage = Stage::new(1, &[A]).telling_alike();
+        stage.live(A, ADDED, "a", "u1", 40, None);
+        let [first, second] = if turned { [1, 0] } else { [0, 1] };
+        for (method, version) in [ways[first], ways[second]] {
+            stage
+                .audited(A, method, Audit::CANNOT_TELL, version)
+                .after_s(1);
+        }
+        stage.live(A, MODIFIED, "a", "u1", 46, None);
+        let told = stage.found();
+        let of = |state: &str| {
+            let lines = told.lines().filter(|line| line.contains(state));
+            lines
+                .filter_map(|line| line.split(' ').nth(1))
+                .collect::<Vec<_>>()
+        };
+        let raised = if turned {
+            ["F31", "F32"]
+        } else {
+            ["F32", "F31"]
+        };
+        let is_all = of(" raised ") == raised && of(" cleared ") == ["F31", "F32"];
+        assert!(is_all, "{told}");
+    }
 }
 
 #[test]
@@ -230,5 +308,54 @@ fn a_server_that_is_not_there_is_not_waited_for() {
 10.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
 15.000 F32 or F33 cleared error suspected x1 : Every server was asked by now, and says so: it is etcd (F33).
 15.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods#2 has seen, and so say all 2 servers: etcd holds an older state than it did.
+");
+}
+
+/// A ghost that is confirmed after a list of which an item could not be read if `item`, else after a line that did not
+/// end; where that list was followed by another if `again`.
+fn ghost_after(lost: &str, again: bool) -> String {
+    let mut stage = Stage::new(1, &[A]);
+    stage.live(A, ADDED, "a", "u1", 11, None);
+    stage.lost(A, lost);
+    stage.list_complete(A, 12, 0);
+    if again {
+        stage.list_complete(A, 13, 0);
+    }
+    stage.ended(A, Cause::Cancelled).reopened(A);
+    stage.verdict(A, "a", Divergence::Ghost, 15, Standing::Confirmed);
+    stage.found().to_owned()
+}
+
+#[test]
+fn only_an_item_of_the_last_list_that_could_not_be_read_may_be_why_something_is_wrong() {
+    let item = "an item of a list: no metadata.name";
+    insta::assert_snapshot!(ghost_after("the last line did not end", false), @"0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong.");
+    insta::assert_snapshot!(ghost_after(item, false), @"0.000 F24 raised divergence suspected x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong. An item of its last list could not be read, which may be why.");
+    insta::assert_snapshot!(ghost_after(item, true), @"0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong.");
+}
+
+#[test]
+fn a_server_that_is_behind_is_so_still_when_its_stream_says_something_late() {
+    let mut stage = Stage::new(0, &[A, B]);
+    for watch in [A, B] {
+        stage.live(watch, ADDED, "a", "a", 15, None);
+    }
+    stage
+        .after_s(1)
+        .live(A, ADDED, "b", "b", 20, None)
+        .after_s(9);
+    stage.audited(B, "list", Audit::CANNOT_TELL, 20).after_s(5);
+    for (name, version) in [("c", 21), ("d", 22)] {
+        stage.live(A, ADDED, name, name, version, None);
+    }
+    stage.after_s(5).live(B, ADDED, "b", "b", 20, None);
+    stage.after_s(20).live(B, ADDED, "c", "c", 21, None);
+    stage.live(B, ADDED, "d", "d", 22, None).after_s(70);
+    insta::assert_snapshot!(stage.found(), @r"
+4.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED b at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.
+10.000 F31 raised warning likely x2 */pods#2: 10.0.0.1:6443 told of ADDED b at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.
+20.000 F31 cleared warning likely x2 */pods#2: Its stream goes on, or is over.
+20.250 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED c at 21 5 s ago, and 10.0.0.2:6443 has not yet, nor of 1 more: who moves from the one to the other goes back in time. p95 of its lag is 19.0 s, of 4 events in a minute.
+100.000 F31 cleared warning likely x1 */pods#2: It has caught up.
 ");
 }

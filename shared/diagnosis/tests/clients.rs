@@ -6,6 +6,7 @@
 mod stage;
 
 use stage::Stage;
+use watchscope_model::vocabulary::ChangeType;
 
 const MAPS: &str = "/api/v1/configmaps";
 const IN_SHOP: &str = "/api/v1/namespaces/shop/configmaps";
@@ -90,6 +91,38 @@ fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
 ");
 }
 
+/// 1.27.0 to 1.27.12, 1.28.0 to 1.28.8 and 1.29.0 to 1.29.3 ask etcd for each such watch (semantics 1.4).
+#[test]
+fn a_crowd_of_watches_without_a_version_is_told_of_only_where_each_is_a_watch_of_etcd() {
+    let is_found = |version: &str| {
+        let mut stage = nobody();
+        stage.of_version(version);
+        for n in 0..20 {
+            let name = format!("c{n}");
+            stage.starts(&name, "watch-deployment");
+            stage.asks(&name, &format!("{MAPS}?watch=true"));
+            stage.reports(&name, "watching", (0, 0), None);
+        }
+        stage.after_s(5).found().contains("F20 raised")
+    };
+    for version in [
+        "v1.27.0",
+        "v1.27.12",
+        "v1.28.0",
+        "v1.28.8",
+        "v1.29.0",
+        "v1.29.3-gke.100",
+        "none",
+    ] {
+        assert!(is_found(version), "{version}");
+    }
+    for version in [
+        "v1.26.15", "v1.27.13", "v1.28.9", "v1.29.4", "v1.29.14", "v1.30.0", "v1.37.0",
+    ] {
+        assert!(!is_found(version), "{version}");
+    }
+}
+
 #[test]
 fn a_client_that_asks_again_after_it_had_returned_hears_again() {
     for (returns_after_s, code) in [(0, "F48"), (60, "F03")] {
@@ -122,4 +155,25 @@ fn a_loop_that_stops_turning_spins_no_longer() {
 6.000 F01 raised error definite x1 c: c turns 90000 times a second though no stream of it is open and it asks for none: it reads a closed channel and takes what it reads there for events.
 7.000 F01 cleared error definite x1 c: The client turns no longer.
 ");
+}
+
+#[test]
+fn a_list_in_pages_is_of_when_its_first_was_asked_for() {
+    let told = |more: &str| {
+        let maps = "*/configmaps";
+        let mut stage = Stage::new(1, &[maps]);
+        stage.starts("c", "informer").after_s(10);
+        stage.asks("c", &format!("{MAPS}?limit=500")).after_s(1);
+        stage.live(maps, ChangeType::Added, "b", "u2", 12, None);
+        stage.after_s(5);
+        stage
+            .asks("c", &format!("{MAPS}?limit=500{more}"))
+            .after_s(1);
+        stage
+            .reports("c", "listing", (0, 0), Some(HOLDS))
+            .after_s(1);
+        stage.found().to_owned()
+    };
+    insta::assert_snapshot!(told("&continue=abc"), @"");
+    insta::assert_snapshot!(told(""), @"17.000 F33 raised error suspected x1 c: c listed configmaps and got the state of 11, though */configmaps had brought 12 before it asked.");
 }

@@ -146,7 +146,7 @@ fn a_stream_that_goes_on_after_its_right_is_gone_is_found_by_the_audits_refusal_
     stage.ended("*/pods", Cause::TcpReset).after_ms(500);
     stage.answered("*/pods", 403).after_s(5);
     insta::assert_snapshot!(stage.found(), @r"
-    10.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
+    40.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
     52.500 F41 raised error definite x2 */pods: */pods was allowed before, and is forbidden now (403); its stream had gone on for 42.5 s after a list was refused.
     54.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 52.0 s and 0 events.
     ");
@@ -156,12 +156,28 @@ fn a_stream_that_goes_on_after_its_right_is_gone_is_found_by_the_audits_refusal_
 fn a_right_that_comes_back_clears_the_leak() {
     let mut stage = Stage::new(1, &["*/pods"]);
     stage.answered("*/pods", 200).after_s(10);
-    stage.audit_answered("*/pods", 403).after_s(30);
+    stage.audit_answered("*/pods", 403).after_s(15);
+    stage.audit_answered("*/pods", 403).after_s(15);
     stage.audit_answered("*/pods", 200).after_s(12);
     insta::assert_snapshot!(stage.found(), @r"
-    10.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
+    25.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
     40.000 F41 cleared error definite x1 */pods: It may be listed again.
     ");
+}
+
+/// `--etcd-servers-overrides`: versions of two resources may be of two etcds (semantics 4.6).
+#[test]
+fn that_a_stream_lacks_bookmarks_is_sure_only_by_a_watch_of_the_same_resource() {
+    let found = |others: &[(&str, u64)]| {
+        let mut stage = Stage::new(1, &["*/pods", "shop/events", "*/events"]);
+        stage.asking_for_bookmarks("shop/events");
+        for (watch, version) in others {
+            stage.live(watch, ADDED, "a", "u1", *version, None);
+        }
+        stage.after_s(200).found().to_owned()
+    };
+    insta::assert_snapshot!(found(&[("*/pods", 900_000)]), @"150.000 F34 raised note likely x1 shop/events: The stream of shop/events is 150 s old, stands at 10, and had no bookmark, though */pods came to 900000 long ago. Bookmarks are not promised.");
+    insta::assert_snapshot!(found(&[("*/pods", 900_000), ("*/events", 12)]), @"150.000 F34 raised note definite x1 shop/events: The stream of shop/events is 150 s old, stands at 10, and had no bookmark, though */events came to 12 long ago. Bookmarks are not promised.");
 }
 
 #[test]
@@ -334,11 +350,11 @@ fn unanswered_beside(streams: usize) -> String {
 }
 
 #[test]
-fn a_request_without_an_answer_beside_many_streams_of_its_connection_has_met_their_cap() {
+fn a_request_without_an_answer_beside_a_hundred_streams_of_its_connection_has_met_their_cap() {
     let told = [0, 1, 120].map(unanswered_beside);
     insta::assert_snapshot!(told.join("\n"), @r"
 30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
-30.000 F50 or F44 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
+30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
 30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
 ");
 }
@@ -353,7 +369,7 @@ fn streams_are_counted_that_opened_after_their_answer() {
     }
     stage.asks_and_opens("a/pods", connection).after_s(1);
     stage.asks_for_a_stream("*/pods", connection).after_s(15);
-    insta::assert_snapshot!(stage.found(), @"11.000 F50 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.");
+    insta::assert_snapshot!(stage.found(), @"11.000 F44 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.");
 }
 
 #[test]
@@ -513,4 +529,258 @@ fn what_the_selectors_do_not_ask_for_is_not_taken_for_a_loss() {
     stage.selecting("*/pods?tier=web");
     stage.stray("*/pods?tier=web", "a", 11).after_s(1);
     insta::assert_snapshot!(stage.found(), @"0.000 F42 raised error definite x1 */pods?tier=web: a came to */pods?tier=web at 11, whose selectors do not ask for it.");
+}
+
+#[test]
+fn a_watch_without_bookmarks_may_be_dead_until_something_comes() {
+    let quiet = "*/nodes";
+    let silent = || {
+        let mut stage = Stage::new(1, &[quiet]).telling_alike();
+        stage.asking_for_bookmarks(quiet).by_address("*/pods");
+        stage.live("*/pods", ChangeType::Added, "p", "u9", 500, None);
+        stage.after_s(160);
+        stage
+    };
+    let mut alive = silent();
+    alive
+        .live(quiet, ChangeType::Added, "n", "u1", 510, None)
+        .after_s(10);
+    insta::assert_snapshot!(alive.found(), @r"
+150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
+160.000 F34 updated note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
+");
+    let mut dead = silent();
+    dead.ended(quiet, Cause::IdleTimeout).after_s(10);
+    insta::assert_snapshot!(dead.found(), @r"
+150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
+160.000 F34 or F04 cleared note likely x1 */nodes: Its stream was dead (F04): nothing could come.
+160.000 F04 raised error definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 160.0 s and 0 events.
+");
+}
+
+#[test]
+fn streams_that_only_close_at_once_again_and_again_may_be_barren_too() {
+    for cause in [Cause::Eof, Cause::RstStream, Cause::TcpReset] {
+        let mut stage = Stage::new(1, &["*/pods"]).telling_alike();
+        for _ in 0..3 {
+            stage.reopened("*/pods").after_ms(100);
+            stage.ended("*/pods", cause).after_s(3);
+        }
+        let found = stage.found().lines().filter(|line| line.contains(" F10 "));
+        let found: Vec<String> = found.map(str::to_owned).collect();
+        if cause == Cause::TcpReset {
+            assert_eq!(found, [""; 0]);
+        } else {
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(found.join("\n"), @"6.300 F10 or F06 F37 raised warning suspected x1 */pods: 3 streams of */pods in a row from 10 were accepted and ended at once, with nothing in them and no ERROR.");
+            }
+        }
+    }
+}
+
+#[test]
+fn etcd_without_a_leader_ends_a_watch_that_goes_to_it_not_a_cache() {
+    let mut stage = Stage::new(1, &["*/events"]);
+    stage.error("*/events", 500, "InternalError", "etcdserver: no leader");
+    stage.ended("*/events", Cause::ErrorEvent).after_s(5);
+    insta::assert_snapshot!(stage.found(), @"2.250 F16 raised warning likely x1 */events: etcd had no leader, and the server ended */events after 0.0 s and 0 events: it goes to etcd itself, without a cache.");
+}
+
+/// A watch that may list, and is refused its streams from now on; before, it had one if `streamed`.
+fn refused_streams(streamed: bool) -> String {
+    let mut stage = Stage::new(1, &[]);
+    let connection = stage.sharing(&[]);
+    stage.begins("*/pods");
+    stage
+        .asks_for_a_list("*/pods", connection)
+        .answered_last("*/pods");
+    if streamed {
+        stage.asks_and_opens("*/pods", connection).after_s(5);
+        stage.ended("*/pods", Cause::Cancelled);
+    }
+    for _ in 0..2 {
+        stage
+            .asks_for_a_stream("*/pods", connection)
+            .refused_last("*/pods", 403, "pods is forbidden")
+            .after_s(1);
+    }
+    // That it may list does not say that it may watch.
+    stage
+        .asks_for_a_list("*/pods", connection)
+        .answered_last("*/pods")
+        .after_s(3);
+    stage.found().to_owned()
+}
+
+#[test]
+fn who_may_list_and_never_might_watch_has_lost_no_right() {
+    insta::assert_snapshot!(refused_streams(false), @"");
+    insta::assert_snapshot!(refused_streams(true), @"6.000 F41 raised error definite x1 */pods: */pods was allowed before, and is forbidden now (403).");
+}
+
+#[test]
+fn who_may_watch_and_never_might_list_leaks_nothing() {
+    let mut stage = pods();
+    stage.after_s(10);
+    stage.audit_answered("*/pods", 403).after_s(30);
+    stage.audit_answered("*/pods", 403).after_s(30);
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+#[test]
+fn a_server_that_has_just_started_may_refuse_the_audit_once() {
+    let mut stage = pods();
+    stage.answered("*/pods", 200).after_s(10);
+    for status in [403, 200, 403, 200] {
+        stage.audit_answered("*/pods", status).after_s(15);
+    }
+    insta::assert_snapshot!(stage.found(), @"");
+}
+
+/// A watch of pods that was answered before, is refused so often, and is answered again; after the first refusal
+/// discovery may say that it does not know its resource.
+fn refused_with(status: u16, times: usize, is_discovered: bool) -> String {
+    let mut stage = pods();
+    stage.answered("*/pods", 200).after_s(10);
+    for _ in 0..times {
+        stage.refused("*/pods", status, "no");
+        if !is_discovered {
+            stage.not_discovered("*/pods");
+        }
+        stage.after_s(2);
+    }
+    stage.answered("*/pods", 200).after_s(2);
+    stage.found().to_owned()
+}
+
+#[test]
+fn a_server_that_has_just_started_may_not_know_a_resource_yet_or_credentials() {
+    for status in [401, 404] {
+        assert_eq!(refused_with(status, 1, true), "");
+    }
+    insta::assert_snapshot!(refused_with(404, 2, true), @r"
+12.000 F18 raised warning likely x1 */pods: The resource of */pods was served before, and is not found now (404).
+14.000 F18 cleared warning likely x1 */pods: The server answers again.
+");
+    insta::assert_snapshot!(refused_with(404, 1, false), @r"
+10.000 F18 raised warning likely x1 */pods: The resource of */pods was served before, and is not found now (404).
+12.000 F18 cleared warning likely x1 */pods: The server answers again.
+");
+    insta::assert_snapshot!(refused_with(401, 2, true), @r"
+12.000 F40 raised error definite x1 */pods: The server answered */pods before, and does not know its credentials now (401).
+14.000 F40 cleared error definite x1 */pods: The server answers again.
+");
+}
+
+/// A watch's request, over a connection that it shares with two streams, that is answered after 15 s; right after one of
+/// those has ended, if `ends`.
+fn answered_late(aggregated: bool, ends: bool) -> String {
+    let names = ["a/pods", "b/pods", "*/pods"];
+    let mut stage = Stage::served_by(aggregated, 1, &names).telling_alike();
+    stage.of_version("v1.31.0");
+    let connection = stage.sharing(&names);
+    stage.after_s(20).ended("*/pods", Cause::Cancelled);
+    stage.asks_for_a_stream("*/pods", connection).after_s(15);
+    if ends {
+        stage.ended("a/pods", Cause::Cancelled);
+    }
+    stage.after_ms(50).answered_last("*/pods").after_s(5);
+    stage.found().to_owned()
+}
+
+#[test]
+fn a_late_answer_is_a_buffers_but_where_a_stream_of_its_connection_had_to_end_first() {
+    insta::assert_snapshot!(answered_late(false, false), @r"
+30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
+35.050 F44 or F50 F15 updated warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+");
+    insta::assert_snapshot!(answered_late(false, true), @r"
+30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
+35.050 F44 or F50 F04 F15 cleared warning suspected x1 */pods: It was answered once a stream of its connection had ended (F50).
+35.050 F50 or F44 raised warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+");
+}
+
+#[test]
+fn another_apiserver_may_send_its_headers_with_its_first_event() {
+    insta::assert_snapshot!(answered_late(true, false), @r"
+30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; another apiserver may send its headers with its first event. 2 streams over its connection are open.
+35.050 F44 or F50 F15 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; another apiserver may send its headers with its first event.
+");
+}
+
+#[test]
+fn refusals_with_a_bare_reason_are_counted_unless_the_words_may_be_a_secrets() {
+    let refused = |watch: &str| {
+        let mut stage = Stage::new(1, &[watch]);
+        for _ in 0..8 {
+            let connection = stage.sharing(&[watch]);
+            stage.ended(watch, Cause::End);
+            stage.asks_for_a_stream(watch, connection);
+            stage.refused_last(watch, 429, "TooManyRequests");
+            stage.after_s(1).reopened(watch);
+        }
+        let first = stage.found().lines().find(|line| line.contains("F15"));
+        first.unwrap_or_default().to_owned()
+    };
+    insta::assert_snapshot!(refused("*/pods"), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(refused("*/secrets"), @"");
+}
+
+#[test]
+fn lists_of_secrets_that_fail_again_and_again_may_have_one_that_cannot_be_read() {
+    let failed = |watch: &str, times| {
+        let mut stage = Stage::new(1, &[watch]);
+        let connection = stage.sharing(&[watch]);
+        stage.ended(watch, Cause::Cancelled);
+        for _ in 0..times {
+            stage.asks_for_a_list(watch, connection);
+            stage.refused_last(watch, 500, "InternalError").after_s(2);
+        }
+        stage.reopened(watch).list_complete(watch, 20, 0).after_s(3);
+        stage.found().to_owned()
+    };
+    assert_eq!(failed("*/secrets", 4), "");
+    assert_eq!(failed("*/pods", 9), "");
+    insta::assert_snapshot!(failed("*/secrets", 6), @r"
+8.000 F38 raised error suspected x1 */secrets: The lists of */secrets fail, 5 times in a row by now (500). What the server says of Secrets is not kept: perhaps it cannot read or convert one of them.
+10.000 F38 raised error suspected x2 */secrets: The lists of */secrets fail, 6 times in a row by now (500). What the server says of Secrets is not kept: perhaps it cannot read or convert one of them.
+12.000 F38 cleared error suspected x2 */secrets: The server lists the type again.
+");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_how_often_it_was() {
+    let mut stage = pods();
+    for _ in 0..9 {
+        stage
+            .refused("*/pods", 500, "conversion webhook")
+            .after_s(20);
+    }
+    let last = stage.found().lines().last().unwrap_or_default();
+    insta::assert_snapshot!(last, @"152.000 F38 raised error likely x7 */pods: An object of */pods cannot be read or converted, and the server gives nothing of its type: it said so 8 times.");
+}
+
+#[test]
+fn refusals_are_told_with_how_many_there_were_and_since_the_first() {
+    let mut stage = pods();
+    stage.ended("*/pods", Cause::End);
+    let connection = stage.sharing(&[]);
+    for _ in 0..9 {
+        stage.asks_for_a_stream("*/pods", connection);
+        stage.refused_last("*/pods", 429, "too many").after_s(12);
+    }
+    let mut told = stage.found().lines().filter(|line| line.contains("F15"));
+    insta::assert_snapshot!(told.next_back().unwrap_or_default(), @"88.000 F15 raised warning definite x6 : api.example.com:6443 refused 8 requests in a row of */pods with 429: it has too much to do.");
+    assert_eq!(stage.since("F15"), Some(0));
+}
+
+#[test]
+fn what_a_list_has_older_than_was_told_by_then_was_lost_by_who_answered() {
+    let mut stage = pods().telling_alike();
+    stage
+        .live("*/pods", ADDED, "a", "a", 11, None)
+        .live("*/pods", MODIFIED, "a", "a", 15, None);
+    stage.page("*/pods", 20).listed_older("*/pods", "a", 11);
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 or F22 F25 F33 raised divergence likely x1 */pods: A list at 20 has a at 11, of which */pods was told at 15: who answered has lost an event.");
 }

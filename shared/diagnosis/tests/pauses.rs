@@ -6,8 +6,8 @@
 mod stage;
 
 use stage::Stage;
-use watchscope_model::vocabulary::Cause;
 use watchscope_model::vocabulary::ChangeType::{Added, Modified};
+use watchscope_model::vocabulary::{Cause, Divergence, PhaseReason, Standing};
 
 /// Eight hours.
 const NIGHT_S: u64 = 28_800;
@@ -102,6 +102,112 @@ fn history_that_passed_before_we_were_back_on_the_net_is_our_own_doing_however_l
     };
     assert_eq!(expired(false), "note");
     assert_eq!(expired(true), "warning", "it was there after the pause");
+}
+
+#[test]
+fn a_bookmark_after_a_pause_shows_that_the_stream_lives_even_if_it_says_nothing_new() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.bookmark("*/pods", 20);
+    stage
+        .after_s(20)
+        .paused_s(60)
+        .after_s(40)
+        .bookmark("*/pods", 20);
+    stage.after_s(20).ended("*/pods", Cause::TcpReset);
+    insta::assert_snapshot!(stage.told(), @"140.000 */pods F08 definite [8]");
+}
+
+#[test]
+fn a_short_pause_closes_no_connection() {
+    for cause in EVERY_CAUSE {
+        let mut stage = Stage::new(1, &["*/pods"]);
+        stage
+            .after_s(20)
+            .paused_s(2)
+            .after_s(4)
+            .ended("*/pods", cause);
+        let told = stage.told();
+        let is_ours = matches!(cause, Cause::RstStream | Cause::IdleTimeout);
+        assert_eq!(told.contains("ours"), is_ours, "{cause}: {told}");
+    }
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage
+        .after_s(20)
+        .paused_s(2)
+        .after_s(4)
+        .ended("*/pods", Cause::End);
+    insta::assert_snapshot!(stage.told(), @"26.250 */pods ours likely [5, 6]");
+}
+
+#[test]
+fn a_server_that_goes_away_after_a_short_pause_is_seen_to() {
+    let watches = ["*/pods", "*/nodes"];
+    let gone = |cause| {
+        let mut stage = Stage::new(1, &watches);
+        stage.after_s(20).paused_s(2);
+        stage.live("*/pods", Added, "a", "u1", 20, None);
+        stage
+            .after_s(4)
+            .ended("*/pods", cause)
+            .ended("*/nodes", cause);
+        stage.after_ms(50).phase("*/pods", PhaseReason::Unreachable);
+        let told = stage.told().lines();
+        let told = told.map(|line| line.split(" [").next().unwrap().to_owned());
+        told.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(gone(Cause::Eof), @r"
+26.250 */pods F06 likely
+26.250 */nodes F06 likely
+");
+    assert_eq!(
+        gone(Cause::End),
+        gone(Cause::Eof),
+        "a proxy ends streams in order"
+    );
+}
+
+#[test]
+fn short_pauses_in_a_row_are_a_long_one() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.after_s(20);
+    for _ in 0..4 {
+        stage.after_s(1).paused_s(5);
+    }
+    stage.after_s(4).ended("*/pods", Cause::Eof);
+    insta::assert_snapshot!(stage.told(), @"48.000 */pods ours likely [8, 9]");
+}
+
+#[test]
+fn history_that_passed_in_a_gap_long_after_a_pause_is_not_of_that() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.live("*/pods", Added, "a", "u1", 20, None);
+    stage.after_s(60).paused_s(2).after_s(240);
+    stage.ended("*/pods", Cause::TcpReset).after_s(2);
+    stage.reopened("*/pods").after_ms(10);
+    stage.error(
+        "*/pods",
+        410,
+        "Expired",
+        "too old resource version: 10 (90)",
+    );
+    stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
+    insta::assert_snapshot!(stage.found(), @r"
+304.010 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later.
+304.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 302.0 s and 0 events.
+");
+}
+
+#[test]
+fn what_stood_wrong_since_before_a_pause_is_told_since_then() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.live("*/pods", Added, "b", "u1", 20, None);
+    stage.after_s(20).paused_s(NIGHT_S).after_s(5);
+    stage.verdict("*/pods", "a", Divergence::Ghost, 15, Standing::Confirmed);
+    stage.after_s(2).was_not("*/pods", "a", 15);
+    insta::assert_snapshot!(stage.found(), @r"
+28825.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 10, which brought nothing below 20.
+28827.000 F33 raised error likely x1 : */pods was told of a at 15, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
+");
 }
 
 #[test]

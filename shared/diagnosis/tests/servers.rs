@@ -74,6 +74,21 @@ fn a_bookmark_beyond_it_shows_that_too_and_so_does_the_one_who_tells_it_later() 
 }
 
 #[test]
+fn objects_that_one_lease_of_etcd_lets_go_have_one_version_and_are_each_told() {
+    let mut stage = two();
+    for name in ["e1", "e2", "e3"] {
+        stage.live(A, Deleted, name, name, 20, None);
+    }
+    for name in ["e1", "e2"] {
+        stage.live(B, Deleted, name, name, 20, None);
+    }
+    for watch in [A, B] {
+        stage.live(watch, Added, "a", "u1", 30, None);
+    }
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 told of DELETED e3 at 20; 10.0.0.2:6443 came to 30 without it.");
+}
+
+#[test]
 fn nothing_is_asked_of_a_stream_that_was_opened_later_or_of_none() {
     let mut stage = two();
     stage.ended(B, Cause::End);
@@ -111,12 +126,13 @@ fn one_that_comes_back_and_does_not_catch_up_is_behind() {
 }
 
 #[test]
-fn documents_of_ours_that_could_not_be_read_may_be_why() {
+fn an_item_of_our_last_list_that_could_not_be_read_may_be_why() {
     let mut stage = two();
     stage.live(A, Added, "a", "u1", 20, None);
-    stage.lost(B, "no JSON");
+    stage.lost(B, "an item of a list: no metadata.name");
+    stage.list_complete(B, 10, 0);
     stage.live(B, Added, "b", "u2", 30, None).after_ms(100);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence suspected x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20; 10.0.0.2:6443 came to 30 without it. Documents of this watch could not be read, which may be why.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence suspected x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20; 10.0.0.2:6443 came to 30 without it. An item of its last list could not be read, which may be why.");
 }
 
 #[test]

@@ -444,8 +444,13 @@ impl State {
                 }
             }
             Event::WatchStarted(event) => {
-                self.watches
-                    .insert(event.watch.clone(), Watch::new(event, now));
+                let mut watch = Watch::new(event, now);
+                if totals::WHOLE
+                    && let Some(before) = self.watches.remove(&event.watch)
+                {
+                    watch.count_on_from(before);
+                }
+                self.watches.insert(event.watch.clone(), watch);
             }
             Event::Finding(event) => self.apply_finding(event, now),
             Event::Loss(event) if event.place == LossPlace::Log => self.lost += event.count,
@@ -617,6 +622,13 @@ impl Connection {
     }
 }
 
+impl OpenGap {
+    /// Whether a list shows what was missed in it: what is found where nothing was held need not have come meanwhile.
+    fn is_measurable(&self) -> bool {
+        self.from.is_some()
+    }
+}
+
 impl Watch {
     fn new(event: &WatchStarted, since: Moment) -> Self {
         let WatchStarted {
@@ -658,6 +670,15 @@ impl Watch {
             totals: Totals::begun(),
             aggregated,
         }
+    }
+
+    /// The watch was stopped before and is started again, as after a restore of etcd (F33): what it held and where it
+    /// was is forgotten, and what was counted in this epoch goes on.
+    fn count_on_from(&mut self, before: Self) {
+        self.counts = before.counts;
+        (self.added, self.modified, self.deleted) = (before.added, before.modified, before.deleted);
+        self.lost = before.lost;
+        self.totals = before.totals;
     }
 
     /// How this watch's resourceVersion would move to `version`.
@@ -792,12 +813,18 @@ impl Watch {
                 if self.counts.of(ListComplete::KIND) > 1 {
                     totals.relist(event.items);
                 }
+                if self.gap.as_ref().is_some_and(OpenGap::is_measurable) {
+                    totals.miss(event.added + event.changed + event.removed);
+                }
             }
             Event::StreamEnded(event) => totals.end(event.stream, event.cause),
             Event::Attribution(event) => totals.attribute(event),
             Event::Gap(event) => {
-                let since = self.gap.as_ref().map_or(now.at, |gap| gap.since.at);
-                totals.close(event, now.at.micros_since(since));
+                let since = self.gap.as_ref().map_or(now, |gap| gap.since);
+                let listed = self.list.as_ref().and_then(|list| list.complete);
+                let is_measured = self.gap.as_ref().is_some_and(OpenGap::is_measurable)
+                    && listed.is_some_and(|listed| listed.seq > since.seq);
+                totals.close(event, now.at.micros_since(since.at), is_measured);
             }
             _ => {}
         }
@@ -986,7 +1013,8 @@ fn verdict_key(object: &Object) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Loss;
+    use crate::event::{Gap, Loss, WatchStopped};
+    use crate::vocabulary::{Origin, PhaseReason};
 
     #[test]
     fn only_records_that_the_log_could_not_take_count_as_lost_to_it() {
@@ -1008,5 +1036,85 @@ mod tests {
             });
         }
         assert_eq!(state.lost, 5);
+    }
+
+    #[cfg(feature = "whole")]
+    #[test]
+    fn a_watch_that_is_stopped_and_started_again_counts_on_and_holds_nothing() {
+        let watch = || WatchName::from("shop/pods");
+        let started = || {
+            Event::from(WatchStarted {
+                watch: watch(),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+                server: None,
+                aggregated: None,
+            })
+        };
+        let object = Arc::new(Object {
+            namespace: None,
+            name: "a".into(),
+            uid: crate::Uid::parse("u"),
+        });
+        let events: [Event; 6] = [
+            started(),
+            Change {
+                watch: watch(),
+                stream: None,
+                change: ChangeType::Added,
+                origin: Origin::List,
+                object,
+                resource_version: 7.into(),
+                generation: None,
+                manager: None,
+                subresource: None,
+                bytes: None,
+                stray: None,
+            }
+            .into(),
+            ListComplete {
+                watch: watch(),
+                resource_version: 9.into(),
+                items: 1,
+                added: 1,
+                changed: 0,
+                removed: 0,
+            }
+            .into(),
+            Gap {
+                watch: watch(),
+                since: Seq(1),
+                from: None,
+                to: None,
+                reason: Cause::Eof,
+                resumed: false,
+                lost: None,
+            }
+            .into(),
+            WatchStopped {
+                watch: watch(),
+                reason: PhaseReason::StopRequested,
+            }
+            .into(),
+            started(),
+        ];
+        let mut state = State::default();
+        for (seq, event) in (1..).zip(events) {
+            state.apply(&Record {
+                seq: Seq(seq),
+                at: Time(0),
+                event,
+            });
+        }
+        let again = &state.watches[&watch()];
+        assert_eq!((again.objects.len(), &again.progress), (0, &None));
+        assert_eq!(again.since.seq, Seq(6));
+        assert_eq!((again.added, again.totals.lost()), (1, 1));
+        assert_eq!(again.counts.of(ListComplete::KIND), 1);
+        assert_eq!(again.counts.of(WatchStarted::KIND), 2);
     }
 }

@@ -184,7 +184,9 @@ mod tests {
             generation: None,
             manager: Some("kubelet".into()),
             subresource: Some("status".into()),
-            bytes: Some(5900), stray: None }), @r#"{"type":"change","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","stream":12,"change":"MODIFIED","origin":"live","namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"603","manager":"kubelet","subresource":"status","bytes":5900}"#);
+            bytes: Some(5900),
+            stray: None,
+        }), @r#"{"type":"change","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","stream":12,"change":"MODIFIED","origin":"live","namespace":"shop","name":"web-0","uid":"u1","resourceVersion":"603","manager":"kubelet","subresource":"status","bytes":5900}"#);
     }
 
     #[test]

@@ -294,6 +294,19 @@ impl Probe {
             .held
             .relate(head.namespace.as_deref(), name, uid, &version);
         let change = match relation {
+            Relation::Newer if WHOLE && origin == Origin::List && self.is_lost_there(&object) => {
+                self.held.touch(&object, self.list.number);
+                // What is held stays: the record says what the list has in its place.
+                let learned = Learned {
+                    change: ChangeType::Modified,
+                    origin,
+                    object,
+                    version,
+                    stream,
+                };
+                self.write_change(learned, read, decoder, turn);
+                return Ok(());
+            }
             Relation::Same | Relation::Newer => {
                 self.held.touch(&object, self.list.number);
                 return Ok(());
@@ -327,6 +340,15 @@ impl Probe {
         );
         self.held.hold(object, version, self.list.number);
         Ok(())
+    }
+
+    /// Whether a list has an older version of what is held though it is of a later state: who answered has lost an event
+    /// (F24). What an attempt at the same list read from a server further on is newer than the list.
+    fn is_lost_there(&self, object: &Object) -> bool {
+        let held = self.held.named(object.namespace.as_deref(), &object.name);
+        let list = self.list.version.as_ref();
+        held.zip(list)
+            .is_some_and(|((_, held), list)| *list == held || list.is_after(&held))
     }
 
     /// All objects of a state have been seen: what was held and is not among them is gone. Unless it is newer than the

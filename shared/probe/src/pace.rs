@@ -143,7 +143,6 @@ impl Probe {
 
     /// 401: once at once with fresh credentials, then slowly (F40).
     pub(crate) fn unauthorized(&mut self, turn: &mut Turn<'_>) {
-        self.streaks.denied += 1;
         // A connection may carry the old credentials (client certificates do).
         self.close(turn);
         self.reload_credentials(turn);
@@ -153,11 +152,11 @@ impl Probe {
     /// 403: what was allowed is asked for again at once, then slowly (F41). A server that has just started may not have
     /// read its roles yet.
     pub(crate) fn forbidden(&mut self, turn: &mut Turn<'_>) {
-        self.streaks.denied += 1;
         self.denied(PhaseReason::Forbidden, self.progress.is_some(), turn);
     }
 
     fn denied(&mut self, reason: PhaseReason, is_news: bool, turn: &mut Turn<'_>) {
+        self.streaks.denied += 1;
         if is_news && self.streaks.denied == 1 {
             self.fail(reason, turn);
         } else {

@@ -72,7 +72,7 @@ pub(crate) struct Streaks {
     pub(crate) too_large: u32,
     /// Watch-list streams that ended before their bookmark (F37).
     pub(crate) unfinished: u32,
-    /// 401 without a 200 in between.
+    /// 401 and 403 without a 200 in between.
     pub(crate) denied: u32,
 }
 

@@ -113,13 +113,14 @@ struct Wire {
 }
 
 impl Run {
-    /// A story's cluster, without clients.
+    /// A story's cluster, without clients. The first record is what its server says of its version, as it is of the
+    /// real program.
     #[must_use]
     pub fn of_story(story: Story, seed: u64) -> Self {
-        Self::of_story_later(story, seed, Duration::ZERO)
+        Self::of_story_later(story, seed, Duration::ZERO).connected()
     }
 
-    /// A story's cluster some time before the story begins.
+    /// A story's cluster some time before the story begins; nobody asked for its version.
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
@@ -176,6 +177,21 @@ impl Run {
             flow: Flow::Immediate,
             unread: None,
         }
+        .connected()
+    }
+
+    /// The first server says its version; others may be of another one, and say so over the audit's connections.
+    fn connected(mut self) -> Self {
+        let first = self.world.servers().next();
+        if let Some((_, version)) = first.filter(|_| WHOLE) {
+            let event = ClusterConnected {
+                cluster: "simulated".into(),
+                server: "https://simulated:6443".into(),
+                version: version.to_string().as_str().into(),
+            };
+            self.recorder.record(event.into(), self.now());
+        }
+        self
     }
 
     /// Tells from now on as one log what happens outside and inside of the cluster, as the log's writer does.
@@ -204,16 +220,16 @@ impl Run {
 
     /// Audits what is watched from now on.
     pub fn audit(&mut self, level: Level) {
-        self.recorder.auditor = self::audit::begin(level);
-        // Any of them may have said so; each says it again over the audit's connections.
-        if let Some((_, version)) = self.world.servers().next() {
-            let event = ClusterConnected {
-                cluster: "simulated".into(),
-                server: "https://simulated:6443".into(),
-                version: version.to_string().as_str().into(),
-            };
-            self.recorder.record(event.into(), self.now());
+        let mut auditor = self::audit::begin(level);
+        // It knows what was told before, as one that was there from the beginning.
+        let mut state = State::default();
+        for record in &self.recorder.records {
+            if let Some(auditor) = &mut auditor {
+                auditor.observe(&state, record);
+            }
+            state.apply(record);
         }
+        self.recorder.auditor = auditor;
     }
 
     /// The audit, if there is one.

@@ -1,15 +1,16 @@
-//! No false alarm: healthy worlds of mixed load raise nothing above a note, and notes only of what was done to them. Every
-//! other one is audited, and no object of it is ever said to be wrong.
+//! No false alarm: healthy worlds of mixed load raise nothing above a note, and notes only of what was done to them. Most
+//! are audited, and no object of them is ever said to be wrong; their twins, in which one is, are.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde_json::json;
 use watchscope_diagnosis::audit::Level;
-use watchscope_model::vocabulary::{Divergence, Severity, Standing};
-use watchscope_model::{Event, WatchName};
+use watchscope_model::vocabulary::{ChangeType, Divergence, Origin, Severity, Standing};
+use watchscope_model::{Event, Time, WatchName};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_scenarios::{Act, Deed, Run, Story, View, address_of};
 use watchscope_simulator::{
@@ -19,6 +20,14 @@ use watchscope_simulator::{
 const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/promotions.shop.example.com";
 const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
+const WARM_UP: Duration = Duration::from_secs(60);
+/// One cluster in so many is as old as an event gets (`--event-ttl`), so that events end all the while.
+const AGED_ONE_IN: u64 = 10;
+const AGED: Duration = Duration::from_secs(3_600);
+/// What `--goaway-chance` and load balancers come to over a stretch of time, in seconds: at least and more.
+const GOES_AWAY_S: [u64; 2] = [40, 200];
+/// Within so long what is wrong is confirmed where lists show it: two rounds of `light`, in seconds.
+const CONFIRMED_S: u64 = 60;
 const MINUTES: u64 = 8;
 /// One world in so many lasts as long as it takes until what is quiet expires, and longer.
 const LONG_ONE_IN: u64 = 25;
@@ -168,6 +177,46 @@ struct Told {
     allowed: BTreeSet<&'static str>,
     /// Its server's minor version.
     minor: u64,
+    began: Time,
+}
+
+/// How a world is watched, and how old it is.
+struct Manner {
+    audit: Level,
+    /// All watches of a server go over one connection, as they do over HTTP/2.
+    shares: bool,
+    /// The server asks for other connections now and then.
+    goes_away: bool,
+    is_aged: bool,
+    /// Nothing is done in these seconds.
+    quiet: Range<u64>,
+}
+
+impl Manner {
+    fn of(seed: u64) -> Self {
+        Self {
+            audit: match seed % 4 {
+                0 => Level::Off,
+                2 => Level::Full,
+                _ => Level::Light,
+            },
+            shares: (seed / 4).is_multiple_of(2),
+            goes_away: (seed / 8).is_multiple_of(2),
+            is_aged: seed / 3 % AGED_ONE_IN == 7,
+            quiet: 0..0,
+        }
+    }
+
+    /// Each watch has a connection of its own, and nobody reads besides.
+    fn plain() -> Self {
+        Self {
+            audit: Level::Off,
+            shares: false,
+            goes_away: false,
+            is_aged: false,
+            quiet: 0..0,
+        }
+    }
 }
 
 /// The minor version that the world of a seed has.
@@ -176,8 +225,8 @@ fn minor_of(seed: u64) -> u64 {
     MINORS.start + first % (MINORS.end - MINORS.start)
 }
 
-/// Tells a healthy world of a seed, with more done to it, which is audited then; also what else was done.
-fn world(seed: u64, more: Vec<Act>) -> Told {
+/// Tells a healthy world of a seed in a manner, with more done to it; also what else was done.
+fn world(seed: u64, manner: &Manner, more: Vec<Act>) -> Told {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut below = |limit: u64| rng.next_u64() % limit;
     let minor = MINORS.start + below(MINORS.end - MINORS.start);
@@ -192,10 +241,27 @@ fn world(seed: u64, more: Vec<Act>) -> Told {
     let mut at = 30;
     while at + 60 < minutes * 60 {
         let what = usize::try_from(below(DONE.len() as u64)).expect("a small number");
-        deeds(what, at, &mut acts);
-        allowed.extend(DONE[what].1);
+        if !manner.quiet.contains(&at) {
+            deeds(what, at, &mut acts);
+            allowed.extend(DONE[what].1);
+        }
         // Far enough from the next, so that each is healed when it comes.
         at += 45 + below(75);
+    }
+    if manner.goes_away {
+        allowed.insert("F09");
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(1);
+        let mut next = || GOES_AWAY_S[0] + rng.next_u64() % GOES_AWAY_S[1];
+        let mut at = next();
+        while at < minutes * 60 {
+            let go_away = Fault::GoAway {
+                target: Target::All,
+                cut: None,
+            };
+            acts.push(act(at, vec![Deed::Inject(go_away)]));
+            at += next();
+        }
     }
     let informer = Deed::Start {
         name: "informer".to_owned(),
@@ -203,7 +269,6 @@ fn world(seed: u64, more: Vec<Act>) -> Told {
         scope: Scope::new("v1", "pods", "Pod").in_namespace("shop"),
     };
     acts.push(act(1, vec![informer]));
-    let is_audited = seed % 2 == 1 || !more.is_empty();
     acts.extend(more);
     acts.sort_by_key(|act| act.at);
     let version = format!("1.{minor}.0");
@@ -211,7 +276,7 @@ fn world(seed: u64, more: Vec<Act>) -> Told {
         name: "healthy",
         title: "a healthy world",
         config: Config {
-            warm_up: Duration::from_secs(60),
+            warm_up: if manner.is_aged { AGED } else { WARM_UP },
             servers: vec![
                 version.parse().expect("a version of the simulator's");
                 if seed.is_multiple_of(3) { 2 } else { 1 }
@@ -227,9 +292,8 @@ fn world(seed: u64, more: Vec<Act>) -> Told {
         period: None,
     };
     let mut run = Run::of_story(story, seed);
-    if is_audited {
-        run.audit(Level::Full);
-    }
+    let began = run.now();
+    run.audit(manner.audit);
     let pinned = if seed.is_multiple_of(3) {
         by_each_server()
     } else {
@@ -240,25 +304,37 @@ fn world(seed: u64, more: Vec<Act>) -> Told {
             watch_list: below(4) == 0,
             ..ProbeConfig::default()
         };
-        run.watch(spec, config, seed + n);
+        if manner.shares {
+            run.watch_sharing(spec, config, seed + n);
+        } else {
+            run.watch(spec, config, seed + n);
+        }
     }
     run.run_for(Duration::from_secs(minutes * 60));
     Told {
         run,
         allowed,
         minor,
+        began,
     }
 }
 
-/// What is wrong about the findings of healthy worlds.
-fn alarms(seeds: std::ops::Range<u64>) -> String {
-    let mut wrong = String::new();
+/// What is wrong about the findings of healthy worlds, and how many events ended with their lease in them.
+fn alarms(seeds: Range<u64>, manner: fn(u64) -> Manner) -> (String, usize) {
+    let (mut wrong, mut expired) = (String::new(), 0);
     for seed in seeds {
         let Told {
             run,
             allowed,
             minor,
-        } = world(seed, Vec::new());
+            ..
+        } = world(seed, &manner(seed), Vec::new());
+        let events = WatchName::from("shop/events");
+        let is_expired = |record: &&watchscope_model::Record| {
+            matches!(&record.event, Event::Change(change) if change.watch == events
+                && change.change == ChangeType::Deleted && change.origin == Origin::Live)
+        };
+        expired += run.records().iter().filter(is_expired).count();
         for record in run.records() {
             if let Event::Verdict(verdict) = &record.event {
                 wrong += &format!("seed {seed} (1.{minor}): {verdict:?}\n");
@@ -266,13 +342,11 @@ fn alarms(seeds: std::ops::Range<u64>) -> String {
             let Event::Finding(finding) = &record.event else {
                 continue;
             };
-            // Events have no watch cache, and before 1.21 the caches of quiet types stood still: they have no bookmarks by
-            // right, which is noted where it is so.
-            let has_no_bookmarks = minor < 21
-                || finding
-                    .watch
-                    .as_ref()
-                    .is_some_and(|watch| watch.as_str().ends_with("/events"));
+            // Events have no watch cache: they have no bookmarks by right, which is noted.
+            let has_no_bookmarks = finding
+                .watch
+                .as_ref()
+                .is_some_and(|watch| watch.as_str().ends_with("/events"));
             let is_allowed = allowed.contains(&*finding.code)
                 && (&*finding.code != "F34" || has_no_bookmarks)
                 && finding.severity == Severity::Note;
@@ -284,99 +358,193 @@ fn alarms(seeds: std::ops::Range<u64>) -> String {
             }
         }
     }
-    wrong
+    (wrong, expired)
 }
 
 #[test]
 fn a_hundred_healthy_worlds_raise_no_alarm() {
-    let wrong = alarms(0..100);
+    let (wrong, expired) = alarms(0..100, Manner::of);
     assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(expired > 100, "{expired} events ended");
 }
 
 /// An edit ends a stream that had brought nothing since an ordinary end, so that the gap is older than the edit.
 #[test]
 fn a_history_that_is_gone_by_an_edit_is_a_note_though_the_gap_began_before() {
-    let wrong = alarms(254..255);
+    let (wrong, _) = alarms(254..255, |_| Manner::plain());
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 #[test]
 #[ignore = "a thousand worlds: cargo xtask test --long"]
 fn a_thousand_healthy_worlds_raise_no_alarm() {
-    let wrong = alarms(100..1_100);
+    let (wrong, _) = alarms(100..1_100, Manner::of);
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// What makes all watches of configmaps diverge, each in one object, before anything else is done: their streams begin
-/// anew and miss the first event behind their start (F45).
-fn divergence(kind: Divergence) -> Vec<Act> {
-    let map = |name: &str| json!({"metadata": {"name": name, "namespace": "shop"}});
-    let write = merge(&format!("{MAPS}/other"), &json!({"data": {"n": "1"}}));
-    let victim = format!("{MAPS}/victim");
-    let race = Fault::StartRace {
-        resource: "configmaps".to_owned(),
-    };
-    let cut = Fault::Cut {
-        target: Target::Resource("configmaps".to_owned()),
-        cut: Cut::Reset,
-    };
-    let mut first = vec![post(MAPS, &map("other"))];
-    let missed = match kind {
-        Divergence::Missing => post(MAPS, &map("victim")),
-        Divergence::Ghost => {
-            first.push(post(MAPS, &map("victim")));
-            Deed::Call(Request::new("DELETE", &victim))
-        }
-        _ => {
-            first.push(post(MAPS, &map("victim")));
-            merge(&victim, &json!({"data": {"n": "1"}}))
-        }
-    };
-    vec![
-        act(6, first),
-        act(12, vec![Deed::Inject(race.clone())]),
-        // At once, so that nothing else is the first; and long before the next request.
-        act(13, vec![Deed::Inject(cut), missed]),
-        act(18, vec![write]),
-        act(18, vec![Deed::Lift(race)]),
-    ]
+/// What is made to diverge: a resource, where its objects are, and the watch of it that is looked at.
+struct Kind {
+    resource: &'static str,
+    collection: &'static str,
+    watch: &'static str,
+    spec: fn(u64) -> serde_json::Value,
 }
 
-/// What is not found of the same worlds once a watch diverges in them.
-fn unfound(seeds: std::ops::Range<u64>) -> String {
+const KINDS: [Kind; 3] = [
+    Kind {
+        resource: "configmaps",
+        collection: MAPS,
+        watch: "*/configmaps",
+        spec: |n| json!({"data": {"n": n.to_string()}}),
+    },
+    Kind {
+        resource: "services",
+        collection: "/api/v1/namespaces/shop/services",
+        watch: "shop/services",
+        spec: |n| json!({"spec": {"ports": [{"port": 80 + n}], "selector": {"app": "none"}}}),
+    },
+    Kind {
+        resource: "promotions.shop.example.com",
+        collection: "/apis/shop.example.com/v1/namespaces/shop/promotions",
+        watch: "shop/promotions.shop.example.com",
+        spec: |n| {
+            json!({"apiVersion": "shop.example.com/v1", "kind": "Promotion",
+                "spec": {"discountPercent": n + 1}})
+        },
+    },
+];
+
+/// A watch that is made to diverge in one object.
+struct Injection {
+    kind: Divergence,
+    of: &'static Kind,
+    /// When, in seconds.
+    at: u64,
+    audit: Level,
+}
+
+impl Injection {
+    fn of(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(2);
+        let mut below = |limit: u64| usize::try_from(rng.next_u64() % limit).expect("small");
+        Self {
+            kind: [Divergence::Ghost, Divergence::Stale, Divergence::Missing][below(3)],
+            of: &KINDS[below(3)],
+            at: 12 + below(180) as u64,
+            audit: [Level::Light, Level::Full][below(2)],
+        }
+    }
+
+    /// When the watch is past what it missed, at the latest: nothing shows it before. Who was cut off several times in two
+    /// minutes waits for up to half a minute before he asks again.
+    fn shows_at(&self) -> u64 {
+        self.at + 40
+    }
+
+    /// Streams of the resource begin anew and miss the first event behind their start (F45).
+    fn acts(&self) -> Vec<Act> {
+        let Kind {
+            resource,
+            collection,
+            spec,
+            ..
+        } = self.of;
+        let resource = (*resource).to_owned();
+        let path = |name: &str| format!("{collection}/{name}");
+        let create = |name: &str| {
+            let mut body = spec(0);
+            body["metadata"] = json!({"name": name, "namespace": "shop"});
+            post(collection, &body)
+        };
+        let race = Fault::StartRace {
+            resource: resource.clone(),
+        };
+        let cut = Fault::Cut {
+            target: Target::Resource(resource),
+            cut: Cut::Reset,
+        };
+        let mut first = vec![create("other")];
+        if self.kind != Divergence::Missing {
+            first.push(create("victim"));
+        }
+        let missed = match self.kind {
+            Divergence::Missing => create("victim"),
+            Divergence::Ghost => Deed::Call(Request::new("DELETE", &path("victim"))),
+            _ => merge(&path("victim"), &spec(1)),
+        };
+        vec![
+            act(self.at - 6, first),
+            act(self.at, vec![Deed::Inject(race.clone())]),
+            // At once, so that nothing else is the first; and long before the next request.
+            act(self.at + 1, vec![Deed::Inject(cut), missed]),
+            act(self.shows_at(), vec![merge(&path("other"), &spec(1))]),
+            act(self.shows_at(), vec![Deed::Lift(race)]),
+        ]
+    }
+}
+
+/// What is not found, or not in time, of the same worlds once a watch diverges in them.
+fn unfound(seeds: Range<u64>) -> String {
     let mut wrong = String::new();
     for seed in seeds {
         let minor = minor_of(seed);
-        let kind = match seed % 3 {
-            0 => Divergence::Ghost,
-            1 => Divergence::Stale,
-            // No read of 1.34 and later can show what only the watch lacks of a whole list (semantics 4.3).
-            _ if minor < 34 => Divergence::Missing,
-            _ => Divergence::Ghost,
+        let injection = Injection::of(seed);
+        let Injection {
+            kind,
+            of,
+            at,
+            audit,
+        } = injection;
+        let manner = Manner {
+            audit,
+            // What is done might heal it.
+            quiet: at.saturating_sub(40)..injection.shows_at() + CONFIRMED_S,
+            ..Manner::of(seed)
         };
-        let Told { run, .. } = world(seed, divergence(kind));
-        let watch = WatchName::from("*/configmaps");
-        let (mut is_confirmed, mut is_found) = (false, false);
+        let Told { run, began, .. } = world(seed, &manner, injection.acts());
+        let watch = WatchName::from(of.watch);
+        let (mut confirmed, mut found) = (None, None);
         for record in run.records() {
+            let after_s = record.at.micros_since(began) / 1_000_000 - injection.shows_at() as i64;
             match &record.event {
-                // Mostly the victim's; another event may have been on its way when the stream broke. What is confirmed is
-                // held against etcd in another test.
-                Event::Verdict(verdict) if verdict.watch == watch => {
-                    is_confirmed |= verdict.state == Standing::Confirmed;
+                Event::Verdict(verdict)
+                    if verdict.watch == watch
+                        && &*verdict.object.name == "victim"
+                        && verdict.state == Standing::Confirmed =>
+                {
+                    confirmed = confirmed.or(Some((verdict.kind, after_s)));
                 }
-                Event::Finding(finding) if finding.watch.as_ref() == Some(&watch) => {
-                    is_found |= finding.severity == Severity::Divergence;
+                Event::Finding(finding)
+                    if finding.watch.as_ref() == Some(&watch)
+                        && finding.severity == Severity::Divergence =>
+                {
+                    found = found.or(Some(after_s));
                 }
                 _ => {}
             }
         }
-        if !is_confirmed || !is_found {
+        let in_time = |after_s: i64| (-40..=CONFIRMED_S as i64).contains(&after_s);
+        let is_confirmed = confirmed.is_some_and(|(it, at)| it == kind && in_time(at));
+        if !is_confirmed || !found.is_some_and(in_time) {
             wrong += &format!(
-                "seed {seed} (1.{minor}): {kind}, confirmed {is_confirmed}, found {is_found}\n"
+                "seed {seed} (1.{minor}, {audit:?}): {kind} of {watch} at {at}: confirmed {confirmed:?}, found {found:?}\n"
             );
         }
     }
     wrong
+}
+
+#[test]
+fn each_kind_of_divergence_comes_into_worlds_of_each_version_and_both_levels() {
+    let all = |seeds: Range<u64>| {
+        let of = seeds.map(|seed| {
+            let Injection { kind, audit, .. } = Injection::of(seed);
+            (minor_of(seed), kind, audit == Level::Full)
+        });
+        of.collect::<BTreeSet<_>>().len() as u64
+    };
+    assert_eq!(all(100..1_100), (MINORS.end - MINORS.start) * 3 * 2);
 }
 
 #[test]
@@ -405,7 +573,8 @@ fn the_same_worlds_with_events_told_twice_or_out_of_order_are_found() {
         (Fault::SwapEvents { resource }, "F30"),
     ] {
         for seed in 0..5 {
-            let told = world(seed, vec![act(60, vec![Deed::Inject(fault.clone())])]);
+            let repeated = vec![act(60, vec![Deed::Inject(fault.clone())])];
+            let told = world(seed, &Manner::of(seed), repeated);
             let is_found = told.run.records().iter().any(
                 |record| matches!(&record.event, Event::Finding(finding) if &*finding.code == code),
             );

@@ -184,10 +184,12 @@ impl Etcd {
         }
     }
 
-    /// Drops the history before `revision`; each key keeps its newest version at or below it.
+    /// Drops the history before `revision`; each key keeps its newest version at or below it, of each member.
     pub(crate) fn compact(&mut self, revision: u64) {
         let keeps_tombstone = !self.has(Defect::DeleteLostByCompactionAtIt);
-        self.store.compact(revision, keeps_tombstone);
+        let members = &self.members;
+        self.store
+            .compact(revision, keeps_tombstone, |revision| members.have(revision));
     }
 
     /// Whether a server's member can reach a leader: without one there are no writes and no consistent reads.

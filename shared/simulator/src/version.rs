@@ -138,6 +138,12 @@ impl Version {
         self.is_at_least(19)
     }
 
+    /// A list of one name at an exact version says that it is of the newest, and is refused with 500 where that version
+    /// is compacted: `GetToList` put the header of etcd's answer into it (etcd3/store.go, 1.19 to 1.23).
+    pub(crate) fn lists_one_name_as_newest(self) -> bool {
+        WHOLE && self.has_version_match() && !self.is_at_least(24)
+    }
+
     /// Lists without resourceVersion come from the watch cache (ConsistentListFromCache, beta on in 1.31).
     pub(crate) fn lists_consistently_from_cache(self) -> bool {
         self.is_at_least(31)

@@ -15,6 +15,8 @@ use crate::store::Store;
 pub const MAX_OVER: usize = 100;
 /// Most findings that are muted; the oldest gives way.
 pub const MAX_MUTED: usize = 256;
+/// Most banners that are remembered as read; the oldest gives way.
+const MAX_READ: usize = 16;
 /// The longest reason, in characters.
 pub const MAX_REASON_CHARS: usize = 200;
 
@@ -254,7 +256,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
     Board {
         standing: standing_groups,
         muted: muted
-            .0
+            .findings
             .iter()
             .map(|(key, reason)| MutedItem {
                 key: key.clone(),
@@ -359,45 +361,54 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     Some(lane.unwrap_or(LaneId::Findings))
 }
 
-/// That the cluster's history began anew, in two sentences, while it is a finding that stands (F33) and is not muted:
-/// what everybody holds is then of another history.
+/// That the cluster's history began anew, in two sentences, while it is a finding that stands (F33), is not muted and was
+/// not read since it was raised: what everybody holds is then of another history.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
-    let (key, open) = findings
-        .iter()
-        .find(|(key, open)| &*open.finding.code == "F33" && !muted.has(key))?;
-    let since = open.finding.since.unwrap_or(open.since.at);
     let epoch = store.epochs().len().checked_sub(1)? as u32;
+    let raised = |open: &OpenFinding| RecordId {
+        epoch,
+        seq: open.since.seq,
+    };
+    let raising = |open: &OpenFinding| {
+        let run = store.epoch_of(raised(open));
+        run.map_or_else(String::new, |run| format!("{run}.{}", open.since.seq))
+    };
+    let (_, open) = findings.iter().find(|(key, open)| {
+        &*open.finding.code == "F33" && !muted.has(key) && !muted.is_read(&raising(open))
+    })?;
+    let since = open.finding.since.unwrap_or(open.since.at);
     Some(Restored {
-        key: key.clone(),
+        raising: raising(open),
         words: format!(
             "The cluster's history began anew at {} (F33, {}): {} What was held before may never have been; every client has to list again.",
             clock(since),
             open.finding.certainty,
             open.finding.summary
         ),
-        raised: RecordId {
-            epoch,
-            seq: open.since.seq,
-        },
+        raised: raised(open),
     })
 }
 
 /// A restored etcd, for the banner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// Code and subject.
-    pub key: Text,
+    /// This raising of the finding, by which it is remembered as read: `EPOCH.SEQ`.
+    pub raising: String,
     /// What it means. Hostile: show as text.
     pub words: String,
     /// The record since which it stands.
     pub raised: RecordId,
 }
 
-/// What the person does not want to see, with reasons: by code and subject, the oldest first. At most [`MAX_MUTED`].
+/// What the person does not want to see: findings, with reasons, by code and subject, the oldest first, at most
+/// [`MAX_MUTED`]; and banners that were read, each of one raising.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Muted(Vec<(Text, String)>);
+pub struct Muted {
+    findings: Vec<(Text, String)>,
+    read: Vec<String>,
+}
 
 impl Muted {
     /// Reads what [`Muted::to_text`] wrote; lines that are none are passed over.
@@ -405,19 +416,37 @@ impl Muted {
     pub fn parse(text: &str) -> Self {
         let mut muted = Self::default();
         for line in text.lines() {
-            let (key, reason) = line.split_once('\t').unwrap_or((line, ""));
-            if !key.is_empty() {
-                muted.add(key, reason);
+            match line.split_once('\t') {
+                Some(("", "")) => {}
+                Some(("", raising)) => muted.read(raising),
+                Some((key, reason)) => muted.add(key, reason),
+                None if line.is_empty() => {}
+                None => muted.add(line, ""),
             }
         }
         muted
     }
 
-    /// One line each: key, tab, reason.
+    /// One line each: key, tab, reason; of a banner that was read no key.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let line = |(key, reason): &(Text, String)| format!("{key}\t{reason}\n");
-        self.0.iter().map(line).collect()
+        let muted = self.findings.iter();
+        let lines = muted.map(|(key, reason)| format!("{key}\t{reason}\n"));
+        lines
+            .chain(self.read.iter().map(|raising| format!("\t{raising}\n")))
+            .collect()
+    }
+
+    /// A banner was read: it is shown again when what it tells of is raised anew.
+    pub fn read(&mut self, raising: &str) {
+        if self.read.len() == MAX_READ {
+            self.read.remove(0);
+        }
+        self.read.push(one_line(raising));
+    }
+
+    fn is_read(&self, raising: &str) -> bool {
+        self.read.iter().any(|read| read == raising)
     }
 
     /// Mutes a finding, or gives it another reason.
@@ -427,21 +456,21 @@ impl Muted {
             .chars()
             .take(MAX_REASON_CHARS)
             .collect();
-        if self.0.len() == MAX_MUTED {
-            self.0.remove(0);
+        if self.findings.len() == MAX_MUTED {
+            self.findings.remove(0);
         }
-        self.0.push((one_line(key).into(), reason));
+        self.findings.push((one_line(key).into(), reason));
     }
 
     /// Shows it again.
     pub fn remove(&mut self, key: &str) {
-        self.0.retain(|(other, _)| **other != *one_line(key));
+        self.findings.retain(|(other, _)| **other != *one_line(key));
     }
 
     /// Whether a finding is muted.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
-        self.0.iter().any(|(other, _)| **other == *key)
+        self.findings.iter().any(|(other, _)| **other == *key)
     }
 }
 
@@ -479,7 +508,7 @@ mod tests {
         for place in 0..=MAX_MUTED {
             muted.add(&format!("F08 {place}"), "");
         }
-        assert_eq!(muted.0.len(), MAX_MUTED);
+        assert_eq!(muted.findings.len(), MAX_MUTED);
         assert!(!muted.has("F08 0") && muted.has("F08 1"));
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use watchscope_model::event::{Bookmark, ListComplete, StreamOpened};
 use watchscope_model::fold::{Totals, Watch};
-use watchscope_model::vocabulary::Severity;
+use watchscope_model::vocabulary::{Phase, Severity};
 use watchscope_model::{Time, WatchName};
 
 use crate::draw::severity_ink;
@@ -18,7 +18,7 @@ use crate::words::gap_words;
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
-    ("Age", "Since when it is wanted"),
+    ("Age", "For how long it is wanted, or was"),
     (
         "Streams",
         "Streams that were opened in this run of watchscope",
@@ -36,7 +36,10 @@ pub const COLUMNS: [(&str, &str); 12] = [
         "Gaps",
         "Stretches without a stream, and how long those lasted in which events may be lost",
     ),
-    ("Missed", "Events lost in gaps; unknown is no number"),
+    (
+        "Missed",
+        "Events lost in gaps: at least what the lists after them found changed; unknown is no number",
+    ),
     (
         "Relists",
         "Lists after the first, and how many objects they read again",
@@ -101,6 +104,10 @@ fn cells(
     found: Vec<(&str, Severity)>,
     now: Time,
 ) -> [Cell; COLUMNS.len()] {
+    // One that was stopped grows no older, and is not behind.
+    let stopped = watch.phase.as_ref();
+    let stopped = stopped.filter(|open| open.phase == Phase::Stopped);
+    let until = stopped.map_or(now, |open| open.since.at);
     let changes = watch.added + watch.modified + watch.deleted;
     let totals = &watch.totals;
     let counted = |cell: &dyn Fn(&Totals) -> Cell| {
@@ -118,7 +125,7 @@ fn cells(
             ..Cell::default()
         },
         state(watch),
-        lasting(now.micros_since(watch.since.at)),
+        lasting(until.micros_since(watch.since.at)),
         figure(watch.counts.of(StreamOpened::KIND)),
         counted(&ends),
         figure(changes),
@@ -126,7 +133,14 @@ fn cells(
         counted(&|totals| gaps(watch, totals)),
         counted(&missed),
         counted(&|totals| relists(watch, totals)),
-        counted(&|totals| lag(totals, now)),
+        match stopped {
+            Some(_) => Cell {
+                text: none_or(String::new()),
+                rank: -1,
+                ink: None,
+            },
+            None => counted(&|totals| lag(totals, now)),
+        },
         findings(found),
     ]
 }
@@ -154,7 +168,6 @@ fn lasting(us: i64) -> Cell {
 }
 
 fn state(watch: &Watch) -> Cell {
-    use watchscope_model::vocabulary::Phase;
     let Some(open) = &watch.phase else {
         return Cell {
             text: "not started".to_owned(),
@@ -215,19 +228,21 @@ fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     }
 }
 
-/// `0`, `3`, `unknown`, `3 and unknown`.
+/// `0`, `at least 3`, `unknown`, `3 and unknown`.
 fn missed(totals: &Totals) -> Cell {
     let (known, unknown) = (totals.missed(), totals.unmeasured());
     let text = match (known, unknown) {
         (0, 1..) => "unknown".to_owned(),
         (some, 1..) => format!("{} and unknown", number(some)),
+        // What came and went again meanwhile no list shows.
+        (some, 0) if totals.lost() > 0 => format!("at least {}", number(some)),
         (some, _) => number(some),
     };
     let rank = unknown.saturating_mul(1 << 40).saturating_add(known);
     Cell {
         text,
         rank: i64::try_from(rank).unwrap_or(i64::MAX),
-        ink: error(known > 0 || unknown > 0),
+        ink: error(totals.lost() > 0),
     }
 }
 

@@ -332,14 +332,17 @@ impl Lanes {
                 right,
             );
             let count = parts().map(|(_, part)| part.marks.len() as u64).sum();
-            shown |= mark.is_some()
-                || parts().any(|(trace, part)| {
-                    part.lives
+            shown |= parts().any(|(trace, part)| {
+                let verdicts = part.verdicts.all().iter();
+                let mut verdicts = verdicts.map(|span| (span.start.at, span.end_at(right)));
+                verdicts.any(|(start, end)| lives(start, end))
+                    || part
+                        .lives
                         .all()
                         .iter()
                         .any(|span| lives(span.start.at, span.end_at(right)))
-                        || has_mark(trace, &part.marks, left, right)
-                });
+                    || has_mark(trace, &part.marks, left, right)
+            });
             if !shown || self.pinned.contains(&lane) {
                 continue;
             }
@@ -658,13 +661,14 @@ fn worst_mark(traces: &[&WatchTrace], left: Time, right: Time) -> Option<(Glyph,
     (refused || error || lost).then_some((Glyph::Error, Token::Error))
 }
 
-/// The mark of the worst divergence between `left` and `right`.
+/// The mark of the worst divergence between `left` and `right` that is confirmed.
 fn divergence_mark<'a>(
     verdicts: impl Iterator<Item = &'a Span<VerdictSpan>>,
     left: Time,
     right: Time,
 ) -> Option<(Glyph, Token)> {
     let shown = verdicts.filter(|span| span.start.at <= right && span.end_at(right) >= left);
+    let shown = shown.filter(|span| span.what.is_confirmed);
     let worst = shown.map(|span| span.what.kind).min()?;
     Some((divergence_glyph(worst), Token::Divergence))
 }

@@ -33,8 +33,8 @@ pub(crate) use self::layers::{
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    AsideMark, AsideStep, Compared, Fall, FindingSpan, GapOutcome, ListMark, PhaseSpan, StepMark,
-    StreamSpan, VerdictSpan,
+    AsideMark, AsideStep, AuditMark, Fall, FindingSpan, GapOutcome, LifeSpan, ListMark, PhaseSpan,
+    StepMark, StreamSpan, VerdictSpan, reaches,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
@@ -472,8 +472,7 @@ impl Store {
     #[must_use]
     pub fn has(&self, id: RecordId) -> bool {
         let epoch = self.epochs.get(id.epoch as usize);
-        let mut chapters = epoch.into_iter().flat_map(|epoch| &epoch.chapters);
-        chapters.any(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)
+        epoch.is_some_and(|epoch| epoch.has_record(id.seq))
     }
 
     /// The folds of all records up to one, that of the inside too; nothing if what it takes is no longer here.
@@ -838,6 +837,27 @@ impl Epoch {
             }
         }
         (from, to)
+    }
+
+    /// Whether a record is here.
+    pub(crate) fn has_record(&self, seq: Seq) -> bool {
+        let mut chapters = self.chapters.iter();
+        chapters.any(|chapter| chapter.first <= seq && seq <= chapter.last)
+    }
+
+    /// Whether all records from one on are here.
+    pub(crate) fn has_since(&self, first: Seq) -> bool {
+        let mut reached = None;
+        for chapter in self.chapters.iter().rev() {
+            if reached.is_some_and(|reached| chapter.last.next() != reached) {
+                return false;
+            }
+            if chapter.first <= first {
+                return true;
+            }
+            reached = Some(chapter.first);
+        }
+        false
     }
 
     /// The earliest time known of it.

@@ -6,16 +6,16 @@ mod inside;
 mod presence;
 mod state;
 
-use watchscope_model::catalogue;
 use watchscope_model::event::{Event, RequestSent};
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{Entry, Record, Seq, Time};
 
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
+pub(crate) use self::event::why_ended;
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;
-pub use self::presence::{Presence, presence};
+pub use self::presence::{Footing, Presence, footing, presence};
 pub(crate) use self::state::gap_words;
 pub use self::state::{
     Empty, Problem, Spot, emptiness, gaps, gaps_in_view, problems, records, unknown,
@@ -112,6 +112,13 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
         };
     };
     let mut fields = event::fields(&record.event);
+    if let Event::StreamEnded(_) = record.event
+        && let Some(watch) = watch_of(store, &record, id)
+    {
+        let ended = |stream: &&Span<StreamSpan>| stream.end.is_some_and(|end| end.seq == id.seq);
+        let stream = watch.streams.all().iter().rfind(ended);
+        fields.extend(stream.and_then(|stream| attribution_field(watch, stream)));
+    }
     fields.push(("seq", number(id.seq.0)));
     let body = match &record.event {
         Event::Change(change) if change.bytes.is_some() => Some(id),
@@ -459,6 +466,15 @@ fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
     })
 }
 
+/// Why a stream ended, if that was said.
+fn attribution_field(
+    watch: &WatchTrace,
+    stream: &Span<StreamSpan>,
+) -> Option<(&'static str, String)> {
+    let said = watch.attribution(stream)?;
+    Some(("attribution", why_ended(&said.code, said.certainty)))
+}
+
 type Told = (String, String, Vec<(&'static str, String)>);
 
 fn watch_stretch(
@@ -503,13 +519,7 @@ fn watch_stretch(
                     what.stream
                 ),
             };
-            if let Some((_, code)) = watch.attributions.get(&what.stream) {
-                let name = catalogue::name(code).unwrap_or("");
-                fields.push((
-                    "attribution",
-                    format!("{code} {name}").trim_end().to_owned(),
-                ));
-            }
+            fields.extend(attribution_field(watch, span));
             (span_time(span, now), words, fields)
         }
         StretchKind::Gap => {

@@ -497,6 +497,38 @@ fn a_write_that_never_came_to_a_client_ends_in_a_cross_and_leaves_a_ghost() {
     );
     assert!(dump.contains("1 ghost since 09:31:20"), "{dump}");
     assert!(dump.contains("window from 100"), "{dump}");
+    // The words under the ghost keep clear of its box: a line of 11 px reaches 8 over its baseline and 2 under it.
+    let boxes = scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Rect {
+                area,
+                stroke: Some(stroke),
+                ..
+            } if stroke.ink == Token::Divergence => Some((area.y, area.bottom())),
+            _ => None,
+        });
+    let boxes: Vec<(Px, Px)> = boxes.collect();
+    let lines = scene
+        .primitives
+        .iter()
+        .filter_map(|primitive| match primitive {
+            Primitive::Text(line) if line.text.starts_with("window from") => Some(line.y),
+            _ => None,
+        });
+    let (mut checked, apart) = (0, Px::whole(3));
+    for baseline in lines {
+        let (top, bottom) = (baseline - Px::whole(8), baseline + Px::whole(2));
+        let near =
+            |edges: &&(Px, Px)| edges.0 < bottom + Px::whole(20) && top < edges.1 + Px::whole(20);
+        for edges in boxes.iter().filter(near) {
+            checked += 1;
+            let is_clear = edges.1 + apart <= top || bottom + apart <= edges.0;
+            assert!(is_clear, "{baseline:?} {edges:?}");
+        }
+    }
+    assert!(checked > 0, "{boxes:?}");
 }
 
 #[test]

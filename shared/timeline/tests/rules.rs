@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Log, at, object, picture, with_unknown_kinds};
+use insta::assert_snapshot;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use watchscope_model::codec::split_frame;
@@ -113,24 +114,33 @@ fn what_a_list_told_is_hollow() {
     );
 }
 
-/// The fall of stream 10, ended after `seconds` by `cause`, with an attribution if one came.
-fn fall(seconds: f64, cause: Cause, attributed: Option<&str>) -> Glyph {
+/// Stream 10, ended after `seconds` by `cause`, with an attribution if one came.
+fn ended(seconds: f64, cause: Cause, attributed: Option<(&str, Certainty)>) -> Log {
     let mut log = streaming();
     let evidence = vec![log.end(seconds, PODS, 10, cause)];
-    if let Some(code) = attributed {
-        let (stream, certainty) = (StreamId(10), Certainty::Likely);
+    if let Some((code, certainty)) = attributed {
         log.push(
             seconds + 1.0,
             Attribution {
                 watch: PODS.into(),
-                stream,
+                stream: StreamId(10),
                 code: code.into(),
                 certainty,
                 evidence,
             },
         );
     }
-    let legend = draw(&log, seconds + 5.0).legend.glyphs;
+    log
+}
+
+/// How it falls.
+fn fall(seconds: f64, cause: Cause, attributed: Option<&str>) -> Glyph {
+    let attributed = attributed.map(|code| (code, Certainty::Likely));
+    fall_of(&ended(seconds, cause, attributed), seconds)
+}
+
+fn fall_of(log: &Log, seconds: f64) -> Glyph {
+    let legend = draw(log, seconds + 5.0).legend.glyphs;
     let ends = [Glyph::EndNormal, Glyph::EndUnknown, Glyph::EndAbnormal];
     let found: Vec<Glyph> = ends
         .into_iter()
@@ -169,6 +179,79 @@ fn a_later_attribution_overrides_how_a_plateau_falls() {
         fall(50.0, Cause::TcpReset, Some("unknown")),
         Glyph::EndUnknown
     );
+}
+
+#[test]
+fn a_guess_why_a_stream_ended_is_told_as_one_and_changes_nothing_that_was_seen() {
+    let slow = Some(("F36", Certainty::Suspected));
+    let guessed = ended(50.0, Cause::End, slow);
+    assert_eq!(fall_of(&guessed, 50.0), Glyph::EndUnknown);
+    assert_eq!(
+        fall_of(&ended(50.0, Cause::TcpReset, slow), 50.0),
+        Glyph::EndAbnormal
+    );
+    let likely = ended(50.0, Cause::Eof, Some(("F06", Certainty::Likely)));
+    let sure = ended(50.0, Cause::TcpReset, Some(("F08", Certainty::Definite)));
+    let told = [&guessed, &likely, &sure].map(|log| {
+        let scene = draw(log, 55.0);
+        let mut lines = texts(&scene).into_iter();
+        let line = lines.find(|line| line.contains("F0") || line.contains("F36"));
+        line.map(str::to_owned)
+    });
+    assert_snapshot!(told.map(Option::unwrap_or_default).join("\n"), @r"
+    perhaps F36 a slow reader cut off
+    most likely F06 apiserver restart or change of master
+    F08 connection reset
+    ");
+    // Where there is room for the code alone.
+    let view = View::between(at(0.0), at(500.0), 560.0);
+    let narrow = picture(&guessed.store(), &mut Lanes::default(), &view, at(500.0)).1;
+    assert!(has_text(&narrow, "F36?"), "{:?}", texts(&narrow));
+}
+
+#[test]
+fn the_end_of_a_stream_and_the_stream_say_why_it_ended_and_how_sure_that_is() {
+    let fields = |certainty, code| {
+        let log = ended(50.0, Cause::End, Some((code, certainty)));
+        let store = log.store();
+        let of = |event: fn(&Event) -> bool| {
+            let record = log.records.iter().find(|record| event(&record.event));
+            record.expect("it is there").seq
+        };
+        let lane = store.find_lane(&PODS.into(), None).expect("it was met");
+        let end = of(|event| matches!(event, Event::StreamEnded(_)));
+        let open = of(|event| matches!(event, Event::StreamOpened(_)));
+        let id = |seq| RecordId { epoch: 0, seq };
+        let hit = Hit {
+            area: Default::default(),
+            lane,
+            target: Target::Stretch(StretchKind::Stream, id(open)),
+            drawn: None,
+        };
+        let told = [
+            describe_record(&store, lane, id(end)),
+            describe(&store, &hit, at(55.0)),
+        ];
+        told.map(|told| {
+            let found = told.fields.iter().find(|(name, _)| *name == "attribution");
+            found.map(|(_, words)| words.clone()).unwrap_or_default()
+        })
+        .join(" | ")
+    };
+    let told = [
+        fields(Certainty::Suspected, "F36"),
+        fields(Certainty::Likely, "F10"),
+        fields(Certainty::Definite, "normal"),
+        fields(Certainty::Likely, "ours"),
+        fields(Certainty::Unknown, "unknown"),
+    ];
+    assert_snapshot!(told.join("\n"), @r"
+    perhaps F36 a slow reader cut off | perhaps F36 a slow reader cut off
+    most likely F10 closed at once instead of expired | most likely F10 closed at once instead of expired
+    normal | normal
+    most likely ours | most likely ours
+    unknown | unknown
+    ");
 }
 
 #[test]
@@ -837,7 +920,7 @@ fn ghost_missing_and_stale_are_drawn_on_the_lane_of_their_object_and_ticked_on_i
     // The glyph, and what of it is drawn: filled, dashed, hatched; and what is said.
     let drawn = |kind: Divergence| {
         let mut log = streaming();
-        log.verdict(10.0, PODS, "cart-0", kind, Standing::Raised);
+        log.verdict(10.0, PODS, "cart-0", kind, Standing::Confirmed);
         let (store, mut lanes) = (log.store(), Lanes::default());
         let view = View::between(at(0.0), at(60.0), 900.0);
         let (rows, scene) = picture(&store, &mut lanes, &view, at(60.0));
@@ -899,6 +982,57 @@ fn ghost_missing_and_stale_are_drawn_on_the_lane_of_their_object_and_ticked_on_i
     );
     let stale = words("stale · 50 s · holds 100, LIST 140");
     assert_eq!(drawn(Divergence::Stale), (vec![None], false, true, stale));
+}
+
+#[test]
+fn what_one_read_alone_found_has_not_the_look_of_what_a_second_confirmed() {
+    for (kind, said) in [
+        (
+            Divergence::Ghost,
+            "ghost · held 50 s after a read without it · not confirmed",
+        ),
+        (
+            Divergence::Missing,
+            "missing · in LIST at 140 · not confirmed",
+        ),
+        (
+            Divergence::Stale,
+            "stale · 50 s · holds 100, LIST 140 · not confirmed",
+        ),
+    ] {
+        let mut log = streaming();
+        log.verdict(10.0, PODS, "cart-0", kind, Standing::Raised);
+        let drawn = |log: &Log| {
+            let store = log.store();
+            let view = View::between(at(0.0), at(60.0), 900.0);
+            let (rows, scene) = picture(&store, &mut Lanes::default(), &view, at(60.0));
+            let inks = scene.primitives.iter().filter(|primitive| match primitive {
+                Primitive::Path { stroke, fill, .. } => {
+                    *fill == Some(Token::GhostFill)
+                        || stroke.is_some_and(|stroke| stroke.ink == Token::Divergence)
+                }
+                Primitive::Rect { stroke, .. } => {
+                    stroke.is_some_and(|stroke| stroke.ink == Token::Divergence)
+                }
+                Primitive::Glyph { ink, .. } => *ink == Token::Divergence,
+                Primitive::Text(line) => line.ink == Token::Divergence,
+                Primitive::Hatch { hatch, .. } => *hatch == Hatch::Stale,
+                _ => false,
+            });
+            let watch = store.find_lane(&PODS.into(), None).expect("it was met");
+            let mark = rows.find(watch).expect("it shows").mark;
+            let in_header = problems(&store, &Muted::default()).len();
+            (
+                inks.count() > 0,
+                mark.is_some(),
+                in_header,
+                has_text(&scene, said),
+            )
+        };
+        assert_eq!(drawn(&log), (false, false, 0, true), "{kind}");
+        log.verdict(11.0, PODS, "cart-0", kind, Standing::Confirmed);
+        assert_eq!(drawn(&log), (true, true, 1, false), "{kind}");
+    }
 }
 
 #[test]

@@ -2,14 +2,18 @@
 
 mod common;
 
+use common::random::random_log;
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_model::event::{Attribution, Audit, Finding, Verdict};
+use watchscope_model::codec::ChapterWriter;
+use watchscope_model::event::{Attribution, Audit, Change, Finding, Verdict, WatchStopped};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
-use watchscope_timeline::words::{Spot, check, checked, presence, problems, severity_token};
+use watchscope_timeline::words::{
+    Spot, check, checked, event_words, footing, presence, problems, severity_token,
+};
 use watchscope_timeline::{LaneId, Lanes, RecordId, Store, Token, View};
 
 const PODS: &str = "shop/pods";
@@ -231,7 +235,7 @@ fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
 #[test]
 fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_that_is_loaded() {
     let mut log = torn();
-    log.verdict(37.0, PODS, "cart-1", Divergence::Ghost, Standing::Raised);
+    log.verdict(37.0, PODS, "cart-1", Divergence::Ghost, Standing::Confirmed);
     let spots = |store: &Store| -> Vec<(String, Option<Spot>)> {
         let problems = problems(store, &Muted::default()).into_iter();
         problems
@@ -330,10 +334,21 @@ fn a_restored_etcd_is_said_until_it_is_over_or_muted() {
     let store = log.store();
     let restored = findings::restored(&store, &Muted::default()).expect("it stands");
     assert_snapshot!(restored.words, @"The cluster's history began anew at 09:31:40 (F33, likely): the revision went from 140 back to 90. What was held before may never have been; every client has to list again.");
-    assert_eq!(
-        findings::restored(&store, &muted(&[(&restored.key, "read")])),
-        None
-    );
+    let known = muted(&[("F33 shop/pods", "ticket 42")]);
+    assert_eq!(findings::restored(&store, &known), None);
+    // Read, it is still in the list; and a restore after that one is said again.
+    let mut read = Muted::default();
+    read.read(&restored.raising);
+    let read = Muted::parse(&read.to_text());
+    assert_eq!(findings::restored(&store, &read), None);
+    let standing = findings::board(&store, &read).standing;
+    assert!(standing.iter().any(|group| &*group.code == "F33"));
+    let mut again = log.clone();
+    for state in [Standing::Cleared, Standing::Raised] {
+        again.finding(41.0, "F33", Severity::Error, state, PODS, summary);
+    }
+    let again = findings::restored(&again.store(), &read).expect("it stands");
+    assert_ne!(again.raising, restored.raising);
     log.finding(
         41.0,
         "F33",
@@ -367,7 +382,7 @@ fn torn() -> Log {
     log.open(12.0, PODS, 12, 401, 120);
     log.end(20.0, MAPS, 20, Cause::ErrorEvent);
     log.phase(20.0, MAPS, Phase::Listing, PhaseReason::Expired, None);
-    log.list(35.0, MAPS, 190, 1, (0, 0, 0));
+    log.list(35.0, MAPS, 190, 1, (0, 1, 1));
     log.gap(35.0, MAPS, false, None);
     log.phase(
         35.0,
@@ -392,7 +407,7 @@ fn the_table_says_how_each_watch_fares_and_leaves_out_those_that_prove_others() 
     let rows = health::table(&torn().store(), &Muted::default(), at(40.9));
     assert_snapshot!(health::tsv(&rows).replace('\t', " | "), @r#"
 Watch | State | Age | Streams | Ends | Changes | Bookmarks | Gaps | Missed | Relists | Lag | Findings
-shop/configmaps | waiting | 39 s | 1 | 1 error-event | 1 | 0 | 1 lost (15 s), 1 open | unknown | 1: 1 object | 5 s | F11
+shop/configmaps | waiting | 39 s | 1 | 1 error-event | 1 | 0 | 1 lost (15 s), 1 open | at least 2 | 1: 1 object | 5 s | F11
 shop/pods | streaming | 40 s | 2 | 1 F08 | 2 | 1 | 1 resumed | 0 | 0 | 35 s | –
 "#);
     let bad: Vec<Vec<&str>> = rows
@@ -406,6 +421,33 @@ shop/pods | streaming | 40 s | 2 | 1 F08 | 2 | 1 | 1 resumed | 0 | 0 | 35 s | �
         })
         .collect();
     assert_eq!(bad, [vec!["State", "Ends", "Gaps", "Missed"], vec!["Ends"]]);
+}
+
+#[test]
+fn a_watch_that_was_stopped_grows_no_older_and_is_not_the_first_by_lag() {
+    let mut log = torn();
+    log.push(
+        37.0,
+        WatchStopped {
+            watch: PODS.into(),
+            reason: PhaseReason::StopRequested,
+        },
+    );
+    let mut rows = health::table(&log.store(), &Muted::default(), at(400.0));
+    let lag = Order::default().pressed(10);
+    health::sort(&mut rows, lag);
+    let told: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            [0, 1, 2, 10]
+                .map(|column| &*row.cells[column].text)
+                .join(" | ")
+        })
+        .collect();
+    assert_snapshot!(told.join("\n"), @r"
+    shop/configmaps | waiting | 6 min 39 s | 6 min 5 s
+    shop/pods | stopped | 37 s | –
+    ");
 }
 
 #[test]
@@ -443,11 +485,14 @@ fn a_column_sorts_figures_from_the_highest_and_words_from_a_and_the_other_way_wh
 
 /// The answer and its grounds.
 fn why(log: &Log, name: &str, s: f64) -> String {
-    let store = log.store();
+    why_of(&log.store(), name, s)
+}
+
+fn why_of(store: &Store, name: &str, s: f64) -> String {
     let lane = store
         .find_lane(&PODS.into(), Some(&common::object(name, 1)))
         .expect("it was met");
-    let presence = presence(&store, lane, at(s)).expect("an object's lane");
+    let presence = presence(store, lane, at(s)).expect("an object's lane");
     let grounds = presence
         .grounds
         .iter()
@@ -472,12 +517,279 @@ up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own acc
     log.verdict(32.0, PODS, "cart-0", Divergence::Ghost, Standing::Raised);
     assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
 Held since 09:31:00.100 (39 s).
-but: ghost · held 8 s after a read without it.
+but: ghost · held 8 s after a read without it · not confirmed.
 from: The list of 09:31:00.100 had it, at resourceVersion 50: it is older than that.
 last told: ADDED by a list at 09:31:00.100, at resourceVersion 50.
-confirmed: The list of 09:31:46.000 had it, among 3 objects.
+confirmed: The watch's own list of 09:31:46.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may be the watch cache's.
 up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
 "#);
+}
+
+/// An audit read of the pods.
+fn read(
+    log: &mut Log,
+    s: f64,
+    (method, version, compared): (&str, u64, u64),
+    reason: Option<&str>,
+    object: Option<&str>,
+) -> Seq {
+    log.push(
+        s,
+        Audit {
+            watch: PODS.into(),
+            resource_version: Some(version.into()),
+            method: method.into(),
+            compared,
+            outcome: Audit::AGREES.into(),
+            reason: reason.map(Into::into),
+            object: object.map(|name| common::object(name, 1)),
+        },
+    )
+}
+
+/// What it says of which read confirmed it.
+fn confirmed(log: &Log, name: &str) -> String {
+    let why = why(log, name, 60.0);
+    let line = why
+        .lines()
+        .find_map(|line| line.strip_prefix("confirmed: "));
+    line.expect("it is held").to_owned()
+}
+
+const OF_A_CACHE: &str =
+    "the list may be the watch cache's, and so show what only the cache believes";
+
+#[test]
+fn a_read_that_a_cache_may_have_answered_confirms_nothing_that_only_the_cache_may_believe() {
+    let mut log = torn();
+    log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
+    read(
+        &mut log,
+        40.0,
+        ("list exact", 130, 3),
+        Some(OF_A_CACHE),
+        None,
+    );
+    let told = "No read has confirmed it since. A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may be the watch cache's, and so show what only the cache believes.";
+    assert_eq!(confirmed(&log, "web-0"), told);
+    // Of another server's cache, and of etcd.
+    let by_another = Some("made by 10.0.0.2:6443");
+    read(
+        &mut log,
+        41.0,
+        ("list of another server", 130, 3),
+        by_another,
+        None,
+    );
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:41.000 (list of another server, at resourceVersion 130) compared 3 objects and agrees: made by 10.0.0.2:6443.");
+    read(&mut log, 42.0, ("list exact again", 131, 3), None, None);
+    read(
+        &mut log,
+        43.0,
+        ("list newest", 131, 3),
+        Some(OF_A_CACHE),
+        None,
+    );
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:42.000 (list exact again, at resourceVersion 131) compared 3 objects and agrees.");
+}
+
+#[test]
+fn events_and_samples_are_no_read_of_all_however_many_they_are() {
+    let mut log = torn();
+    log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
+    let asked = read(&mut log, 38.0, ("list exact", 130, 3), None, None);
+    let after = Some(RecordId {
+        epoch: 0,
+        seq: asked,
+    });
+    let whole = confirmed(&log, "web-0");
+    let of = Some("of what came from 100 to 131");
+    read(&mut log, 39.0, ("second watch", 131, 100), of, None);
+    // An object may be looked at twice, so that another never is.
+    read(&mut log, 40.0, ("get", 131, 4), None, None);
+    read(&mut log, 41.0, ("list one exact", 131, 4), None, None);
+    assert_eq!(confirmed(&log, "web-0"), whole);
+    let store = log.store();
+    let web = store.find_lane(&PODS.into(), Some(&common::object("web-0", 1)));
+    assert_eq!(checked(&store, web.expect("it was met"), after), None);
+    let told: Vec<String> = log.records[asked.0 as usize..]
+        .iter()
+        .map(|record| event_words(&record.event))
+        .collect();
+    assert_snapshot!(told.join("\n"), @r"
+An audit read of 100 events (second watch): agrees: of what came from 100 to 131.
+An audit read of 4 samples (get): agrees.
+An audit read of 4 samples (list one exact): agrees.
+");
+}
+
+#[test]
+fn a_read_of_before_an_object_came_does_not_confirm_it() {
+    let mut log = torn();
+    log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
+    log.change(37.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 132);
+    // Another is gone, so that it compared as many as are held.
+    log.change(38.0, PODS, ChangeType::Deleted, Origin::Live, "cart-1", 131);
+    let asked = read(&mut log, 39.0, ("list exact", 120, 2), None, None);
+    assert_eq!(confirmed(&log, "web-0"), "No read has confirmed it since.");
+    let store = log.store();
+    let web = store.find_lane(&PODS.into(), Some(&common::object("web-0", 1)));
+    let after = Some(RecordId {
+        epoch: 0,
+        seq: Seq(asked.0 - 1),
+    });
+    assert_eq!(checked(&store, web.expect("it was met"), after), None);
+    let at_its_first = "A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 2 objects and agrees.";
+    read(&mut log, 40.0, ("list exact", 130, 2), None, None);
+    assert_eq!(confirmed(&log, "web-0"), at_its_first);
+}
+
+#[test]
+fn an_object_whose_added_never_came_is_told_by_the_event_that_did() {
+    let mut log = torn();
+    log.change(37.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 130);
+    let why = why(&log, "web-0", 40.0);
+    let from = why.lines().find(|line| line.starts_with("from"));
+    assert_snapshot!(from.expect("it is held"), @"from: MODIFIED by the stream at 09:31:37.000, at resourceVersion 130, though nothing had told of it: its ADDED never came.");
+}
+
+#[test]
+fn a_deletion_inferred_on_a_stream_is_told_by_the_stream_and_by_no_list() {
+    let mut log = torn();
+    let gone = |stream| Change {
+        watch: PODS.into(),
+        stream,
+        change: ChangeType::Deleted,
+        origin: Origin::Inferred,
+        object: common::object("cart-0", 1),
+        resource_version: 50.into(),
+        generation: None,
+        manager: None,
+        subresource: None,
+        bytes: None,
+        stray: None,
+    };
+    let told = [None, Some(StreamId(12))].map(|stream| event_words(&Event::from(gone(stream))));
+    assert_snapshot!(told.join("\n"), @r"
+cart-0 was held and is not in the list: deleted while away, last seen at resourceVersion 50.
+cart-0 was held and stream 12 shows that it is gone: deleted unheard, last seen at resourceVersion 50.
+");
+    log.push(37.0, gone(Some(StreamId(12))));
+    assert_snapshot!(why(&log, "cart-0", 40.0), @r"
+Not held since 09:31:37.000 (3 s).
+gone by: Stream 12 showed at 09:31:37.000 that it is gone, so its DELETED is inferred: none came.
+");
+}
+
+#[test]
+fn what_is_loaded_in_part_never_says_that_there_was_nothing_else() {
+    let mut log = torn();
+    let born = log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
+    log.change(38.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 131);
+    log.list(39.0, PODS, 135, 3, (0, 0, 0));
+    // The fold knows of a list that is not loaded.
+    let mut late = Store::default();
+    log.send_from(&mut late, log.records.len());
+    let own = "confirmed: The watch's own list of 09:31:39.000 had it, among 3 objects";
+    let told = why_of(&late, "web-0", 60.0);
+    assert!(told.contains(own), "{told}");
+    read(&mut log, 40.0, ("list exact", 136, 3), None, None);
+    let last = log.change(41.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 140);
+    log.bookmark(42.0, PODS, 12, 160);
+    let whole = why(&log, "web-0", 60.0);
+    let mut told = std::collections::BTreeSet::new();
+    for cut in born.0 as usize..=log.records.len() {
+        let mut store = Store::default();
+        log.send_from(&mut store, cut);
+        for line in why_of(&store, "web-0", 60.0).lines() {
+            if !whole.contains(line) {
+                told.insert(line.to_owned());
+            }
+        }
+    }
+    assert_snapshot!(told.into_iter().collect::<Vec<_>>().join("\n"), @r"
+confirmed: None of the reads that are loaded has confirmed it since.
+from: The record that brought it is not loaded.
+last told: It is held at resourceVersion 140; the event that told of it is not loaded.
+");
+    // A viewer that was moved to the head: what came between is not loaded.
+    for head in last.0 as usize..=log.records.len() {
+        let mut store = Store::default();
+        log.send(&mut store, 0, born.0 as usize + 1);
+        log.send_from(&mut store, head);
+        let why = why_of(&store, "web-0", 60.0);
+        assert!(!why.contains("at resourceVersion 131"), "{why}");
+        assert!(!why.contains("No read"), "{why}");
+        // And once it is.
+        store
+            .chapter(&log.chapter(0, log.records.len()))
+            .expect("a chapter");
+        assert_eq!(why_of(&store, "web-0", 60.0), whole);
+    }
+    // What is gone at the head is not held, whenever it went.
+    log.change(43.0, PODS, ChangeType::Deleted, Origin::Live, "web-0", 170);
+    let mut store = Store::default();
+    log.send(&mut store, 0, born.0 as usize + 1);
+    log.send_from(&mut store, log.records.len());
+    assert_snapshot!(why_of(&store, "web-0", 60.0), @r"
+Not held now. It was held from 09:31:37.000; what took it away is not loaded.
+from: ADDED by the stream at 09:31:37.000, at resourceVersion 130.
+confirmed: The watch's own list of 09:31:39.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may be the watch cache's.
+up to date: At 09:31:43.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
+");
+}
+
+#[test]
+fn while_the_footing_of_an_answer_stays_no_more_than_its_durations_can_change() {
+    let answer = |store: &Store, lane| {
+        let told = presence(store, lane, at(20_000.0))?;
+        let mut grounds = told.grounds;
+        grounds.retain(|(name, _)| *name != "up to date");
+        Some((told.held, told.answer, grounds, told.record))
+    };
+    let (mut stayed, mut changed) = (0, 0);
+    for seed in 0..3 {
+        let log = random_log(seed, 300);
+        // Live from the start; from the middle, with the past in two chapters.
+        for from in [0, 150] {
+            let mut store = Store::default();
+            let mut known = std::collections::BTreeMap::new();
+            let mut hold = |store: &Store, words: &str| {
+                for (watch, object) in [(PODS, "a-0"), (PODS, "c-2"), (MAPS, "b-1")] {
+                    let object = common::object(object, 1);
+                    let lane = store.find_lane(&watch.into(), Some(&object));
+                    let Some(lane) = lane else { continue };
+                    let now = (footing(store, lane), answer(store, lane));
+                    if let Some((before, said)) =
+                        known.insert((watch, object.name.clone()), now.clone())
+                    {
+                        if before == now.0 {
+                            assert_eq!(said, now.1, "seed {seed}, {words}");
+                            stayed += 1;
+                        } else {
+                            changed += 1;
+                        }
+                    }
+                }
+            };
+            let opening = log.state_after(from);
+            let (mut writer, head) = ChapterWriter::open("log".into(), log.epoch.clone(), &opening);
+            store.snapshot(&head).expect("a snapshot");
+            for record in &log.records[from..] {
+                writer.push(record);
+                let segment = writer.seal().expect("a record");
+                store.segment(&segment).expect("a segment");
+                hold(&store, &format!("record {}", record.seq));
+            }
+            if from > 0 {
+                for (first, last) in [(75, 150), (0, 75)] {
+                    store.chapter(&log.chapter(first, last)).expect("a chapter");
+                    hold(&store, &format!("chapter {first}"));
+                }
+            }
+        }
+    }
+    assert!(stayed > 1_000 && changed > 50, "{stayed} {changed}");
 }
 
 #[test]
@@ -615,17 +927,12 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
     let argument = check(&store, cart).map(|check| check.argument);
     assert_eq!(argument.as_deref(), Some("shop/pods\nshop/cart-0"));
 
-    let confirmed = |name| {
-        let why = why(&log, name, 40.0);
-        let lines = why.lines().find(|line| line.starts_with("confirmed"));
-        lines.map(str::to_owned)
-    };
     assert_eq!(
-        confirmed("cart-1").as_deref(),
-        Some("confirmed: A read of 09:31:38.000 compared it and agrees.")
+        confirmed(&log, "cart-1"),
+        "A read of 09:31:38.000 (get, at resourceVersion 120) compared it and agrees."
     );
     assert_eq!(
-        confirmed("cart-0").as_deref(),
-        Some("confirmed: A read of 09:31:36.500 compared 2 objects and agrees.")
+        confirmed(&log, "cart-0"),
+        "A read of 09:31:36.500 (list exact, at resourceVersion 120) compared 2 objects and agrees."
     );
 }

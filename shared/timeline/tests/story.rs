@@ -165,7 +165,7 @@ fn demo() -> Log {
         pods,
         "report-7xq4m",
         Divergence::Ghost,
-        Standing::Raised,
+        Standing::Confirmed,
     );
     log.finding(
         437.0,

@@ -247,11 +247,12 @@ async fn a_watch_ends_in_order_at_its_timeout(d: &mut Dialogue<'_>) -> Result<()
     Ok(())
 }
 
+/// Of as many seconds as a look beside a silent stream takes, which counts on it.
 async fn a_watch_has_a_bookmark_before_its_timeout(d: &mut Dialogue<'_>) -> Result<()> {
     let version = d.config_map("a").await?.version()?;
     d.touch("a", "2").await?;
     let target = format!(
-        "configmaps?watch=1&timeoutSeconds=5&allowWatchBookmarks=true&resourceVersion={version}"
+        "configmaps?watch=1&timeoutSeconds=3&allowWatchBookmarks=true&resourceVersion={version}"
     );
     let mut watch = d.watch(d.core(&target)).await?;
     d.read_to_end(&mut watch).await

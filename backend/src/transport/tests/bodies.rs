@@ -1,9 +1,14 @@
 //! How a body ends, told apart.
 
-use tokio::io::AsyncWriteExt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::oneshot;
 
 use super::harness::{CHUNKED, accept, chunk, get, listen, open, read_head, reset, write};
+use crate::transport::tap::Tap;
 use crate::transport::{Body, BodyEnd, CollectError, Framing};
 
 async fn read_to_end(body: &mut Body) -> (String, Result<(), BodyEnd>) {
@@ -42,6 +47,52 @@ async fn a_chunked_body_that_is_ended_ends_orderly() {
         answered(answer).await,
         ("one\ntwo\n".into(), Ok(()), Framing::Chunked)
     );
+}
+
+/// A connection whose reads fail in this way.
+struct Failing(io::ErrorKind);
+
+impl AsyncRead for Failing {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(self.0.into()))
+    }
+}
+
+impl AsyncWrite for Failing {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_the_system_gives_up_was_dead_and_not_reset() {
+    let kinds = [
+        (io::ErrorKind::TimedOut, "idle-timeout"),
+        (io::ErrorKind::HostUnreachable, "idle-timeout"),
+        (io::ErrorKind::NetworkUnreachable, "idle-timeout"),
+        (io::ErrorKind::ConnectionReset, "tcp-reset"),
+    ];
+    for (kind, cause) in kinds {
+        let (mut tap, ending) = Tap::new(Box::new(Failing(kind)));
+        assert_eq!(tap.read(&mut [0]).await.unwrap_err().kind(), kind);
+        assert_eq!(ending.get().unwrap().cause(), cause);
+    }
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use super::authority::{Authority, tls_target};
 use super::harness::{LIMIT, connector, get, listen, plain_target, reset};
 use super::tls::accept_tls;
 use crate::transport::{
-    BodyEnd, Connection, Framing, Happening, Protocols, Response, SendError, Target,
+    BodyEnd, Connection, Framing, Happening, Listener, Protocols, Response, SendError, Target,
 };
 
 const DATA: u8 = 0;
@@ -338,6 +338,28 @@ async fn a_goaway_with_an_error_or_past_a_stream_ends_it() {
 }
 
 #[tokio::test]
+async fn a_goaway_that_then_says_why_is_told_again() {
+    let (listener, port) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut server = Server::accept(&listener).await;
+        let stream = server.answer("one").await;
+        server.write(&goaway((1 << 31) - 1, 0)).await;
+        server.write(&goaway(stream, 11)).await;
+        server.close().await;
+    });
+    let mut connection = open(port).await;
+    let mut listener = connection.listen().unwrap();
+    let mut response = get(connection, "/").await.unwrap();
+    let mut codes = Vec::new();
+    while let Happening::GoAway { code, .. } = listener.next().await {
+        codes.push(code);
+    }
+    while let Ok(Some(_)) = next(&mut response).await {}
+    assert_eq!(codes.last(), Some(&11), "{codes:?}");
+    server.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_cut_behind_a_goaway_is_a_cut() {
     let end = end_after(async |mut server, stream| {
         server.write(&goaway(stream, 0)).await;
@@ -432,8 +454,8 @@ async fn silence_that_outlasts_a_ping_ends_the_connection() {
     drop(server.await.unwrap());
 }
 
-#[tokio::test]
-async fn the_time_a_server_takes_to_answer_a_ping_is_known() {
+/// Who listens to a connection that is over, and whose server took 200 ms to answer a ping, then 50 ms.
+pub(crate) async fn of_a_server_slow_to_answer_pings() -> Listener {
     let (listener, port) = listen().await;
     let server = tokio::spawn(async move {
         let mut server = Server::accept(&listener).await;
@@ -453,9 +475,15 @@ async fn the_time_a_server_takes_to_answer_a_ping_is_known() {
     // Time that passes whenever nothing else happens.
     tokio::time::pause();
     assert!(response.body.chunk().await.is_err(), "it goes in the end");
+    server.await.unwrap();
+    listener
+}
+
+#[tokio::test]
+async fn the_time_a_server_takes_to_answer_a_ping_is_known() {
+    let listener = of_a_server_slow_to_answer_pings().await;
     let slowest = listener.slowest_ping().unwrap();
     assert!((200..300).contains(&slowest.as_millis()), "{slowest:?}");
-    server.await.unwrap();
 }
 
 #[tokio::test]

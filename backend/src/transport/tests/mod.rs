@@ -5,7 +5,7 @@ mod bodies;
 mod dialling;
 mod frames;
 pub(crate) mod harness;
-mod http2;
+pub(crate) mod http2;
 mod proxies;
 mod sending;
 mod tls;

@@ -99,7 +99,7 @@ impl Budget {
         self.minute.spent(now) * 4 >= self.minute.most * 3
     }
 
-    /// The server is busy (429, 503): nothing is asked of it for as long as it says, or ever longer.
+    /// The server is busy (429, 503), or not reached: nothing is asked of it for as long as it says, or ever longer.
     pub(super) fn refused(&mut self, retry_after_ms: Option<u64>, now: Time) {
         let ever_longer = (REST_MS << self.refusals.min(6)).min(LONGEST_REST_MS);
         self.refusals += 1;

@@ -66,9 +66,25 @@ pub(super) struct Comparison {
     pub(super) first: Option<Vec<Difference>>,
     pub(super) compared: u64,
     pub(super) unclear: u64,
+    /// Pages taken.
+    pages: usize,
     differences: Vec<Difference>,
+    /// There were more differences than are followed.
+    is_cut: bool,
     /// Hashes of the keys seen. Two keys of one hash can hide a ghost, never make one.
     seen: Vec<u64>,
+}
+
+/// What came of a comparison.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) compared: u64,
+    /// What differs, and is held now as it was then.
+    pub(super) differences: Vec<Difference>,
+    /// Whether nothing else differs.
+    pub(super) is_all: bool,
+    /// How many pages it took.
+    pub(super) pages: usize,
 }
 
 impl Comparison {
@@ -79,13 +95,21 @@ impl Comparison {
             first,
             compared: 0,
             unclear: 0,
+            pages: 0,
             differences: Vec::new(),
+            is_cut: false,
             seen: Vec::new(),
         }
     }
 
+    /// Whether nothing was read of it yet, at a version that need not be this one.
+    pub(super) fn is_new(&self) -> bool {
+        self.pages == 0 && self.first.is_none()
+    }
+
     /// Takes a page.
     pub(super) fn take(&mut self, items: &[Seen], past: &Past<'_>) {
+        self.pages += 1;
         for item in items {
             self.seen.push(hash(&item.object));
             self.compared += 1;
@@ -97,8 +121,8 @@ impl Comparison {
         }
     }
 
-    /// The last page has been taken. What differs, and is held now as it was then.
-    pub(super) fn finish(mut self, past: &Past<'_>) -> (u64, Vec<Difference>) {
+    /// The last page has been taken.
+    pub(super) fn finish(mut self, past: &Past<'_>) -> Outcome {
         self.seen.sort_unstable();
         for (object, version) in past.all() {
             if self.seen.binary_search(&hash(object)).is_err() {
@@ -115,7 +139,12 @@ impl Comparison {
             .retain(|difference| past.still_holds(&difference.object));
         self.differences
             .sort_by(|a, b| place(&a.object).cmp(&place(&b.object)));
-        (self.compared, self.differences)
+        Outcome {
+            compared: self.compared,
+            differences: self.differences,
+            is_all: !self.is_cut,
+            pages: self.pages,
+        }
     }
 
     /// Whether any item differed so far.
@@ -126,6 +155,8 @@ impl Comparison {
     fn note(&mut self, difference: Difference) {
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(difference);
+        } else {
+            self.is_cut = true;
         }
     }
 }

@@ -13,6 +13,8 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
+use crate::WHOLE;
+
 /// How long what was undone is kept, in microseconds: twice what a paged read of 150,000 objects takes, and as long as
 /// etcd keeps revisions.
 pub const KEPT_US: i64 = 600_000_000;
@@ -109,6 +111,9 @@ impl History {
         }
         let was_replaced = self.replaced.take();
         let is_in_order = match &before.progress {
+            Some(progress) if WHOLE && change.resource_version == *progress => {
+                self.is_beside_last(change)
+            }
             Some(progress) => change.resource_version.is_after(progress),
             None => false,
         };
@@ -139,6 +144,19 @@ impl History {
                 self.floor = Floor::At(step.version);
             }
         }
+    }
+
+    /// Whether a change is of the same version as the last step, and of an object that has none of that version: one
+    /// transaction of etcd may change several, as at the end of a lease.
+    fn is_beside_last(&self, change: &Change) -> bool {
+        let (version, place) = (&change.resource_version, Place(change.object.clone()));
+        let mut last = self
+            .steps
+            .iter()
+            .rev()
+            .take_while(|step| step.version == *version)
+            .peekable();
+        last.peek().is_some() && last.all(|step| step.place != place)
     }
 
     fn begin(&mut self, floor: Floor) {
@@ -413,6 +431,18 @@ mod tests {
             "unknown",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn objects_that_go_in_one_transaction_are_in_order_and_an_object_that_goes_twice_is_not() {
+        let mut stage = Stage::new();
+        stage.list(&["a", "b"], 10);
+        stage.live(ChangeType::Deleted, "a", 12);
+        stage.live(ChangeType::Deleted, "b", 12);
+        let told = [10, 11, 12].map(|version| stage.at(version));
+        assert_eq!(told, ["a@1 b@1", "a@1 b@1", ""]);
+        stage.live(ChangeType::Deleted, "a", 12);
+        assert_eq!([10, 12].map(|version| stage.at(version)), ["unknown"; 2]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
 use super::{FULL_WATCH, Gone, Level, Read};
 use crate::WHOLE;
 
-/// How long a watch may take to come as far as a list: two periods of bookmarks (semantics 4.2), in microseconds.
+/// How long a watch may stand still short of a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
 /// How long after a read that was ahead of the watch it is looked at again, in microseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.
@@ -82,6 +82,7 @@ impl Task {
 #[derive(Clone, Debug)]
 struct Behind {
     version: ResourceVersion,
+    /// Since when the watch has not moved.
     since: Time,
     future: Future,
     /// Whether it was looked at once more at the end: the list may have been ahead of an event that has come by now.
@@ -157,7 +158,9 @@ enum Owed {
 pub(super) struct Turn<'a> {
     pub(super) name: &'a WatchName,
     pub(super) watch: &'a Watch,
+    /// The newest version of the server, and whether a list of one name at an exact version says another.
     pub(super) server: Server,
+    pub(super) one_name_says_newest: bool,
     /// Whether the server's requests of this minute are nearly spent.
     pub(super) is_scarce: bool,
     pub(super) now: Time,
@@ -257,6 +260,14 @@ impl Lane {
             Event::Bookmark(bookmark) => &bookmark.resource_version,
             _ => return,
         };
+        let has_moved = before
+            .progress
+            .as_ref()
+            .is_none_or(|progress| reached.is_after(progress));
+        if let Some(behind) = self.behind.as_mut().filter(|_| has_moved) {
+            behind.since = now;
+            behind.is_last = false;
+        }
         let is_reached = |behind: &Behind| !behind.version.is_after(reached);
         if self.behind.as_ref().is_some_and(is_reached) && self.due.is_some() {
             self.due = Some(now);
@@ -335,6 +346,7 @@ impl Lane {
     pub(super) fn ask_for(&mut self, object: Option<&Arc<Object>>, now: Time) {
         self.untold = None;
         self.refuses_get = false;
+        self.refuses_exact = false;
         self.owed = Some(object.map_or(Owed::All, |object| Owed::One(object.clone())));
         match object {
             Some(object) if self.tasks.len() < MAX_TASKS => {
@@ -388,7 +400,11 @@ impl Lane {
         self.minute
             .allow(self.share(watch.objects.len(), turn.server));
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
-        if is_due(self.due) {
+        // Of many watches a round may be due again before this one has its turn: what is due first goes first.
+        if is_due(self.sample_at) && self.sample_at < self.due {
+            self.sample(is_streaming, turn);
+        }
+        if self.tasks.is_empty() && is_due(self.due) {
             self.begin_round(is_streaming, turn);
         }
         if self.tasks.is_empty() && is_due(self.sample_at) {
@@ -474,7 +490,7 @@ impl Lane {
             && may_hide(watch, turn.server)
             && let Some(object) = self.samples.next(watch, self.level, now)
         {
-            let period_us = Samples::period_us(self.level, watch.objects.len());
+            let period_us = Samples::period_us(self.level, watch);
             self.sample_at = Some(now.plus_micros(period_us));
             self.tasks.push_back(self.look(object, progress));
         }
@@ -502,7 +518,7 @@ impl Lane {
             self.tasks.remove(waiting);
         }
         if self.samples.overheard(watch, object, now) && self.sample_at.is_some() {
-            let period_us = Samples::period_us(self.level, watch.objects.len());
+            let period_us = Samples::period_us(self.level, watch);
             self.sample_at = Some(now.plus_micros(period_us));
         }
     }
@@ -522,11 +538,18 @@ impl Lane {
     pub(super) fn ask(
         &mut self,
         name: &WatchName,
+        watch: &Watch,
         server: Server,
         now: Time,
     ) -> Option<(Task, Read)> {
         let scope = self.scope.as_ref()?;
-        let task = self.tasks.pop_front()?;
+        let mut task = self.tasks.pop_front()?;
+        if let (Task::Exact(comparison), Some(progress)) = (&mut task, position(watch))
+            && comparison.is_new()
+        {
+            // It may have waited for its turn while etcd compacts what is past.
+            comparison.at.clone_from(progress);
+        }
         let list = |(path, query)| ("list", path, Some(query));
         let (verb, path, query) = match &task {
             Task::Exact(comparison) => {

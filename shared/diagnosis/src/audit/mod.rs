@@ -164,6 +164,8 @@ pub enum Reply {
     },
     /// No answer that could be read.
     Failed,
+    /// No connection to ask over, or no credentials for it.
+    Unreached,
 }
 
 impl Reply {
@@ -176,7 +178,7 @@ impl Reply {
                 page.items.iter_mut().for_each(seen);
             }
             Self::One(one) => seen(one),
-            Self::Told(_) | Self::Refused { .. } | Self::Failed => {}
+            Self::Told(_) | Self::Refused { .. } | Self::Failed | Self::Unreached => {}
         }
         self
     }
@@ -236,6 +238,8 @@ struct Traffic {
     flight: Option<(WatchName, Task)>,
     /// The watch that a second watch is made of, beside that, and since when it tells.
     witness: Option<(WatchName, ResourceVersion)>,
+    /// The connections of the last read and of the last second watch.
+    connections: [Option<ConnectionId>; 2],
 }
 
 impl Traffic {
@@ -263,6 +267,10 @@ impl Traffic {
             Some(said) if self.is_pinned => said,
             _ => versions.oldest(),
         }
+    }
+
+    fn one_name_says_newest(&self, versions: &Versions) -> bool {
+        reads::one_name_says_newest(self.oldest(versions), self.newest(versions))
     }
 
     /// Whether an answer is to come.
@@ -314,13 +322,28 @@ impl Auditor {
             return self.versions.observe(&record.event);
         };
         match &record.event {
-            Event::RequestSent(sent) if name.as_aside() == Some(Aside::Audit) => {
+            Event::RequestSent(sent)
+                if matches!(name.as_aside(), Some(Aside::Audit | Aside::Witness)) =>
+            {
+                let is_witness = name.as_aside() == Some(Aside::Witness);
+                let about = name.about();
                 let is_its = |traffic: &&mut Traffic| {
-                    let of = traffic.flight.as_ref().map(|(of, _)| of);
-                    of.is_some() && of == name.about().as_ref()
+                    let of = if is_witness {
+                        traffic.witness.as_ref().map(|(of, _)| of)
+                    } else {
+                        traffic.flight.as_ref().map(|(of, _)| of)
+                    };
+                    of.is_some() && of == about.as_ref()
                 };
                 if let Some(traffic) = self.servers.values_mut().find(is_its) {
-                    traffic.said = Some(self.versions.at(sent.connection));
+                    if !is_witness {
+                        traffic.said = Some(self.versions.at(sent.connection));
+                    }
+                    let last = &mut traffic.connections[usize::from(is_witness)];
+                    if last.replace(sent.connection) != Some(sent.connection) {
+                        // Its server was asked for its version first.
+                        traffic.budget.spend(now);
+                    }
                 }
             }
             Event::WatchStarted(started) => {
@@ -369,6 +392,7 @@ impl Auditor {
             said: None,
             flight: None,
             witness: None,
+            connections: [None; 2],
         };
         self.servers
             .entry(lane.server().clone())
@@ -414,6 +438,7 @@ impl Auditor {
                     name,
                     watch,
                     server: traffic.newest(&self.versions),
+                    one_name_says_newest: traffic.one_name_says_newest(&self.versions),
                     is_scarce: traffic.budget.is_scarce(now),
                     now,
                     gone: &self.gone,
@@ -447,7 +472,8 @@ impl Auditor {
             .filter(|(_, lane)| is_free(lane) && lane.can_ask(now))
             .min_by_key(|(_, lane)| lane.asked_of_late(now))?;
         let traffic = servers.get_mut(lane.server())?;
-        let (task, read) = lane.ask(name, traffic.oldest(&self.versions), now)?;
+        let watch = state.watches.get(name)?;
+        let (task, read) = lane.ask(name, watch, traffic.oldest(&self.versions), now)?;
         traffic.budget.spend(now);
         traffic.flight = Some((name.clone(), task));
         Some(read)
@@ -465,9 +491,11 @@ impl Auditor {
             } => Some(*retry_after_ms),
             _ => None,
         };
-        match busy {
-            Some(retry_after_ms) => traffic.budget.refused(retry_after_ms, now),
-            None => traffic.budget.answered(),
+        match (busy, &reply) {
+            (Some(retry_after_ms), _) => traffic.budget.refused(retry_after_ms, now),
+            // It is no more eager to be dialled, nor who gives credentials to be asked.
+            (None, Reply::Unreached) => traffic.budget.refused(None, now),
+            (None, _) => traffic.budget.answered(),
         }
         if read.verb == "watch" {
             let Some((name, from)) = traffic.witness.take() else {
@@ -481,6 +509,7 @@ impl Auditor {
                     name: &name,
                     watch,
                     server: traffic.newest(&self.versions),
+                    one_name_says_newest: traffic.one_name_says_newest(&self.versions),
                     is_scarce,
                     now,
                     gone: &self.gone,
@@ -507,6 +536,7 @@ impl Auditor {
             reply
         };
         let server = traffic.newest(&self.versions);
+        let one_name_says_newest = traffic.one_name_says_newest(&self.versions);
         let looked_up = match (&task, &reply) {
             (Task::Get(object), Reply::One(seen)) => Some((object.clone(), Some(seen.clone()))),
             (Task::Get(object), Reply::Refused { status: 404, .. }) => Some((object.clone(), None)),
@@ -517,6 +547,7 @@ impl Auditor {
             name: &name,
             watch,
             server,
+            one_name_says_newest,
             is_scarce,
             now,
             gone: &self.gone,
@@ -619,13 +650,13 @@ impl Others<'_> {
     fn each(&mut self, mut tell: impl FnMut(&mut Lane, &mut Turn<'_>)) {
         for (name, lane) in self.lanes.iter_mut().filter(|(name, _)| *name != self.of) {
             if let Some(watch) = self.state.watches.get(name) {
+                let traffic = self.servers.get(lane.server());
                 let mut turn = Turn {
                     name,
                     watch,
-                    server: self
-                        .servers
-                        .get(lane.server())
-                        .and_then(|traffic| traffic.newest(self.versions)),
+                    server: traffic.and_then(|traffic| traffic.newest(self.versions)),
+                    one_name_says_newest: traffic
+                        .is_some_and(|traffic| traffic.one_name_says_newest(self.versions)),
                     is_scarce: self.is_scarce,
                     now: self.now,
                     gone: self.gone,

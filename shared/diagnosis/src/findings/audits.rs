@@ -7,12 +7,12 @@
 use watchscope_model::event::{Audit, Verdict};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, Divergence, Severity, Standing};
+use watchscope_model::vocabulary::{Certainty, Divergence, Phase, Severity, Standing};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
-use super::words::{self, count, name, seconds};
+use super::words::{count, name, seconds};
 use crate::WHOLE;
 use crate::audit::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use crate::awake::Awake;
@@ -35,11 +35,15 @@ pub(super) struct Audits {
     wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
     /// Watches whose streams were found to say nothing, until they do, and what that was found to be: opened beyond what
     /// their server knows (F32), left behind by an edit (F17), or behind (F31).
-    silent: BTreeMap<WatchName, &'static str>,
-    back: Option<Back>,
+    silent: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    /// By resource: each may have an etcd of its own, whose versions are no others'.
+    back: BTreeMap<Resource, Back>,
     /// When etcd was last found to have gone back (F33).
     restored_at: Option<Seq>,
 }
+
+/// Group and plural name.
+type Resource = (Text, Text);
 
 /// Some servers list a state from before what was seen, and it is not known yet what the others do: etcd holds an older
 /// state (F33), or these servers are behind (F32).
@@ -74,18 +78,25 @@ impl Audits {
                         let why = "What the watch holds is so again.";
                         book.clear(code, subject.clone(), record.seq, why);
                     }
+                } else if was_wrong {
+                    let (before, now) = (are_wrong(wrong.len() + 1), are_wrong(wrong.len()));
+                    for code in ["F24", "F45"] {
+                        book.amend(code, subject.clone(), |found| {
+                            found.summary = found.summary.replace(&before, &now);
+                        });
+                    }
                 }
             }
             Standing::Confirmed => {
-                wrong.insert(place);
                 let alike = match event.kind {
                     Divergence::Ghost => GHOST,
                     Divergence::Missing | Divergence::Stale => HIDDEN,
                     // The list is behind, or of another etcd: nothing is wrong with the watch.
                     _ => return,
                 };
+                wrong.insert(place);
                 let watch = before.watches.get(&event.watch);
-                let (certainty, why) = words::unless_unread(watch, Certainty::Likely);
+                let (certainty, why) = book.unread.unless_why(&event.watch, Certainty::Likely);
                 let mut summary = sentence(event, wrong.len());
                 // The event that was missed is that of the version read; of a ghost it is not known.
                 let missed = event.listed.as_ref().and_then(ResourceVersion::number);
@@ -132,13 +143,14 @@ impl Audits {
         match &*event.method {
             WENT_BACK => self.went_back(event, before, record, book),
             NEVER_WAS if WHOLE && &*event.outcome == Audit::DIFFERS => {
-                self.never_was(event, watch, record, book);
+                self.never_was(event, watch, awake, record, book);
             }
             WITNESS if &*event.outcome == Audit::DIFFERS => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
-                let (certainty, why) = words::unless_unread(Some(watch), Certainty::Definite);
+                let unread = &book.unread;
+                let (certainty, why) = unread.unless_why(&event.watch, Certainty::Definite);
                 let told = event.reason.as_deref().unwrap_or("");
                 let summary = format!("Of {}, {told}.{why}", event.watch);
                 let subject = Subject::Watch(event.watch.clone());
@@ -159,8 +171,9 @@ impl Audits {
                     .as_ref()
                     .map_or(record.at, |stream| awake.of(stream.since.at));
                 let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
+                let silent = self.silent.entry(event.watch.clone()).or_default();
+                silent.insert("F32");
                 book.raise(found.alike(&["F31"]).until_cleared(), record.at);
-                self.silent.insert(event.watch.clone(), "F32");
             }
             NOT_PROGRESSING
                 if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
@@ -207,7 +220,8 @@ impl Audits {
             let found = Found::of("F31", sure, subject, evidence, record.at, summary);
             found.alike(&["F04", "F32"])
         };
-        self.silent.insert(watch.clone(), found.code);
+        let silent = self.silent.entry(watch.clone()).or_default();
+        silent.insert(found.code);
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -230,10 +244,11 @@ impl Audits {
             event.watch
         );
         // Who does not stream is not asked, and may be gone.
+        let resource = resource_of(watch);
         let servers: BTreeSet<&Text> = before
             .watches
             .values()
-            .filter(|watch| watch.stream.is_some())
+            .filter(|watch| watch.stream.is_some() && resource_of(watch) == resource)
             .filter_map(|watch| watch.server.as_ref())
             .collect();
         let remote = watch
@@ -241,7 +256,7 @@ impl Audits {
             .and_then(|connection| before.connections.get(&connection))
             .map(|connection| &connection.remote);
         let asked = watch.server.as_ref().or(remote);
-        let back = self.back.get_or_insert_with(|| Back {
+        let back = self.back.entry(resource).or_insert_with(|| Back {
             since: record.at,
             servers: BTreeSet::new(),
             seen: 0,
@@ -284,7 +299,8 @@ impl Audits {
         }
         let evidence = std::mem::take(&mut back.evidence);
         let since = back.since;
-        self.back = None;
+        // Whoever watches anything of it is to begin anew.
+        self.back.clear();
         let why = "Every server was asked by now, and says so: it is etcd (F33).";
         book.clear("F32", Subject::Cluster, record.seq, why);
         let (alike, all): (&'static [&'static str], _) = match servers.len() {
@@ -320,7 +336,14 @@ impl Audits {
 
     /// What a watch was told is at its very version not in etcd, which has come further: it has another history than it
     /// did.
-    fn never_was(&mut self, event: &Audit, watch: &Watch, record: Moment, book: &mut Book) {
+    fn never_was(
+        &mut self,
+        event: &Audit,
+        watch: &Watch,
+        awake: &Awake,
+        record: Moment,
+        book: &mut Book,
+    ) {
         let (Some(at), Some(object)) = (&event.resource_version, &event.object) else {
             return;
         };
@@ -337,7 +360,7 @@ impl Audits {
             event.watch,
             name(object),
         );
-        let since = verdict.map_or(record.at, |open| open.since.at);
+        let since = verdict.map_or(record.at, |open| awake.of(open.since.at));
         let (sure, subject) = (Certainty::Likely, Subject::Cluster);
         let found = Found::of("F33", sure, subject, evidence, since, summary);
         self.restored(found, record, book);
@@ -345,25 +368,24 @@ impl Audits {
 
     /// A read is at a version that its server has come to.
     fn is_there(&mut self, event: &Audit, before: &State, record: Moment, book: &mut Book) {
-        let (Some(back), Some(read)) = (&mut self.back, &event.resource_version) else {
+        let Some(watch) = before.watches.get(&event.watch) else {
             return;
         };
-        let server = before
-            .watches
-            .get(&event.watch)
-            .and_then(|watch| watch.server.as_ref());
-        let Some(server) = server.filter(|_| &*event.outcome != Audit::CANNOT_TELL) else {
+        let resource = resource_of(watch);
+        let (Some(back), Some(read)) = (self.back.get_mut(&resource), &event.resource_version)
+        else {
+            return;
+        };
+        let is_told = &*event.outcome != Audit::CANNOT_TELL;
+        let Some(server) = watch.server.as_ref().filter(|_| is_told) else {
             return;
         };
         if number(read) < back.seen {
             return;
         }
-        if back.servers.remove(server) {
-            if back.servers.is_empty() {
-                self.back = None;
-                let why = "All servers have come as far again.";
-                book.clear("F32", Subject::Cluster, record.seq, why);
-            }
+        if back.servers.contains(server) {
+            let why = "All servers have come as far again.";
+            self.is_back_no_more(&resource, server, why, record, book);
             return;
         }
         if !std::mem::replace(&mut back.is_told_apart, true) {
@@ -382,20 +404,67 @@ impl Audits {
         }
     }
 
+    /// A server is not behind in a resource, or none is asked of it any more.
+    fn is_back_no_more(
+        &mut self,
+        resource: &Resource,
+        server: &Text,
+        why: &str,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let Some(back) = self.back.get_mut(resource) else {
+            return;
+        };
+        if back.servers.remove(server) && back.servers.is_empty() {
+            self.back.remove(resource);
+            if self.back.is_empty() {
+                book.clear("F32", Subject::Cluster, record.seq, why);
+            }
+        }
+    }
+
     /// The stream of a watch brought something, or is over: it says nothing no more.
     pub(super) fn came(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
-        if !self.silent.is_empty()
-            && let Some(code) = self.silent.remove(watch)
-        {
+        if self.silent.is_empty() {
+            return;
+        }
+        for code in self.silent.remove(watch).unwrap_or_default() {
             let why = "Its stream goes on, or is over.";
             book.clear(code, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 
-    pub(super) fn forget(&mut self, watch: &WatchName) {
+    /// A watch is stopped, and with the last of a resource at a server what that was found to be.
+    pub(super) fn forget(
+        &mut self,
+        watch: &WatchName,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
         self.wrong.remove(watch);
         self.silent.remove(watch);
+        let is_any_back = WHOLE && !self.back.is_empty();
+        let Some(stopped) = before.watches.get(watch).filter(|_| is_any_back) else {
+            return;
+        };
+        let resource = resource_of(stopped);
+        let mut others = before.watches.iter().filter(|(name, _)| *name != watch);
+        let is_asked_on = others.any(|(_, other)| {
+            let phase = other.phase.as_ref().map(|phase| phase.phase);
+            let is_there = phase != Some(Phase::Stopped);
+            is_there && other.server == stopped.server && resource_of(other) == resource
+        });
+        if let Some(server) = stopped.server.as_ref().filter(|_| !is_asked_on) {
+            let why = "No server that was behind is watched any more.";
+            self.is_back_no_more(&resource, server, why, record, book);
+        }
     }
+}
+
+fn resource_of(watch: &Watch) -> Resource {
+    (watch.group.clone(), watch.resource.clone())
 }
 
 /// Names, as a sentence has them.
@@ -421,9 +490,14 @@ fn sentence(event: &Verdict, wrong: usize) -> String {
         Divergence::Missing => format!("{name} is in etcd at {listed} and is not held"),
         _ => format!("{name} is held at {held}, and etcd has it at {listed}"),
     };
+    let wrong = are_wrong(wrong);
+    format!("Read twice at one resourceVersion, {what}; the stream never said so. {wrong}")
+}
+
+fn are_wrong(objects: usize) -> String {
+    let are = if objects == 1 { "is" } else { "are" };
     format!(
-        "Read twice at one resourceVersion, {what}; the stream never said so. {} of this watch {} wrong.",
-        count(wrong as u64, "object"),
-        if wrong == 1 { "is" } else { "are" }
+        "{} of this watch {are} wrong.",
+        count(objects as u64, "object")
     )
 }

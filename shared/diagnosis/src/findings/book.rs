@@ -1,12 +1,14 @@
 //! The findings that stand: raised once, counted when they recur, cleared when they are over.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use watchscope_model::event::Finding;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
-use watchscope_model::{Event, Seq, Text, Time, WatchName, catalogue};
+use watchscope_model::{Event, Seq, State, Text, Time, WatchName, catalogue};
 
+use super::unread::Unread;
 use crate::rows;
 
 /// Most findings that stand. Past that, of the least severe, one that only happened is cleared before one that lasts, and
@@ -15,7 +17,7 @@ pub const MAX_FINDINGS: usize = 1_024;
 /// Most records of evidence a finding names: the first, and the latest.
 pub const MAX_EVIDENCE: usize = 16;
 /// A finding that recurs is told again, with its count, after so long at the earliest, in microseconds; then after twice
-/// as long, and so on up to [`TOLD_RARELY_US`].
+/// as long, and so on up to [`TOLD_RARELY_US`]. One that becomes worse or surer is told at once.
 pub const TOLD_AGAIN_US: i64 = 1_000_000;
 /// The longest time in which a finding that recurs is not told, in microseconds.
 pub const TOLD_RARELY_US: i64 = 60_000_000;
@@ -84,6 +86,11 @@ impl Found {
         Self { alike, ..self }
     }
 
+    /// What is worse weighs more, and of what is as bad what is surer.
+    fn weight(&self) -> (Severity, Reverse<u64>) {
+        (self.severity, Reverse(self.certainty.number()))
+    }
+
     /// It lasts until its detector says otherwise.
     pub(crate) fn until_cleared(self) -> Self {
         Self {
@@ -100,7 +107,7 @@ struct Entry {
     count: u64,
     last_at: Time,
     told_at: Time,
-    /// How long after that it may be told again.
+    /// How long after that it may be told again: at once if it has become worse or surer.
     rest_us: i64,
     /// What has changed since it was told: nothing, or how it is to be told.
     news: Option<Standing>,
@@ -149,11 +156,21 @@ impl Entry {
 pub(crate) struct Book {
     entries: BTreeMap<(&'static str, Subject), Entry>,
     out: VecDeque<Event>,
+    /// What may be why a watch holds something else than it should.
+    pub(super) unread: Unread,
     /// No later than the first entry is due.
     due: Option<Time>,
 }
 
 impl Book {
+    /// Goes on from a fold: what stood before is not known.
+    pub(super) fn since(state: &State) -> Self {
+        Self {
+            unread: Unread::since(state),
+            ..Self::default()
+        }
+    }
+
     /// Notes that something was found, again if it stands.
     pub(crate) fn raise(&mut self, found: Found, now: Time) {
         let key = (found.code, found.subject.clone());
@@ -167,14 +184,19 @@ impl Book {
             while old.evidence.len() > MAX_EVIDENCE {
                 old.evidence.remove(1);
             }
-            old.summary = found.summary;
-            old.severity = old.severity.max(found.severity);
+            let (weight, was) = (found.weight(), old.weight());
             if found.lasts == Lasts::UntilCleared {
                 old.lasts = Lasts::UntilCleared;
             }
-            if certainty_rank(found.certainty) <= certainty_rank(old.certainty) {
+            // What weighs less is one more sign of it; its words would take the place of better ones.
+            if weight >= was {
+                old.summary = found.summary;
+                old.severity = found.severity;
                 old.certainty = found.certainty;
                 old.alike = found.alike;
+            }
+            if weight > was {
+                entry.rest_us = 0;
             }
             entry.count += 1;
             entry.last_at = now;
@@ -212,7 +234,11 @@ impl Book {
         let Some(entry) = self.entries.get_mut(&(code, subject)) else {
             return;
         };
+        let was = entry.found.weight();
         change(&mut entry.found);
+        if entry.found.weight() > was {
+            entry.rest_us = 0;
+        }
         if entry.found.evidence.len() > MAX_EVIDENCE {
             entry.found.evidence.remove(1);
         }
@@ -290,7 +316,8 @@ impl Book {
                     match entry.news.take() {
                         Some(state) => {
                             entry.told_at = now;
-                            entry.rest_us = (entry.rest_us * 2).min(TOLD_RARELY_US);
+                            let rest_us = entry.rest_us * 2;
+                            entry.rest_us = rest_us.clamp(TOLD_AGAIN_US, TOLD_RARELY_US);
                             self.out.push_back(entry.event(state));
                         }
                         None => over.push(key.clone()),
@@ -308,11 +335,6 @@ impl Book {
         }
         out.extend(self.out.drain(..));
     }
-}
-
-/// The surer, the smaller.
-fn certainty_rank(certainty: Certainty) -> u64 {
-    certainty.number()
 }
 
 #[cfg(test)]
@@ -383,5 +405,72 @@ mod tests {
         });
         assert_eq!(kept.len(), MAX_EVIDENCE);
         assert_eq!((kept[0], kept[1], kept[MAX_EVIDENCE - 1]), (1, 26, 40));
+    }
+
+    fn said(severity: Severity, certainty: Certainty, summary: &str) -> Found {
+        let found = found(severity, "*/pods");
+        Found {
+            certainty,
+            summary: summary.to_owned(),
+            alike: &["F45"],
+            ..found
+        }
+    }
+
+    /// What is told by a moment: how it stands, how bad and how sure it is, how often it was found, and the words.
+    fn told(book: &mut Book, now: Time) -> Vec<String> {
+        let mut out = Vec::new();
+        book.take(now, &mut out);
+        let line = |event: &Event| match event {
+            Event::Finding(it) => format!(
+                "{} {} {} x{} {}",
+                it.state,
+                it.severity,
+                it.certainty,
+                it.count.unwrap_or(0),
+                it.summary
+            ),
+            _ => String::new(),
+        };
+        out.iter().map(line).collect()
+    }
+
+    #[test]
+    fn what_is_less_sure_or_less_severe_is_counted_and_changes_no_sentence() {
+        let mut book = Book::default();
+        let ghost = said(Severity::Divergence, Certainty::Likely, "a ghost");
+        book.raise(ghost, Time(0));
+        let jump = said(Severity::Warning, Certainty::Suspected, "a jump");
+        book.raise(jump, Time(1));
+        let hint = said(Severity::Note, Certainty::Definite, "a hint");
+        book.raise(hint, Time(2));
+        insta::assert_snapshot!(told(&mut book, Time(TOLD_AGAIN_US)).join("\n"), @r"
+raised divergence likely x1 a ghost
+raised divergence likely x3 a ghost
+");
+        let other = said(Severity::Divergence, Certainty::Likely, "another ghost");
+        book.raise(other, Time(TOLD_AGAIN_US));
+        insta::assert_snapshot!(told(&mut book, Time(4 * TOLD_AGAIN_US)).join("\n"), @"raised divergence likely x4 another ghost");
+    }
+
+    #[test]
+    fn what_gets_surer_or_worse_is_told_at_once() {
+        let mut book = Book::default();
+        for second in 0..120 {
+            let jump = said(Severity::Warning, Certainty::Suspected, "a jump");
+            book.raise(jump, Time(second * 1_000_000));
+            told(&mut book, Time(second * 1_000_000));
+        }
+        let ghost = said(Severity::Divergence, Certainty::Likely, "a ghost");
+        let at = Time(121_000_000);
+        book.raise(ghost, at);
+        assert!(book.wake_at() <= Some(at));
+        insta::assert_snapshot!(told(&mut book, at).join("\n"), @"raised divergence likely x121 a ghost");
+        let subject = Subject::Watch("*/pods".into());
+        book.amend("F24", subject, |found| {
+            found.certainty = Certainty::Definite;
+            found.summary = "a ghost for sure".to_owned();
+        });
+        insta::assert_snapshot!(told(&mut book, at).join("\n"), @"updated divergence definite x121 a ghost for sure");
     }
 }

@@ -228,7 +228,11 @@ impl Clients {
             );
         };
         if !line.is_watch {
-            client.listed = Some((record.at, record.seq, line.version.is_none()));
+            // The pages of a list are all of its first one's state.
+            let goes_on = WHOLE && line.query.contains("continue=");
+            if !goes_on || client.listed.is_none() {
+                client.listed = Some((record.at, record.seq, line.version.is_none()));
+            }
         } else if line.wants_initial_events {
             if client.is_syncing {
                 client.unfinished.push(record.seq);

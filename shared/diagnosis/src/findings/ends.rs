@@ -9,7 +9,7 @@ use watchscope_model::{Seq, State, StreamId, Text, Time, WatchName};
 use super::book::{Book, Found, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::ends::{BARREN_MS, MAX_ENDS, REVISED_US, TOGETHER_US};
+use crate::ends::{AFTERMATH_US, MAX_ENDS, REVISED_US, TOGETHER_US, is_barren};
 use crate::{WHOLE, rows};
 
 /// When no better attribution can come, after the end, in microseconds.
@@ -23,14 +23,14 @@ const EDITED_US: i64 = 1_000_000;
 const BARREN_STREAMS: usize = 3;
 
 /// Where a stream that ends had come to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Course {
     /// The version it began at; 0 if that is none of an order.
     pub(super) from: Option<u64>,
     /// When its watch was last moved on, by an event, a bookmark or a list.
     pub(super) moved_at: Option<Time>,
-    /// When the gap began that its watch is in, if that was before its end.
-    pub(super) gap_at: Option<Time>,
+    /// When the gap began that its watch is in: with its end, or before.
+    pub(super) gap_at: Time,
     /// The last edit of its resource's definition.
     pub(super) edit: Option<(Seq, Time)>,
 }
@@ -44,8 +44,7 @@ struct Pending {
     events: u64,
     unread_ms: Option<u64>,
     course: Course,
-    /// The oldest version that the server said could be gone on from.
-    oldest: Option<u64>,
+    said: Said,
     answer: Option<Answer>,
     /// What became of the watch, once its gap is closed.
     outcome: Option<String>,
@@ -60,20 +59,31 @@ struct Answer {
     began: Option<StreamId>,
 }
 
+/// What of an ERROR event matters to what is told of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
+    /// The oldest version that could be gone on from.
+    oldest: Option<u64>,
+    /// That etcd has no leader. Only a watch that goes to etcd itself is told so (table 1.6).
+    is_leaderless: bool,
+}
+
 /// The ends of the last seconds, at most [`MAX_ENDS`] (past that the oldest is taken as it stands), and of each watch
 /// the last stream that ended because its server's cache began anew.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     pending: BTreeMap<StreamId, Pending>,
     rebuilt: BTreeMap<WatchName, StreamId>,
+    /// Of each watch the last stream that ended because watchscope had not run.
+    slept: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in; at most one of a code.
     told: BTreeMap<WatchName, BTreeSet<&'static str>>,
-    /// What the ERROR event of each watch's stream said of the history that is left, until the stream ends.
-    oldest: BTreeMap<WatchName, u64>,
+    /// What the ERROR event of each watch's stream said, until the stream ends.
+    said: BTreeMap<WatchName, Said>,
     /// The last pause in which watchscope did not run.
     pause: Option<Moment>,
-    /// The barren streams in a row of each watch that began at the same place.
-    barren: BTreeMap<WatchName, (u64, Vec<Seq>)>,
+    /// The barren streams in a row of each watch that began at the same place, and whether all ended in order.
+    barren: BTreeMap<WatchName, (u64, bool, Vec<Seq>)>,
 }
 
 impl Ended {
@@ -98,7 +108,7 @@ impl Ended {
                 events: event.events,
                 unread_ms: event.unread_ms,
                 course,
-                oldest: self.oldest.remove(&event.watch),
+                said: self.said.remove(&event.watch).unwrap_or_default(),
                 answer: None,
                 outcome: None,
             },
@@ -109,9 +119,12 @@ impl Ended {
 
     /// The ERROR event of a stream may say how much history is left.
     pub(super) fn error(&mut self, event: &StreamError) {
-        if let Some(oldest) = event.message.as_deref().and_then(oldest_of) {
-            self.oldest.insert(event.watch.clone(), oldest);
-        }
+        let message = event.message.as_deref().unwrap_or("");
+        let said = Said {
+            oldest: oldest_of(message),
+            is_leaderless: WHOLE && message.contains("no leader"),
+        };
+        self.said.insert(event.watch.clone(), said);
     }
 
     /// watchscope did not run for a while.
@@ -127,16 +140,16 @@ impl Ended {
         record: Moment,
         book: &mut Book,
     ) {
-        let is_barren = event.cause == Cause::End && event.events == 0 && event.age_ms < BARREN_MS;
-        let Some(from) = from.filter(|_| is_barren) else {
+        let Some(from) = from.filter(|_| is_barren(event)) else {
             self.barren.remove(&event.watch);
             return;
         };
-        let (place, run) = self.barren.entry(event.watch.clone()).or_default();
+        let (place, is_orderly, run) = self.barren.entry(event.watch.clone()).or_default();
         if *place != from {
             *place = from;
             run.clear();
         }
+        *is_orderly = event.cause == Cause::End && (*is_orderly || run.is_empty());
         run.push(record.seq);
         if run.len() < BARREN_STREAMS {
             return;
@@ -149,9 +162,15 @@ impl Ended {
         } else {
             format!(" from {from}")
         };
+        // What only closes may be someone on the way, or a server that goes away again and again.
+        let (certainty, alike): (_, &[&str]) = if *is_orderly {
+            (Certainty::Likely, &[])
+        } else {
+            (Certainty::Suspected, &["F06", "F37"])
+        };
         let found = Found::of(
             "F10",
-            Certainty::Likely,
+            certainty,
             Subject::Watch(event.watch.clone()),
             run.clone(),
             record.at,
@@ -161,7 +180,7 @@ impl Ended {
                 event.watch
             ),
         );
-        book.raise(found, record.at);
+        book.raise(found.alike(alike), record.at);
     }
 
     pub(super) fn attributed(
@@ -181,6 +200,10 @@ impl Ended {
             .filter(|began| *began != event.stream);
         if is_rebuilding(&event.code) {
             self.rebuilt.insert(event.watch.clone(), event.stream);
+        }
+        let is_of = |pause: Moment| event.evidence.contains(&pause.seq);
+        if WHOLE && self.pause.is_some_and(is_of) {
+            self.slept.insert(event.watch.clone(), event.stream);
         }
         // An end in the same gap may still turn out to be the cause.
         let waits = is_history_gone(&event.code)
@@ -216,21 +239,31 @@ impl Ended {
             return;
         };
         // History that is gone because the server's cache began anew is what was to be expected of that.
-        let is_consequence = is_history_gone(code)
-            && answer.began.is_some_and(|began| {
-                let rebuilt = self.rebuilt.get(&end.watch);
-                rebuilt.is_some_and(|rebuilt| (began..stream).contains(rebuilt))
-            });
+        let is_in_gap = |last: Option<&StreamId>| {
+            let mut began = answer.began.into_iter();
+            is_history_gone(code)
+                && began.any(|began| last.is_some_and(|last| (began..stream).contains(last)))
+        };
+        let is_consequence = is_in_gap(self.rebuilt.get(&end.watch));
         // History that passed while watchscope did not run is its own doing, however long it then took to get back.
+        let is_asleep = WHOLE && is_in_gap(self.slept.get(&end.watch));
         let pause = self.pause.filter(|pause| {
-            let moved_at = end.course.moved_at;
-            WHOLE && is_history_gone(code) && moved_at.is_none_or(|at| at <= pause.at)
+            let Course {
+                moved_at, gap_at, ..
+            } = end.course;
+            let is_near = pause.at.plus_micros(AFTERMATH_US) >= gap_at;
+            let may_be = WHOLE && is_history_gone(code) && (is_near || is_asleep);
+            may_be && moved_at.is_none_or(|at| at <= pause.at)
         });
         // And a type that says nothing for long expires between two streams, though nothing went wrong.
         let is_quiet = WHOLE && code == "F12" && end.was_quiet();
         // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
-        let edit = end.edited().filter(|_| WHOLE && is_history_gone(code));
-        let severity = if is_consequence || is_quiet || pause.is_some() || edit.is_some() {
+        let edit = end.edited().filter(|_| is_history_gone(code));
+        // Where nothing proved a connection dead its server may as well keep to no timeouts.
+        let is_unproven = WHOLE && code == "F04" && answer.certainty == Certainty::Suspected;
+        let severity = if is_unproven {
+            Severity::Warning
+        } else if is_consequence || is_quiet || pause.is_some() || edit.is_some() {
             Severity::Note
         } else {
             rows::severity(code)
@@ -288,7 +321,8 @@ impl Ended {
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.rebuilt.remove(watch);
-        self.oldest.remove(watch);
+        self.slept.remove(watch);
+        self.said.remove(watch);
         self.told.remove(watch);
         self.barren.remove(watch);
     }
@@ -348,7 +382,7 @@ fn oldest_of(message: &str) -> Option<u64> {
 fn asked_from(end: &Pending) -> String {
     match (
         end.course.from.filter(|from| !WHOLE || *from > 0),
-        end.oldest,
+        end.said.oldest,
     ) {
         (Some(from), Some(oldest)) if oldest > from => format!(
             ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
@@ -367,15 +401,15 @@ impl Pending {
 
     /// The edit of its definition because of which the server may have no history from before.
     fn edited(&self) -> Option<Seq> {
-        let gap_at = self.course.gap_at.unwrap_or(self.at);
         let (edit, at) = self.course.edit?;
-        (at.plus_micros(EDITED_US) >= gap_at).then_some(edit)
+        (at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit)
     }
 
     /// Whether nothing had moved its watch on for so long before the gap began that its version expired by that alone.
     fn was_quiet(&self) -> bool {
-        let gap_at = self.course.gap_at.unwrap_or(self.at);
-        let moved_at = self.course.moved_at;
+        let Course {
+            moved_at, gap_at, ..
+        } = self.course;
         moved_at.is_some_and(|at| gap_at.millis_since(at) > QUIET_TYPE_MS)
     }
 }
@@ -399,6 +433,10 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         count(end.events, "event")
     );
     match code {
+        "F04" if WHOLE && is_suspected => format!(
+            "Nothing came to {watch} any more, nor did its stream end when it was to: given up {after}. Its connection is \
+             dead, or its server keeps to no timeouts."
+        ),
         "F04" => format!(
             "Nothing came to {watch} any more, and nothing said so: its connection was found dead {after}."
         ),
@@ -421,6 +459,9 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
             "etcd has compacted the history that {watch} asked for (410){}.{}",
             asked_from(end),
             quiet(end)
+        ),
+        "F16" if WHOLE && end.said.is_leaderless => format!(
+            "etcd had no leader, and the server ended {watch} {after}: it goes to etcd itself, without a cache."
         ),
         "F16" => {
             format!("The server ended {watch} {after}: its cache of the resource begins anew.")

@@ -1,5 +1,5 @@
 //! Objects that left a watch's view: whether they only left its selector (F43), and whether a list brings back what was
-//! deleted, from before that (F22) or though it is not (F24).
+//! deleted or changed since, from before that (F22) or though it is not (F24).
 //!
 //! To a watch with a selector the server says DELETED of what matches no more. That it is still there is shown by
 //! another watch of its type, or by a read of ours.
@@ -21,6 +21,8 @@ use super::words::name;
 const LEFT: usize = 64;
 /// Rows that make a server list what is gone.
 const LIKE_A_GHOST: &[&str] = &["F22", "F25", "F26", "F27", "F33"];
+/// Rows that make a server list what has changed since as it was.
+const LIKE_A_LOSS: &[&str] = &["F22", "F25", "F33"];
 
 /// DELETED, as a watch with a selector was told.
 #[derive(Clone, Debug)]
@@ -72,8 +74,9 @@ impl Left {
                 self.remember(event);
             }
             (Origin::List | Origin::Initial, ChangeType::Added) => {
-                self.is_back(event, record, book);
+                self.is_back(event, before, record, book);
             }
+            (Origin::List, ChangeType::Modified) => self.is_older(event, before, record, book),
             _ => {}
         }
     }
@@ -162,7 +165,7 @@ impl Left {
     }
 
     /// A list, or initial events, bring an object that the watch was told is gone.
-    fn is_back(&mut self, event: &Change, record: Moment, book: &mut Book) {
+    fn is_back(&mut self, event: &Change, before: &State, record: Moment, book: &mut Book) {
         let Some(gone) = self.deleted.get_mut(&event.watch) else {
             return;
         };
@@ -170,8 +173,10 @@ impl Left {
             return;
         };
         let gone_by = gone.remove(place).and_then(|(_, version)| version);
-        // In an older state of etcd it is there by right.
-        if book.stands("F33", Subject::Cluster) {
+        // In an older state of etcd it is there by right; and another apiserver lists what one may see at the time.
+        let watch = before.watches.get(&event.watch);
+        let is_aggregated = watch.is_some_and(|watch| watch.aggregated == Some(true));
+        if is_aggregated || book.stands("F33", Subject::Cluster) {
             return;
         }
         let listed_at = self.lists.get(&event.watch).copied();
@@ -206,6 +211,36 @@ impl Left {
             summary,
         );
         book.raise(found.alike(&["F33"]), record.at);
+    }
+
+    /// A list may have an older version of what is held though its state is a later one: what is held stays.
+    fn is_older(&self, event: &Change, before: &State, record: Moment, book: &mut Book) {
+        let watch = before.watches.get(&event.watch);
+        let held = watch.and_then(|watch| watch.held(&event.object)?.resource_version.number());
+        let listed_at = self.lists.get(&event.watch).copied();
+        let (Some(held), Some(listed_at), Some(version)) =
+            (held, listed_at, event.resource_version.number())
+        else {
+            return;
+        };
+        if version >= held || held > listed_at || book.stands("F33", Subject::Cluster) {
+            return;
+        }
+        let summary = format!(
+            "A list at {listed_at} has {} at {version}, of which {} was told at {held}: who answered has lost an event.",
+            name(&event.object),
+            event.watch,
+        );
+        let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
+        let found = Found::of(
+            "F24",
+            Certainty::Likely,
+            watch,
+            evidence,
+            record.at,
+            summary,
+        );
+        book.raise(found.alike(LIKE_A_LOSS), record.at);
     }
 
     /// A list begins to come, or goes on.

@@ -22,6 +22,7 @@ mod left;
 mod requests;
 mod servers;
 mod streams;
+mod unread;
 mod words;
 
 use watchscope_model::event::WatchStopped;
@@ -102,6 +103,7 @@ impl Findings {
             streams: Streams::since(state),
             requests: Requests::since(state),
             servers: Servers::since(state),
+            book: Book::since(state),
             ..Self::default()
         }
     }
@@ -135,14 +137,14 @@ impl Findings {
                         audits.came(&event.watch, record, book);
                     }
                 }
-                servers.changed(event, before, record, book, timers);
+                servers.changed(event, record, book, timers);
             }
             Event::Bookmark(event) => {
                 streams.bookmarked(event, record, book, timers);
                 if WHOLE {
                     audits.came(&event.watch, record, book);
                 }
-                servers.bookmarked(event, before, record, book);
+                servers.bookmarked(event, record, book, timers);
             }
             Event::StreamOpened(event) => {
                 let is_initial = requests.asks_initial(&event.watch);
@@ -162,8 +164,8 @@ impl Findings {
                 let course = Course {
                     from,
                     moved_at: moved_at.max(listed.map(|listed| awake.of(listed.at))),
-                    gap_at: gap.map(|gap| awake.of(gap.since.at)),
-                    edit: open.last_edit(event.stream).filter(|_| WHOLE),
+                    gap_at: gap.map_or(record.at, |gap| awake.of(gap.since.at)),
+                    edit: watch.and_then(|_| open.last_edit(event.stream)),
                 };
                 if WHOLE {
                     requests.ended(&event.watch, record);
@@ -180,6 +182,7 @@ impl Findings {
             Event::RequestSent(event) => {
                 if WHOLE {
                     left.asked(event);
+                    book.unread.asked(event);
                 }
                 requests.sent(event, before, record, timers);
             }
@@ -194,9 +197,11 @@ impl Findings {
                 servers.listed(event, record, timers);
                 if WHOLE {
                     left.listed(event);
+                    book.unread.listed(event, before);
                 }
             }
             Event::ListPage(event) if WHOLE => left.page(event),
+            Event::WatchPhase(event) if WHOLE => requests.entered(event, record, book),
             Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
@@ -207,11 +212,13 @@ impl Findings {
             Event::Audit(event) if WHOLE => {
                 audits.audited(event, before, record, (awake, open), book)
             }
+            Event::Loss(event) if WHOLE => book.unread.lost(event),
             Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
-                audits.forget(watch);
+                audits.forget(watch, before, record, book);
                 if WHOLE {
                     left.forget(watch);
+                    book.unread.forget(watch);
                 }
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
@@ -232,7 +239,7 @@ impl Findings {
         while let Some((at, timer)) = self.timers.next(now) {
             let book = &mut self.book;
             match timer {
-                Timer::Bookmark(stream) => {
+                Timer::Bookmark(stream) if WHOLE => {
                     self.streams.no_bookmark(stream, at, book, &mut self.timers);
                 }
                 Timer::Initial(stream) => {
@@ -244,6 +251,7 @@ impl Findings {
                     self.servers.behind(&what, at, book, &mut self.timers);
                 }
                 Timer::Client(client) => self.clients.silent(&client, at, book),
+                Timer::Bookmark(_) => {}
             }
         }
         self.book.take(now, out);

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use watchscope_model::event::{
-    Change, ListComplete, RequestAnswered, RequestSent, StreamError, StreamOpened,
+    Change, ListComplete, RequestAnswered, RequestSent, StreamError, StreamOpened, WatchPhase,
 };
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Certainty, Origin};
+use watchscope_model::vocabulary::{Certainty, Origin, PhaseReason, Severity};
 use watchscope_model::{
     ConnectionId, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
 };
@@ -31,7 +31,7 @@ const STORM: usize = 5;
 /// …in this time are a storm (F15), in microseconds;
 const STORM_US: i64 = 10_000_000;
 /// so are so many in a row of one watch.
-const STORM_IN_A_ROW: usize = 3;
+const STORM_IN_A_ROW: u64 = 3;
 /// The words of a server that has not come as far as it is asked for (table 1.6).
 const TOO_LARGE: &str = "Too large resource version";
 /// A cache that is not ready for so long, and so many refusals in a row, is more than one that begins anew, in
@@ -45,8 +45,14 @@ const CIRCLE: usize = 3;
 const CIRCLE_US: i64 = 60_000_000;
 /// So many streams over one connection come near the most that a server allows there (F50).
 const MANY_STREAMS: usize = 100;
-/// So many failures in a row about what cannot be read or converted block a watch (F38).
-const POISON: usize = 2;
+/// A watch that is answered so soon after a stream of its connection ended was let in by that, in microseconds (F50).
+const LET_IN_US: i64 = 1_000_000;
+/// So many failures in a row about what cannot be read or converted block a watch (F38);
+const POISON: u64 = 2;
+/// so many, where it is not kept what they are about, may.
+const UNSAID: u64 = 5;
+/// A refusal that may be of a server that has just started is believed when it comes so often in a row.
+const SURE: u64 = 2;
 /// Inferred deletions that are named as evidence.
 const NAMED: usize = 8;
 
@@ -57,24 +63,32 @@ struct Lane {
     asks_bookmarks: bool,
     /// Whether its last watch request asks for initial events (watch-list).
     asks_initial: bool,
-    /// Whether the server ever answered it with 200.
-    had_success: bool,
-    /// Since when its objects may not be listed, though its stream goes on.
-    leaks_since: Option<Time>,
+    /// Its right to list. RBAC's verbs are separate (semantics 1.1).
+    list: Right,
+    /// Its right to watch.
+    watch: Right,
+    /// That its stream goes on though its objects may not be listed any more.
+    leak: Option<Leak>,
+    /// How often in a row its credentials were not known.
+    unknown: u64,
+    /// When its resource was not found for the first time in a row.
+    not_found: Option<Moment>,
     /// 429s in a row.
-    throttled: Vec<Seq>,
+    throttled: Streak,
     /// Since when, and how often in a row, it was told that the cache of its type is not ready.
     unready: Option<(Time, u64)>,
     /// Failures in a row about what cannot be read or converted.
-    poison: Vec<Seq>,
+    poison: Streak,
+    /// Lists of Secrets that failed in a row, it cannot be told of what.
+    unsaid: Streak,
     /// Lists after a 410: when, and at which version.
     circle: VecDeque<(Time, Seq, u64)>,
     /// Lists that no server had come far enough for (504).
     too_large: VecDeque<(Time, Seq)>,
     /// The connection of its open stream.
     streams_over: Option<ConnectionId>,
-    /// Whether it was forbidden, once so far.
-    is_forbidden: bool,
+    /// The connection of its last stream, and when that ended.
+    ended_over: Option<(ConnectionId, Time)>,
     /// The audit's list that has no answer.
     audit: Option<RequestId>,
     /// When its last stream ended, and none has begun since.
@@ -86,6 +100,66 @@ struct Lane {
     lists: u64,
 }
 
+impl Lane {
+    fn right(&mut self, is_watch: bool) -> &mut Right {
+        if is_watch {
+            &mut self.watch
+        } else {
+            &mut self.list
+        }
+    }
+
+    /// Whether the server ever answered it with 200.
+    fn had_success(&self) -> bool {
+        self.list.was_had || self.watch.was_had
+    }
+
+    /// Whether it lacks a right that it had.
+    fn lacks_right(&self) -> bool {
+        let is_lost = |right: &Right| right.refused >= SURE;
+        self.leak.is_some() || is_lost(&self.list) || is_lost(&self.watch)
+    }
+}
+
+/// A right to do one thing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Right {
+    /// Whether the server ever let it do so.
+    was_had: bool,
+    /// How often in a row it was forbidden since.
+    refused: u64,
+}
+
+/// Refusals of a list while a stream goes on.
+#[derive(Clone, Copy, Debug)]
+struct Leak {
+    since: Moment,
+    /// Whether it was refused again.
+    is_told: bool,
+}
+
+/// What came several times in a row.
+#[derive(Clone, Debug, Default)]
+struct Streak {
+    times: u64,
+    since: Time,
+    /// The latest, at most [`STORM`].
+    evidence: Vec<Seq>,
+}
+
+impl Streak {
+    fn add(&mut self, record: Moment) {
+        if self.times == 0 {
+            self.since = record.at;
+        }
+        self.times += 1;
+        if self.evidence.len() == STORM {
+            self.evidence.remove(0);
+        }
+        self.evidence.push(record.seq);
+    }
+}
+
 /// A request that has no answer.
 #[derive(Clone, Debug)]
 struct Open {
@@ -94,6 +168,8 @@ struct Open {
     at: Time,
     is_watch: bool,
     connection: ConnectionId,
+    /// Whether another apiserver answers it, which may send its headers with the first event (semantics 1.2).
+    is_aggregated: bool,
     /// When it is told that there is no answer.
     due: Time,
     is_told: bool,
@@ -117,8 +193,13 @@ pub(super) struct Requests {
 impl Requests {
     pub(super) fn since(state: &State) -> Self {
         let lane = |(name, watch): (&WatchName, &watchscope_model::fold::Watch)| {
+            let had = |was_had| Right {
+                was_had,
+                refused: 0,
+            };
             let lane = Lane {
-                had_success: watch.list.is_some(),
+                list: had(watch.list.is_some()),
+                watch: had(watch.stream.is_some()),
                 lists: u64::from(watch.list.is_some()),
                 ..Lane::default()
             };
@@ -191,6 +272,10 @@ impl Requests {
             at: record.at,
             is_watch,
             connection: event.connection,
+            is_aggregated: before
+                .watches
+                .get(&event.watch)
+                .is_some_and(|watch| WHOLE && watch.aggregated == Some(true)),
             due,
             is_told: false,
         });
@@ -205,13 +290,15 @@ impl Requests {
             open.stop_waiting(&event.watch, timers);
             lane.streams_over = Some(open.connection);
         }
+        lane.watch.was_had = true;
         lane.ended_at = None;
     }
 
     /// A stream is over.
     pub(super) fn ended(&mut self, watch: &WatchName, record: Moment) {
         if let Some(lane) = self.lanes.get_mut(watch) {
-            lane.streams_over = None;
+            let over = lane.streams_over.take();
+            lane.ended_over = over.map(|connection| (connection, record.at));
             lane.ended_at = Some(record.at);
         }
     }
@@ -227,9 +314,11 @@ impl Requests {
         };
         open.is_told = true;
         let (since, evidence, connection) = (open.at, vec![open.seq], open.connection);
+        let is_aggregated = open.is_aggregated;
         let mut summary = format!(
-            "The watch request of {watch} has no answer for {} s; a server sends its headers at once.",
-            open.due.micros_since(open.at) / 1_000_000
+            "The watch request of {watch} has no answer for {} s; {}.",
+            open.due.micros_since(open.at) / 1_000_000,
+            headers_come(open.is_aggregated)
         );
         let may_be_cache = open.due.micros_since(open.at) > NO_ANSWER_US;
         let over = |lane: &&Lane| lane.streams_over == Some(connection);
@@ -238,16 +327,16 @@ impl Requests {
         } else {
             0
         };
-        // Streams beside it that are answered are not held back by whoever is on the way.
+        // Beside few streams it is not their number: what is on the way may hold back the headers of those streams that
+        // have nothing to tell yet.
         let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
-            0 if may_be_cache => (
+            MANY_STREAMS.. => ("F50", &["F44"], Certainty::Likely),
+            _ if may_be_cache => (
                 "F44",
                 &["F16", "F17", "F50", "F04", "F15"],
                 Certainty::Suspected,
             ),
-            0 => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
-            1..MANY_STREAMS => ("F50", &["F44", "F04", "F15"], Certainty::Suspected),
-            _ => ("F50", &["F44"], Certainty::Likely),
+            _ => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
         };
         if WHOLE && beside > 0 {
             summary += &format!(
@@ -257,8 +346,48 @@ impl Requests {
             );
         }
         let subject = Subject::Watch(watch.clone());
-        let found = Found::of(code, certainty, subject, evidence, since, summary);
+        let mut found = Found::of(code, certainty, subject, evidence, since, summary);
+        if WHOLE && is_aggregated && beside < MANY_STREAMS {
+            found.severity = Severity::Note;
+        }
         book.raise(found.alike(alike), now);
+    }
+
+    /// A watch was answered, long after that was due. Where a connection is full, the next stream is let in when one of
+    /// its own has ended (F50); else the answer was held back (F44), or had to wait for its turn (F15).
+    fn came_late(&self, watch: &WatchName, open: &Open, record: Moment, book: &mut Book) {
+        let lets_in = |(connection, at): (ConnectionId, Time)| {
+            let is_since = at >= open.at && record.at.micros_since(at) <= LET_IN_US;
+            connection == open.connection && is_since
+        };
+        let mut lanes = self.lanes.values();
+        let is_let_in = WHOLE && lanes.any(|lane| lane.ended_over.is_some_and(lets_in));
+        let (code, other, alike, why): (_, _, &'static [&'static str], _) = if is_let_in {
+            let why = "It was answered once a stream of its connection had ended (F50).";
+            ("F50", "F44", &["F44"], why)
+        } else {
+            let why = "It was answered though no stream of its connection had ended (F44).";
+            ("F44", "F50", &["F50", "F15"], why)
+        };
+        let took = seconds(record.at.millis_since(open.at));
+        let summary = format!(
+            "The headers of the watch {watch} came after {took}; {}.",
+            headers_come(open.is_aggregated)
+        );
+        let subject = Subject::Watch(watch.clone());
+        if WHOLE && book.stands(other, subject.clone()) {
+            book.clear(other, subject.clone(), record.seq, why);
+            let evidence = vec![open.seq, record.seq];
+            let found = Found::of(code, Certainty::Likely, subject, evidence, open.at, summary);
+            book.raise(found.alike(alike), record.at);
+            return;
+        }
+        book.amend(code, subject, |found| {
+            found.alike = alike;
+            found.certainty = Certainty::Likely;
+            found.evidence.push(record.seq);
+            found.summary = summary;
+        });
     }
 
     pub(super) fn answered(
@@ -289,10 +418,19 @@ impl Requests {
         let Some(status) = event.status else {
             return;
         };
+        if WHOLE && status != 401 {
+            lane.unknown = 0;
+        }
         if status == 200 {
-            lane.had_success = true;
-            lane.is_forbidden = false;
-            lane.throttled.clear();
+            lane.throttled = Streak::default();
+            if WHOLE {
+                *lane.right(is_watch) = Right {
+                    was_had: true,
+                    refused: 0,
+                };
+                lane.leak.take_if(|_| !is_watch);
+                lane.not_found = None;
+            }
             if WHOLE && let Some(open) = open.as_ref().filter(|open| open.is_watch) {
                 lane.streams_over = Some(open.connection);
             }
@@ -302,8 +440,8 @@ impl Requests {
             }
             let refusals = ["F18", "F40", "F41"].into_iter();
             for code in refusals.filter(|_| WHOLE) {
-                // A stream that may be had does not make a list allowed again.
-                if code == "F41" && is_watch && lane.leaks_since.is_some() {
+                // A stream that may be had does not make a list allowed again, nor a list a stream.
+                if code == "F41" && lane.lacks_right() {
                     continue;
                 }
                 book.clear(
@@ -317,68 +455,54 @@ impl Requests {
                 self.calm(&server, record, book);
             }
             if let Some(open) = open.filter(|open| open.is_told) {
-                let took = seconds(record.at.millis_since(open.at));
-                let (code, alike): (_, &'static [&'static str]) =
-                    if WHOLE && book.stands("F50", subject.clone()) {
-                        ("F50", &["F44"])
-                    } else {
-                        ("F44", &["F50"])
-                    };
-                book.amend(code, subject, |found| {
-                    found.alike = alike;
-                    found.certainty = Certainty::Likely;
-                    found.evidence.push(record.seq);
-                    found.summary = format!(
-                        "The headers of the watch {} came after {took}; a server sends them at once.",
-                        event.watch
-                    );
-                });
+                self.came_late(&event.watch, &open, record, book);
             }
             return;
         }
         let words = event.error.as_deref().unwrap_or("");
         let (code, certainty, summary) = match status {
-            401 if WHOLE && lane.had_success => (
-                "F40",
-                Certainty::Definite,
-                format!(
+            // A server that has just started may not know credentials, roles or custom resources yet: it is asked again.
+            401 if WHOLE && lane.had_success() => {
+                lane.unknown += 1;
+                if lane.unknown < SURE {
+                    return;
+                }
+                let summary = format!(
                     "The server answered {} before, and does not know its credentials now (401).",
                     event.watch
-                ),
-            ),
-            // A server that has just started may not have read its roles yet: it is asked again.
-            403 if WHOLE
-                && lane.had_success
-                && !lane.is_forbidden
-                && lane.leaks_since.is_none() =>
-            {
-                lane.is_forbidden = true;
-                return;
+                );
+                ("F40", Certainty::Definite, summary)
             }
-            403 if WHOLE && lane.had_success => (
-                "F41",
-                Certainty::Definite,
-                match lane.leaks_since.take().filter(|_| WHOLE) {
+            403 if WHOLE && lane.right(is_watch).was_had => {
+                let leak = lane.leak;
+                let right = lane.right(is_watch);
+                right.refused += 1;
+                if right.refused < SURE && !leak.is_some_and(|leak| leak.is_told) {
+                    return;
+                }
+                right.refused = SURE;
+                lane.leak = None;
+                let summary = match leak {
                     None => format!(
                         "{} was allowed before, and is forbidden now (403).",
                         event.watch
                     ),
-                    Some(since) => format!(
+                    Some(leak) => format!(
                         "{} was allowed before, and is forbidden now (403); its stream had gone on for {} after a list \
                          was refused.",
                         event.watch,
-                        seconds(record.at.millis_since(since))
+                        seconds(record.at.millis_since(leak.since.at))
                     ),
-                },
-            ),
-            404 if WHOLE && lane.had_success => (
-                "F18",
-                Certainty::Likely,
-                format!(
-                    "The resource of {} was served before, and is not found now (404).",
-                    event.watch
-                ),
-            ),
+                };
+                ("F41", Certainty::Definite, summary)
+            }
+            404 if WHOLE && lane.had_success() => {
+                match lane.not_found {
+                    Some(first) => not_found(&event.watch, first, record, book),
+                    None => lane.not_found = Some(record),
+                }
+                return;
+            }
             410 if is_watch => {
                 lane.is_expired = true;
                 (
@@ -396,6 +520,9 @@ impl Requests {
                 return;
             }
             500 if WHOLE => {
+                if !is_watch && is_unsaid(words) && is_secrets(before, &event.watch) {
+                    self.fails_unsaid(&event.watch, record, book);
+                }
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }
@@ -424,6 +551,16 @@ impl Requests {
             },
             record.at,
         );
+    }
+
+    /// A watch has another phase: discovery may have said that its resource is not served.
+    pub(super) fn entered(&self, event: &WatchPhase, record: Moment, book: &mut Book) {
+        let first = self.lanes.get(&event.watch).and_then(|lane| lane.not_found);
+        if let Some(first) = first.filter(|_| event.reason == PhaseReason::NotDiscovered)
+            && !book.stands("F18", Subject::Watch(event.watch.clone()))
+        {
+            not_found(&event.watch, first, record, book);
+        }
     }
 
     /// F14: no server that answers has come as far as the watch, again and again.
@@ -477,25 +614,29 @@ impl Requests {
             .get(watch)
             .is_some_and(|watch| watch.stream.is_some());
         match event.status {
-            Some(403) if lane.had_success && is_streaming && lane.leaks_since.is_none() => {
-                lane.leaks_since = Some(record.at);
+            Some(403) if lane.list.was_had && is_streaming => {
+                let Some(leak) = &mut lane.leak else {
+                    let (since, is_told) = (record, false);
+                    lane.leak = Some(Leak { since, is_told });
+                    return;
+                };
+                if std::mem::replace(&mut leak.is_told, true) {
+                    return;
+                }
                 let summary = format!(
                     "{watch} may not be listed any more (403), and its stream, which was allowed, goes on: it tells what \
                      nobody here may know."
                 );
-                let evidence = vec![record.seq];
-                let found = Found::of(
-                    "F41",
-                    Certainty::Definite,
-                    subject,
-                    evidence,
-                    record.at,
-                    summary,
-                );
+                let evidence = vec![leak.since.seq, record.seq];
+                let (sure, since) = (Certainty::Definite, leak.since.at);
+                let found = Found::of("F41", sure, subject, evidence, since, summary);
                 book.raise(found.until_cleared(), record.at);
             }
-            Some(200) if lane.leaks_since.take().is_some() => {
-                book.clear("F41", subject, record.seq, "It may be listed again.");
+            Some(200) => {
+                lane.list.was_had = true;
+                if lane.leak.take().is_some_and(|leak| leak.is_told) {
+                    book.clear("F41", subject, record.seq, "It may be listed again.");
+                }
             }
             _ => {}
         }
@@ -518,22 +659,14 @@ impl Requests {
         }
         let is_other = words.contains("shutting down") || words.contains("initializing");
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
-        let is_unsaid = words.is_empty() || words.starts_with("the server answered");
-        let is_secrets = before
-            .watches
-            .get(&event.watch)
-            .is_none_or(|watch| &*watch.resource == "secrets");
-        if is_other || is_unsaid && (is_secrets || !WHOLE) {
+        if is_other || is_unsaid(words) && (!WHOLE || is_secrets(before, &event.watch)) {
             return;
         }
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
             return;
         };
-        lane.throttled.push(record.seq);
-        if lane.throttled.len() > STORM {
-            lane.throttled.remove(0);
-        }
-        let in_a_row = lane.throttled.clone();
+        lane.throttled.add(record);
+        let in_a_row = &lane.throttled;
         let recent = self.throttles.entry(server.clone()).or_default();
         if recent.len() == STORM {
             recent.pop_front();
@@ -543,21 +676,21 @@ impl Requests {
             && recent
                 .front()
                 .is_some_and(|(at, _)| record.at.micros_since(*at) <= STORM_US);
-        if !is_storm && in_a_row.len() < STORM_IN_A_ROW {
+        if !is_storm && in_a_row.times < STORM_IN_A_ROW {
             return;
         }
-        let (evidence, what) = if is_storm {
+        let (since, evidence, what) = if is_storm {
             let began = recent.front().map_or(record.at, |(at, _)| *at);
             let span = seconds(record.at.millis_since(began));
             let evidence: Vec<Seq> = recent.iter().map(|(_, seq)| *seq).collect();
-            (evidence, format!("{STORM} requests in {span}"))
+            (began, evidence, format!("{STORM} requests in {span}"))
         } else {
             let what = format!(
                 "{} in a row of {}",
-                count(in_a_row.len() as u64, "request"),
+                count(in_a_row.times, "request"),
                 event.watch
             );
-            (in_a_row, what)
+            (in_a_row.since, in_a_row.evidence.clone(), what)
         };
         book.raise(
             Found::of(
@@ -565,7 +698,7 @@ impl Requests {
                 Certainty::Definite,
                 Subject::Server(server.clone()),
                 evidence,
-                record.at,
+                since,
                 format!("{server} refused {what} with 429: it has too much to do."),
             ),
             record.at,
@@ -656,28 +789,52 @@ impl Requests {
         if !is_about_objects {
             return;
         }
-        lane.poison.push(record.seq);
-        if lane.poison.len() > STORM {
-            lane.poison.remove(0);
-        }
-        if lane.poison.len() < POISON {
+        lane.poison.add(record);
+        if lane.poison.times < POISON {
             return;
         }
         let summary = format!(
             "An object of {watch} cannot be read or converted, and the server gives nothing of its type: it said \
              so {}.",
-            count(lane.poison.len() as u64, "time")
+            count(lane.poison.times, "time")
         );
         let found = Found::of(
             "F38",
             Certainty::Likely,
             Subject::Watch(watch.clone()),
-            lane.poison.clone(),
-            record.at,
+            lane.poison.evidence.clone(),
+            lane.poison.since,
             summary,
         )
         .until_cleared();
         book.raise(found, record.at);
+    }
+
+    /// A list of Secrets fails with 500, and why is not kept.
+    fn fails_unsaid(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        let streak = &mut lane.unsaid;
+        streak.add(record);
+        if streak.times < UNSAID {
+            return;
+        }
+        let summary = format!(
+            "The lists of {watch} fail, {} in a row by now (500). What the server says of Secrets is not kept: perhaps \
+             it cannot read or convert one of them.",
+            count(streak.times, "time")
+        );
+        let (subject, sure) = (Subject::Watch(watch.clone()), Certainty::Suspected);
+        let found = Found::of(
+            "F38",
+            sure,
+            subject,
+            streak.evidence.clone(),
+            streak.since,
+            summary,
+        );
+        book.raise(found.until_cleared(), record.at);
     }
 
     pub(super) fn changed(&mut self, event: &Change, before: &State, record: Moment) {
@@ -705,7 +862,8 @@ impl Requests {
         };
         let subject = Subject::Watch(watch.clone());
         lane.lists += 1;
-        lane.poison.clear();
+        lane.poison = Streak::default();
+        lane.unsaid = Streak::default();
         book.clear(
             "F38",
             subject.clone(),
@@ -779,4 +937,39 @@ impl Requests {
             raise("F14", &[], Certainty::Likely, evidence, summary);
         }
     }
+}
+
+/// F18: a resource was not found, and that again, or by discovery.
+fn not_found(watch: &WatchName, first: Moment, record: Moment, book: &mut Book) {
+    let summary = format!("The resource of {watch} was served before, and is not found now (404).");
+    let (subject, evidence) = (Subject::Watch(watch.clone()), vec![first.seq, record.seq]);
+    let found = Found::of(
+        "F18",
+        Certainty::Likely,
+        subject,
+        evidence,
+        first.at,
+        summary,
+    );
+    book.raise(found.until_cleared(), record.at);
+}
+
+/// When a server sends its headers.
+fn headers_come(is_aggregated: bool) -> &'static str {
+    if WHOLE && is_aggregated {
+        "another apiserver may send its headers with its first event"
+    } else {
+        "a server sends its headers at once"
+    }
+}
+
+/// Whether a refusal's words say nothing, or no more than the reason that its status has.
+fn is_unsaid(words: &str) -> bool {
+    !words.contains(' ') || words.starts_with("the server answered")
+}
+
+/// Whether a watch is one of Secrets, or it is not known what of.
+fn is_secrets(state: &State, watch: &WatchName) -> bool {
+    let watch = state.watches.get(watch);
+    watch.is_none_or(|watch| &*watch.resource == "secrets")
 }

@@ -16,7 +16,7 @@ use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchNam
 
 use super::book::{Book, Found, Subject};
 use super::streams::SILENT_LOSS;
-use super::words::{self, count, place, seconds};
+use super::words::{count, place, seconds};
 use super::{Timer, Timers};
 use crate::WHOLE;
 
@@ -146,7 +146,7 @@ impl Member {
             return;
         }
         self.is_behind = false;
-        let code = if self.is_direct { "F31" } else { "F44" };
+        let code = self.code();
         let why = match p95 {
             Some((p95_us, of)) => format!(
                 "It has caught up: p95 of its lag is {}, of {} in a minute.",
@@ -156,6 +156,11 @@ impl Member {
             None => "It has caught up.".to_owned(),
         };
         book.clear(code, Subject::Watch(watch.clone()), self.told, &why);
+    }
+
+    /// What it is called when it is behind.
+    fn code(&self) -> &'static str {
+        if self.is_direct { "F31" } else { "F44" }
     }
 
     fn comes_to(&mut self, version: u64) {
@@ -182,7 +187,7 @@ struct Stream {
 struct Group {
     members: BTreeMap<WatchName, Member>,
     events: BTreeMap<Told, Event>,
-    /// Nothing is said of events up to this: all have told them, or they are forgotten.
+    /// No more events up to this are remembered: all have told such, or they are forgotten.
     floor: u64,
     /// When somebody may have fallen behind.
     due: Option<Time>,
@@ -339,7 +344,6 @@ impl Servers {
     pub(super) fn changed(
         &mut self,
         event: &Change,
-        before: &State,
         record: Moment,
         book: &mut Book,
         timers: &mut Timers,
@@ -363,11 +367,13 @@ impl Servers {
         let server = member.server.clone();
         member.comes_to(version);
         let by_all = group.direct(version);
-        if version > group.floor && group.members.len() > 1 {
-            let Object {
-                namespace, name, ..
-            } = &*event.object;
-            let told = (version, namespace.clone(), name.clone());
+        let Object {
+            namespace, name, ..
+        } = &*event.object;
+        let told = (version, namespace.clone(), name.clone());
+        // Objects that one transaction changed have one version: that one of them is settled settles no other.
+        let is_awaited = version > group.floor || group.events.contains_key(&told);
+        if is_awaited && group.members.len() > 1 {
             if let Some(known) = group.events.get_mut(&told) {
                 if known.had_by & bit == 0
                     && let Some(member) = group.members.get_mut(&event.watch)
@@ -398,25 +404,23 @@ impl Servers {
                 });
                 let others: Vec<WatchName> = others.map(|(watch, _)| watch.clone()).collect();
                 for watch in others {
-                    group.kept(&told, &watch, before, record, book);
+                    group.kept(&told, &watch, record, book);
                 }
             }
             // The shortest of what may be waited for.
             group.wait_until(what, record.at.plus_micros(HELD_UP_US), timers);
             group.settle(&told);
         }
-        group.passed(&event.watch, version, before, record, book);
-        if group.caught_up(&event.watch, record, book) {
-            group.wait_until(what, record.at.plus_micros(WINDOW_US), timers);
-        }
+        group.passed(&event.watch, version, record, book);
+        group.look_again(&event.watch, record, book, timers);
     }
 
     pub(super) fn bookmarked(
         &mut self,
         event: &Bookmark,
-        before: &State,
         record: Moment,
         book: &mut Book,
+        timers: &mut Timers,
     ) {
         let Some(group) = self.group(&event.watch) else {
             return;
@@ -428,14 +432,8 @@ impl Servers {
             member.comes_to(version);
         }
         // All up to it has been told, says the server.
-        group.passed(
-            &event.watch,
-            version.saturating_add(1),
-            before,
-            record,
-            book,
-        );
-        group.caught_up(&event.watch, record, book);
+        group.passed(&event.watch, version.saturating_add(1), record, book);
+        group.look_again(&event.watch, record, book, timers);
     }
 
     /// Somebody may have fallen behind, or caught up.
@@ -447,7 +445,10 @@ impl Servers {
         for (watch, member) in &mut group.members {
             if member.is_behind {
                 member.caught_up(&group.events, watch, now, book);
-                continue;
+                // Its stream may have been taken for a silent one, and that told to be over when it said something.
+                if !member.is_behind || book.stands(member.code(), Subject::Watch(watch.clone())) {
+                    continue;
+                }
             }
             let late: Vec<_> = late(&group.events, watch, member, now).collect();
             let Some((((version, namespace, object), event, _), rest)) = late.split_first() else {
@@ -527,14 +528,7 @@ fn late<'a>(
 
 impl Group {
     /// A watch has told all that it has to tell below `version`.
-    fn passed(
-        &mut self,
-        watch: &WatchName,
-        version: u64,
-        before: &State,
-        record: Moment,
-        book: &mut Book,
-    ) {
+    fn passed(&mut self, watch: &WatchName, version: u64, record: Moment, book: &mut Book) {
         let stream = self.members.get(watch).and_then(|member| member.stream);
         let (Some(stream), Some(bit)) = (stream, bit(watch)) else {
             return;
@@ -548,19 +542,12 @@ impl Group {
             .map(|(told, _)| told.clone())
             .collect();
         for told in kept {
-            self.kept(&told, watch, before, record, book);
+            self.kept(&told, watch, record, book);
         }
     }
 
     /// A server has gone beyond an event without telling of it, which is told once.
-    fn kept(
-        &mut self,
-        told: &Told,
-        watch: &WatchName,
-        before: &State,
-        record: Moment,
-        book: &mut Book,
-    ) {
+    fn kept(&mut self, told: &Told, watch: &WatchName, record: Moment, book: &mut Book) {
         let (Some(event), Some(member)) = (self.events.get_mut(told), self.members.get(watch))
         else {
             return;
@@ -570,7 +557,7 @@ impl Group {
             return;
         };
         event.had_by |= bit(watch).unwrap_or(0);
-        let (certainty, why) = words::unless_unread(before.watches.get(watch), Certainty::Definite);
+        let (certainty, why) = book.unread.unless_why(watch, Certainty::Definite);
         let summary = format!(
             "{} told of {} {} at {version}; {} came to {} without it.{why}",
             event.first,
@@ -617,6 +604,28 @@ impl Group {
             }
             member.is_behind
         })
+    }
+
+    /// A watch told of something: if it is behind still, when it is looked at next.
+    fn look_again(
+        &mut self,
+        watch: &WatchName,
+        record: Moment,
+        book: &mut Book,
+        timers: &mut Timers,
+    ) {
+        if !self.caught_up(watch, record, book) {
+            return;
+        }
+        let code = self.members.get(watch).map(Member::code);
+        let stands = |code| book.stands(code, Subject::Watch(watch.clone()));
+        let wait_us = if code.is_some_and(stands) {
+            WINDOW_US
+        } else {
+            LOOK_US
+        };
+        let (what, _) = watch.what_and_ordinal();
+        self.wait_until(what, record.at.plus_micros(wait_us), timers);
     }
 
     /// The bits of the watches by a server each, of those that have an event of this version to tell.

@@ -25,6 +25,8 @@ const GONE: usize = 64;
 const NO_BOOKMARK_US: i64 = 150_000_000;
 /// If all that its watch lacks came later than this before, it is looked at again after as long, in microseconds.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
+/// That it has none.
+const NO_BOOKMARK: &str = "F34";
 /// Initial events that stopped for so long without the bookmark that ends them lack it (F35), in microseconds.
 const NO_END_US: i64 = 10_000_000;
 /// That they lack it.
@@ -49,6 +51,8 @@ struct Lane {
     bookmark: Option<(u64, Seq, Time)>,
     /// When it should have had a bookmark.
     bookmark_due: Option<Time>,
+    /// Whether it was told that it has no bookmark, and nothing came since: it may be dead (F04).
+    may_be_dead: bool,
     /// Of a stream that begins with initial events: when the last of them came, if any did, until a bookmark has ended
     /// them; and when it is looked at next.
     initial: Option<(Time, Time)>,
@@ -111,6 +115,7 @@ impl Streams {
                 highest: seen.unwrap_or(0),
                 bookmark: None,
                 bookmark_due: None,
+                may_be_dead: false,
                 initial: None,
                 is_initial: false,
             };
@@ -134,7 +139,8 @@ impl Streams {
             .resource_version
             .as_ref()
             .and_then(ResourceVersion::number);
-        let due = (asks_bookmarks && has_order(event, before) && may_expect_bookmarks(before))
+        let may_lack = WHOLE && asks_bookmarks && has_order(event, before);
+        let due = (may_lack && may_expect_bookmarks(before))
             .then(|| record.at.plus_micros(NO_BOOKMARK_US));
         if let Some(due) = due {
             timers.set(due, Timer::Bookmark(event.stream));
@@ -152,6 +158,7 @@ impl Streams {
             highest: 0,
             bookmark: None,
             bookmark_due: due,
+            may_be_dead: false,
             initial,
             is_initial: false,
         };
@@ -170,6 +177,11 @@ impl Streams {
             return (None, None);
         };
         lane.stop_waiting(event.stream, timers);
+        if WHOLE && lane.may_be_dead && event.cause == Cause::IdleTimeout {
+            let subject = Subject::Watch(lane.watch.clone());
+            let why = "Its stream was dead (F04): nothing could come.";
+            book.clear(NO_BOOKMARK, subject, record.seq, why);
+        }
         if WHOLE && let Some((last, _)) = lane.initial {
             let subject = Subject::Watch(lane.watch.clone());
             // The probe waits as long as diagnosis does, and then asks for a list instead.
@@ -237,6 +249,13 @@ impl Streams {
         ) else {
             return;
         };
+        if WHOLE && std::mem::take(&mut lane.may_be_dead) {
+            let subject = Subject::Watch(lane.watch.clone());
+            book.amend(NO_BOOKMARK, subject, |found| {
+                found.alike = &[];
+                found.evidence.push(record.seq);
+            });
+        }
         match event.origin {
             Origin::Live => {}
             // What initial events lack, or have under another uid, went while nothing was open (F28).
@@ -295,7 +314,8 @@ impl Streams {
             timers.unset(due, Timer::Bookmark(event.stream));
         }
         let subject = Subject::Watch(event.watch.clone());
-        book.clear("F34", subject.clone(), record.seq, "A bookmark came.");
+        lane.may_be_dead = false;
+        book.clear(NO_BOOKMARK, subject.clone(), record.seq, "A bookmark came.");
         let Some(version) = event.resource_version.number() else {
             return;
         };
@@ -354,26 +374,34 @@ impl Streams {
         };
         let progress = lane.highest.max(lane.from);
         let before = now.plus_micros(-BOOKMARK_LATE_US);
-        let beyond = self.beyond(progress, before);
+        let beyond = self.beyond(&lane.watch, progress, before);
+        let beyond = beyond.map(|(reached, by)| (reached, by.clone()));
         let Some(lane) = self.lanes.get_mut(&stream) else {
             return;
         };
-        let Some(reached) = beyond else {
+        let Some((reached, by)) = beyond else {
             let again = now.plus_micros(BOOKMARK_LATE_US);
             lane.bookmark_due = Some(again);
             timers.set(again, Timer::Bookmark(stream));
             return;
         };
         lane.bookmark_due = None;
+        lane.may_be_dead = true;
         let watch = &lane.watch;
         let age = now.millis_since(lane.since) / 1_000;
         let summary = format!(
-            "The stream of {watch} is {age} s old, stands at {progress}, and had no bookmark, though the cluster came \
-             to {reached} long ago. Bookmarks are not promised."
+            "The stream of {watch} is {age} s old, stands at {progress}, and had no bookmark, though {by} came to {reached} \
+             long ago. Bookmarks are not promised."
         );
+        // Another resource may be in an etcd of its own.
+        let certainty = if resource(watch) == resource(&by) {
+            Certainty::Definite
+        } else {
+            Certainty::Likely
+        };
         let found = Found::of(
-            "F34",
-            Certainty::Definite,
+            NO_BOOKMARK,
+            certainty,
             Subject::Watch(watch.clone()),
             vec![lane.opened],
             lane.since,
@@ -407,16 +435,22 @@ impl Streams {
         book.raise(found.until_cleared(), now);
     }
 
-    /// A version beyond this one that some watch had brought before a moment.
-    fn beyond(&self, version: u64, before: Time) -> Option<u64> {
-        let events = self.memories.values().flat_map(|memory| &memory.recent);
-        let events = events.map(|(seen, _, at)| (*seen, *at));
-        let bookmarks = self.lanes.values().filter_map(|lane| lane.bookmark);
-        let bookmarks = bookmarks.map(|(seen, _, at)| (seen, at));
+    /// A version beyond that of a watch which some watch had brought before a moment, and which; of the same resource, if
+    /// there is one.
+    fn beyond(&self, watch: &WatchName, version: u64, before: Time) -> Option<(u64, &WatchName)> {
+        let events = self.memories.iter().flat_map(|(by, memory)| {
+            let recent = memory.recent.iter();
+            recent.map(move |(seen, _, at)| (*seen, *at, by))
+        });
+        let bookmarks = self.lanes.values().filter_map(|lane| {
+            let (seen, _, at) = lane.bookmark?;
+            Some((seen, at, &lane.watch))
+        });
         events
             .chain(bookmarks)
-            .find(|(seen, at)| *seen > version && *at < before)
-            .map(|(seen, _)| seen)
+            .filter(|(seen, at, _)| *seen > version && *at < before)
+            .min_by_key(|(.., by)| resource(by) != resource(watch))
+            .map(|(seen, _, by)| (seen, by))
     }
 }
 
@@ -464,6 +498,12 @@ fn has_order(event: &StreamOpened, state: &State) -> bool {
     };
     let from = event.resource_version.as_ref();
     !WHOLE || (from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated())
+}
+
+/// The resource and group that a watch is of.
+fn resource(watch: &WatchName) -> &str {
+    let what = watch.resource();
+    what.split(['?', '#']).next().unwrap_or(what)
 }
 
 /// Before 1.21 the cache of a quiet type stood still, so a watch of it had no bookmarks by right.

@@ -1,7 +1,6 @@
 //! Numbers and names as findings' sentences say them.
 
-use watchscope_model::fold::Watch;
-use watchscope_model::vocabulary::{Certainty, Phase};
+use watchscope_model::vocabulary::Phase;
 use watchscope_model::{Object, State, Text, WatchName};
 
 /// Milliseconds as seconds with one decimal.
@@ -24,17 +23,6 @@ pub(super) fn place(namespace: Option<&Text>, name: &Text) -> String {
     match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
         None => name.to_string(),
-    }
-}
-
-/// How sure a difference is that a watch shows, and what to add to its sentence: documents of the watch that could not
-/// be read may be why.
-pub(super) fn unless_unread(watch: Option<&Watch>, sure: Certainty) -> (Certainty, &'static str) {
-    if watch.is_some_and(|watch| watch.lost > 0) {
-        let why = " Documents of this watch could not be read, which may be why.";
-        (Certainty::Suspected, why)
-    } else {
-        (sure, "")
     }
 }
 

@@ -1,5 +1,6 @@
 //! A stage for scripts: watches that stream, a clock that is turned by hand, and what is told when.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use watchscope_model::event::{
     Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ClusterConnected,
     ConnectionClosed, ConnectionGoaway, ConnectionOpened, ListComplete, ListPage, Loss,
     RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase,
-    WatchStarted,
+    WatchStarted, WatchStopped,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
@@ -32,6 +33,8 @@ pub(crate) struct Stage {
     timeout_s: Option<u64>,
     told: String,
     found: String,
+    /// Since when each finding was, in seconds, as it was told last.
+    since: BTreeMap<String, i64>,
     /// Whether findings are told with those that look alike.
     tells_alike: bool,
     /// Whether another apiserver serves what is watched.
@@ -65,6 +68,7 @@ impl Stage {
             timeout_s,
             told: String::new(),
             found: String::new(),
+            since: BTreeMap::new(),
             tells_alike: false,
             is_aggregated,
         };
@@ -102,6 +106,11 @@ impl Stage {
     }
 
     fn started(&mut self, watch: &str, resource: &str, labels: Option<&str>) -> &mut Self {
+        self.begins_to_watch(watch, resource, labels)
+            .reopened(watch)
+    }
+
+    fn begins_to_watch(&mut self, watch: &str, resource: &str, labels: Option<&str>) -> &mut Self {
         self.record(WatchStarted {
             watch: watch.into(),
             group: "".into(),
@@ -113,7 +122,12 @@ impl Stage {
             server: None,
             aggregated: None,
         });
-        self.reopened(watch)
+        self
+    }
+
+    /// A watch begins, and has asked for nothing yet.
+    pub(crate) fn begins(&mut self, watch: &str) -> &mut Self {
+        self.begins_to_watch(watch, "pods", None)
     }
 
     /// What is watched from now on is the cluster's own.
@@ -169,6 +183,8 @@ impl Stage {
             }
             if let Event::Finding(found) = &event {
                 let seconds = self.now.0 as f64 / 1e6;
+                let since = found.since.unwrap();
+                assert!((Time(0)..=self.now).contains(&since), "{found:?}");
                 let watch = found.watch.as_ref().map(|watch| watch.as_str());
                 let watch = watch.or(found.client.as_deref()).unwrap_or("");
                 let count = found.count.unwrap_or(0);
@@ -183,6 +199,9 @@ impl Stage {
                     found.code, found.state, found.severity, found.certainty, found.summary
                 )
                 .unwrap();
+                let since = found.since.map(|since| since.0 / 1_000_000);
+                self.since
+                    .extend(since.map(|at| (found.code.to_string(), at)));
                 // Evidence of what is tested here names seqs; findings are left out of them.
                 continue;
             }
@@ -265,15 +284,30 @@ impl Stage {
 
     /// The watch asks for a stream over a connection, and has no answer.
     pub(crate) fn asks_for_a_stream(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        self.asks_to("watch", watch, connection, None)
+    }
+
+    /// The watch asks for a list over a connection, and has no answer.
+    pub(crate) fn asks_for_a_list(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        self.asks_to("list", watch, connection, Some("limit=500"))
+    }
+
+    fn asks_to(
+        &mut self,
+        verb: &str,
+        watch: &str,
+        connection: ConnectionId,
+        query: Option<&str>,
+    ) -> &mut Self {
         let request = RequestId(self.id());
         self.last_request = request;
         self.record(RequestSent {
             watch: watch.into(),
             request,
             connection,
-            verb: "watch".into(),
+            verb: verb.into(),
             path: "/api".into(),
-            query: None,
+            query: query.map(str::to_owned),
         });
         self
     }
@@ -296,6 +330,11 @@ impl Stage {
     /// The watch's stream ends, and it opens another, with initial events.
     pub(crate) fn opened_with_initial_events(&mut self, watch: &str) -> &mut Self {
         self.ended(watch, Cause::Cancelled);
+        self.opens_with_initial_events(watch)
+    }
+
+    /// The watch, which has no stream, opens one with initial events.
+    pub(crate) fn opens_with_initial_events(&mut self, watch: &str) -> &mut Self {
         let connection = self.connected("10.0.0.1:6443");
         self.opened_asking(watch, connection, "&sendInitialEvents=true", None)
     }
@@ -337,6 +376,16 @@ impl Stage {
 
     pub(crate) fn reopened(&mut self, watch: &str) -> &mut Self {
         self.opened(watch, "10.0.0.1:6443")
+    }
+
+    /// Nobody wants the watch any more.
+    pub(crate) fn stopped(&mut self, watch: &str) -> &mut Self {
+        self.record(WatchStopped {
+            watch: watch.into(),
+            reason: PhaseReason::StopRequested,
+        });
+        self.conclude();
+        self
     }
 
     /// The watch's stream ends without having brought anything.
@@ -406,6 +455,18 @@ impl Stage {
             bytes: Some(10),
             reason: Some(reason.to_owned()),
         });
+    }
+
+    /// Discovery, asked anew, does not know the watch's resource.
+    pub(crate) fn not_discovered(&mut self, watch: &str) -> &mut Self {
+        self.enters(
+            watch,
+            Phase::Refused,
+            PhaseReason::NotDiscovered,
+            Some(1_000),
+        );
+        self.conclude();
+        self
     }
 
     pub(crate) fn phase(&mut self, watch: &str, reason: PhaseReason) {
@@ -553,6 +614,12 @@ impl Stage {
         self.brings(Origin::List, watch, added, (name, uid), version, None)
     }
 
+    /// A list has an older version of an object than is held.
+    pub(crate) fn listed_older(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let (modified, origin) = (ChangeType::Modified, Origin::List);
+        self.brings(origin, watch, modified, (name, name), version, None)
+    }
+
     /// A state that comes by the watch's stream shows that an object it held is gone.
     pub(crate) fn inferred_gone(&mut self, watch: &str, name: &str, uid: &str) -> &mut Self {
         let (gone, origin) = (ChangeType::Deleted, Origin::Inferred);
@@ -576,10 +643,27 @@ impl Stage {
         origin: Origin,
         watch: &str,
         change: ChangeType,
-        (name, uid): (&str, &str),
+        object: (&str, &str),
         version: u64,
         generation: Option<u64>,
     ) -> &mut Self {
+        let brought = self.brought(origin, watch, change, object, version);
+        self.record(Change {
+            generation,
+            ..brought
+        });
+        self
+    }
+
+    /// What a list or the open stream of a watch brings.
+    fn brought(
+        &self,
+        origin: Origin,
+        watch: &str,
+        change: ChangeType,
+        (name, uid): (&str, &str),
+        version: u64,
+    ) -> Change {
         let watch: WatchName = watch.into();
         let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
         let object = Object {
@@ -587,43 +671,28 @@ impl Stage {
             name: name.into(),
             uid: Uid::parse(uid),
         };
-        self.record(Change {
+        Change {
             watch,
             stream: (origin != Origin::List).then_some(stream),
             change,
             origin,
             object: Arc::new(object),
             resource_version: self.version(version),
-            generation,
-            manager: None,
-            subresource: None,
-            bytes: None,
-            stray: None,
-        });
-        self
-    }
-
-    /// The stream of a watch brings an object that its selectors do not ask for.
-    pub(crate) fn stray(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
-        let watch: WatchName = watch.into();
-        let stream = self.state.watches[&watch].stream.as_ref().unwrap().stream;
-        let object = Object {
-            namespace: None,
-            name: name.into(),
-            uid: Uid::parse(name),
-        };
-        self.record(Change {
-            watch,
-            stream: Some(stream),
-            change: ChangeType::Modified,
-            origin: Origin::Live,
-            object: Arc::new(object),
-            resource_version: self.version(version),
             generation: None,
             manager: None,
             subresource: None,
             bytes: None,
+            stray: None,
+        }
+    }
+
+    /// The stream of a watch brings an object that its selectors do not ask for.
+    pub(crate) fn stray(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let modified = ChangeType::Modified;
+        let brought = self.brought(Origin::Live, watch, modified, (name, name), version);
+        self.record(Change {
             stray: Some(true),
+            ..brought
         });
         self
     }
@@ -689,6 +758,26 @@ impl Stage {
             outcome: outcome.into(),
             reason: None,
             object: None,
+        });
+        self.conclude();
+        self
+    }
+
+    /// The audit read twice that etcd does not have at a version what a watch was told of an object at that.
+    pub(crate) fn was_not(&mut self, watch: &str, name: &str, version: u64) -> &mut Self {
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse("u"),
+        };
+        self.record(Audit {
+            watch: watch.into(),
+            resource_version: Some(self.version(version)),
+            method: "list one as told twice".into(),
+            compared: 1,
+            outcome: Audit::DIFFERS.into(),
+            reason: None,
+            object: Some(Arc::new(object)),
         });
         self.conclude();
         self
@@ -781,6 +870,11 @@ impl Stage {
     /// A new machine takes over from the fold.
     pub(crate) fn resumed_from_fold(&mut self) {
         self.diagnosis = Diagnosis::since(&self.state);
+    }
+
+    /// Since when a finding was, in seconds, as it was told last.
+    pub(crate) fn since(&self, code: &str) -> Option<i64> {
+        self.since.get(code).copied()
     }
 
     /// What was told, when, with what evidence; time runs on until all is said.

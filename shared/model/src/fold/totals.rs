@@ -98,7 +98,7 @@ impl Totals {
         self.figure(LOST_US)
     }
 
-    /// Events lost in them, as far as that is known.
+    /// Events lost in them, at the least: a list that follows shows of each object only what it is now.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)
@@ -154,8 +154,13 @@ impl Totals {
         self.add(RELISTED, items);
     }
 
-    /// A gap closed that was open for so long.
-    pub(super) fn close(&mut self, gap: &Gap, lasted_us: i64) {
+    /// A list found so much changed since a gap began.
+    pub(super) fn miss(&mut self, objects: u64) {
+        self.add(MISSED, objects);
+    }
+
+    /// A gap closed that was open for so long; a list may have measured it.
+    pub(super) fn close(&mut self, gap: &Gap, lasted_us: i64, is_measured: bool) {
         if gap.resumed {
             self.add(RESUMED, 1);
             return;
@@ -164,7 +169,7 @@ impl Totals {
         self.add(LOST_US, u64::try_from(lasted_us).unwrap_or(0));
         match gap.lost {
             Some(lost) => self.add(MISSED, lost),
-            None => self.add(UNMEASURED, 1),
+            None => self.add(UNMEASURED, u64::from(!is_measured)),
         }
     }
 

@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 88] = [
+const SENTENCES: [Sentence; 93] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -40,6 +40,11 @@ const SENTENCES: [Sentence; 88] = [
     told("F02", "reads a closed channel and goes on"),
     told("F03", "returned when its stream ended"),
     told("F04", "Nothing came to … any more, and nothing said so"),
+    untold(
+        "F04",
+        "nor did its stream end when it was to",
+        "simulated servers keep to timeouts, and give what has versions of an order, of which a second look shows more",
+    ),
     told(
         "F06",
         "went away … or its connections were closed on their way",
@@ -84,6 +89,11 @@ const SENTENCES: [Sentence; 88] = [
         "F15",
         "with 429 for … its cache of the type does not become ready",
     ),
+    untold(
+        "F16",
+        "etcd had no leader, and the server ended",
+        "simulated servers watch all types by a cache",
+    ),
     told("F16", "its cache of the resource begins anew"),
     told("F17", "the storage of its type was built anew"),
     told(
@@ -119,6 +129,11 @@ const SENTENCES: [Sentence; 88] = [
     told(
         "F24",
         "again by a list … who answered has not heard of that",
+    ),
+    untold(
+        "F24",
+        "A list at … has … who answered has lost an event",
+        "no watch of a story moves from a server to one that has lost what it was told",
     ),
     told("F24", "told of … came to … without it"),
     told("F24", "and never its ADDED: an event was lost on the way"),
@@ -172,7 +187,7 @@ const SENTENCES: [Sentence; 88] = [
     ),
     told("F33", "listed … and got the state of … though"),
     told("F33", "etcd has it not so … it has another history"),
-    told("F34", "had no bookmark, though the cluster came to"),
+    told("F34", "had no bookmark, though … came to"),
     untold(
         "F35",
         "A bookmark said … to … whose stream had come to",
@@ -193,6 +208,11 @@ const SENTENCES: [Sentence; 88] = [
     told(
         "F38",
         "cannot be read or converted, and the server gives nothing of its type",
+    ),
+    untold(
+        "F38",
+        "What the server says of Secrets is not kept",
+        "no object of simulated Secrets cannot be read",
     ),
     untold(
         "F38",
@@ -238,6 +258,11 @@ const SENTENCES: [Sentence; 88] = [
     told("F48", "returned right after it asked to resume"),
     told("F49", "changes of one object were merged"),
     told("F50", "The watch request of … over its connection"),
+    untold(
+        "F50",
+        "The headers of the watch … came after",
+        "where a story caps the streams of our connection, none of them ends",
+    ),
     told("F50", "A watch of … has no answer for"),
 ];
 
@@ -274,7 +299,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 45] = [
+const PARTS: [&str; 52] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -285,7 +310,9 @@ const PARTS: [&str; 45] = [
     "and there is no other server",
     "and so say all",
     "All servers have come as far again.",
+    "No server that was behind is watched any more.",
     "Its stream goes on, or is over.",
+    "of this watch … wrong.",
     "is held at … and is not in etcd",
     "is in etcd at … and is not held",
     "is held at … and etcd has it at",
@@ -302,13 +329,18 @@ const PARTS: [&str; 45] = [
     ": it was to go on from",
     "while others wrote: what is quiet for so long expires.",
     "over its connection … open.",
+    "It was answered once a stream of its connection had ended (F50).",
+    "It was answered though no stream of its connection had ended (F44).",
+    "another apiserver may send its headers with its first event",
+    "a server sends its headers at once",
     "The server's cache is ready.",
     "It may be listed again.",
     "The server lists the type again.",
     "It has caught up",
     "p95 of its lag is",
     "The bookmark came that ends the initial events.",
-    "Documents of this watch could not be read, which may be why.",
+    "Its stream was dead (F04): nothing could come.",
+    "An item of its last list could not be read, which may be why.",
     "The stream of … ended {after}.",
     "Read twice at one resourceVersion, {what}; the stream never said so.",
     "turns {per_s} times a second though no stream of it is open",

@@ -76,6 +76,8 @@ pub(super) struct ListRead {
     limit: u64,
     /// What the cache has to know before; etcd's revision of the moment for a consistent list.
     fresh_at: u64,
+    /// It says that it is of the newest version, whatever it is of.
+    says_newest: bool,
     /// A list without resourceVersion: it falls back to etcd when the cache does not get there.
     is_consistent: bool,
 }
@@ -203,6 +205,7 @@ impl Apiserver {
             start: String::new(),
             limit: options.limit,
             fresh_at: 0,
+            says_newest: false,
             is_consistent: false,
         };
         let revision = options.revision()?;
@@ -214,6 +217,7 @@ impl Apiserver {
         let is_one = one_scope && read.selector.one_name().is_some();
         if is_one {
             read.limit = 0;
+            read.says_newest = ctx.version.lists_one_name_as_newest();
         }
         let wanted = if continued {
             if revision.is_some_and(|r| r != 0) {
@@ -488,15 +492,20 @@ impl Apiserver {
         if revision > ctx.etcd.revision() {
             return Err(too_large_for_etcd(revision, ctx.etcd.revision()));
         }
+        let says = if WHOLE && read.says_newest {
+            ctx.etcd.revision()
+        } else {
+            revision
+        };
         let page = if direct {
             let found = ctx.etcd.range(&read.prefix, &read.start, revision);
-            found.map(|found| read.page(found, revision, ServedBy::Etcd))
+            found.map(|found| read.page(found, says, ServedBy::Etcd))
         } else {
             let member = ctx.server;
             let found = ctx
                 .etcd
                 .range_of_member(member, &read.prefix, &read.start, revision);
-            found.map(|found| read.page(found, revision, ServedBy::Etcd))
+            found.map(|found| read.page(found, says, ServedBy::Etcd))
         };
         match page {
             Ok(page) => {
@@ -507,6 +516,9 @@ impl Apiserver {
                 let start = read.start.strip_prefix(&read.prefix).unwrap_or("");
                 Err(continue_compacted(encode_continue(start, -1)))
             }
+            Err(_) if WHOLE && read.says_newest => Err(super::status::internal_error(
+                "etcdserver: mvcc: required revision has been compacted",
+            )),
             Err(_) => Err(list_compacted()),
         }
     }

@@ -3,6 +3,7 @@
 use watchscope_model::tree::BTreeMap;
 
 use super::store::{Missed, Store};
+use crate::WHOLE;
 use crate::message::ServerId;
 use crate::time::Time;
 
@@ -76,6 +77,12 @@ impl Members {
         self.0
             .get(&server)
             .is_none_or(|m| m.partitioned.is_none() && !m.missed.contains(&revision))
+    }
+
+    /// Whether all members applied a revision.
+    pub(super) fn have(&self, revision: u64) -> bool {
+        // No lesson has a member that misses anything.
+        !WHOLE || !self.0.values().any(|m| m.missed.contains(&revision))
     }
 
     pub(super) fn missed(&self, server: ServerId) -> &Missed {

@@ -21,8 +21,8 @@ pub(crate) type Missed = BTreeSet<u64>;
 
 /// The multi-version store.
 ///
-/// Bounded by compaction: versions below the compacted revision are dropped, but for each key's newest, and so are the
-/// changes before it.
+/// Bounded by compaction: versions below the compacted revision are dropped, but for each key's newest and those that
+/// some member has instead, and so are the changes before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     revision: u64,
@@ -155,9 +155,15 @@ impl Store {
         change
     }
 
-    /// Drops what was before `revision`; each key keeps its newest version at or below it. A tombstone at `revision`
-    /// itself can still be told to a watch that starts there, unless the defect of etcd#18089 is in the way.
-    pub(crate) fn compact(&mut self, revision: u64, keeps_tombstone: bool) {
+    /// Drops what was before `revision`; each key keeps its newest version at or below it that all members `have`, and
+    /// what is newer. A tombstone at `revision` itself can still be told to a watch that starts there, unless the defect of
+    /// etcd#18089 is in the way.
+    pub(crate) fn compact(
+        &mut self,
+        revision: u64,
+        keeps_tombstone: bool,
+        have: impl Fn(u64) -> bool,
+    ) {
         let revision = revision.min(self.revision);
         if revision <= self.compacted {
             return;
@@ -172,7 +178,7 @@ impl Store {
         self.keys.retain(|_, versions| {
             let kept_from = versions
                 .iter()
-                .rposition(|v| v.revision <= revision)
+                .rposition(|v| v.revision <= revision && have(v.revision))
                 .unwrap_or(0);
             versions.drain(..kept_from);
             let gone = |v: &Version| v.object.is_none() && v.revision <= revision;
@@ -207,7 +213,7 @@ impl Store {
     /// restore does.
     pub(crate) fn bump(&mut self, by: u64) {
         self.revision += by;
-        self.compact(self.revision, true);
+        self.compact(self.revision, true, |_| true);
     }
 }
 
@@ -262,11 +268,11 @@ mod tests {
         assert_eq!(names(&store, 3).unwrap(), ["a@2", "b@3"]);
         assert_eq!(names(&store, 4).unwrap(), ["a@4", "b@3"]);
         assert_eq!(names(&store, 5).unwrap(), ["a@4"]);
-        store.compact(4, true);
+        store.compact(4, true, |_| true);
         assert_eq!(names(&store, 3), None);
         assert_eq!(names(&store, 4).unwrap(), ["a@4", "b@3"]);
         assert_eq!(names(&store, 5).unwrap(), ["a@4"]);
-        store.compact(9, true);
+        store.compact(9, true, |_| true);
         assert_eq!(store.compacted(), 5);
         assert_eq!(names(&store, 5).unwrap(), ["a@4"]);
         assert_eq!(
@@ -301,7 +307,7 @@ mod tests {
     #[test]
     fn the_change_at_the_compacted_revision_can_be_told_but_not_what_was_before_it() {
         let mut store = store();
-        store.compact(5, true);
+        store.compact(5, true, |_| true);
         let left: Vec<u64> = store.changes_from(0).map(|c| c.revision).collect();
         assert_eq!(left, [5]);
         let deletion = store.changes_from(5).next().unwrap();
@@ -310,17 +316,17 @@ mod tests {
             "prevKV would be read at 4, which is compacted"
         );
         let mut store = self::store();
-        store.compact(4, true);
+        store.compact(4, true, |_| true);
         assert!(store.has_previous(store.changes_from(5).next().unwrap()));
         let mut defective = self::store();
-        defective.compact(5, false);
+        defective.compact(5, false, |_| true);
         assert_eq!(defective.changes_from(0).count(), 0, "etcd#18089");
     }
 
     #[test]
     fn a_crash_during_compaction_can_lower_the_revision() {
         let mut store = store();
-        store.compact(5, true);
+        store.compact(5, true, |_| true);
         store.recount_revision();
         assert_eq!((store.revision(), store.compacted()), (4, 4));
         assert_eq!(write(&mut store, "c", pod("c")).revision, 5);
@@ -339,6 +345,11 @@ mod tests {
             .map(|(_, o)| o.revision())
             .collect();
         assert_eq!(seen, [2, 3]);
+        // Nor does a compaction tell it what it missed, or take what it has.
+        store.compact(5, true, |revision| !missed.contains(&revision));
+        assert_eq!(store.get(&b, &missed).unwrap().revision(), 3);
+        assert!(store.get(&b, &Missed::new()).is_none());
+        assert_eq!(names(&store, 5).unwrap(), ["a@4"]);
         store.bump(1000);
         assert_eq!((store.revision(), store.compacted()), (1005, 1005));
     }

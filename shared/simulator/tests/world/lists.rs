@@ -250,6 +250,29 @@ fn a_compacted_page_offers_to_go_on_inconsistently() {
 }
 
 #[test]
+fn a_list_of_one_name_at_an_exact_version_says_the_newest_from_1_19_to_1_23() {
+    let told = |server: &str| {
+        let mut config = Config::empty();
+        config.servers = vec![server.parse().unwrap()];
+        let mut rig = Rig::new(config);
+        rig.run_secs(1);
+        let first = version(&rig.config_map("a"));
+        let newest = version(&rig.write("a", 1));
+        let of_one = format!(
+            "{MAPS}?fieldSelector=metadata.name%3Da&resourceVersionMatch=Exact&resourceVersion="
+        );
+        let (_, list) = rig.get(&format!("{of_one}{first}"));
+        assert_eq!(version(&list["items"][0]), first);
+        rig.run_secs(700);
+        rig.write("a", 2);
+        let (compacted, _) = rig.get(&format!("{of_one}{first}"));
+        (version(&list) == newest, compacted)
+    };
+    let told = ["1.19.0", "1.23.17", "1.24.0", "1.36.0"].map(told);
+    assert_eq!(told, [(true, 500), (true, 500), (false, 410), (false, 410)]);
+}
+
+#[test]
 fn an_exact_version_that_is_compacted_is_410() {
     let (mut rig, versions) = five();
     rig.write("a", 1);

@@ -227,9 +227,9 @@ impl Drawer<'_> {
                     .aligned(Align::End);
                 let is_low = scale.y(level.revision) > self.y(row) + row.height.half();
                 let y = if is_low {
-                    self.y(row) + Px::whole(10)
+                    self.y(row) + Px::whole(9)
                 } else {
-                    bottom - Px::whole(2)
+                    bottom - HAIR
                 };
                 self.say_at_end(Paint::Change, y, words, look);
             }
@@ -603,7 +603,7 @@ impl Drawer<'_> {
         let middle = self.y(row) + row.height.half();
         // Lower where words stand over and under it.
         let half = Px::whole(if row.kind == RowKind::LayerTrace {
-            7
+            6
         } else {
             8
         });

@@ -122,7 +122,15 @@ impl Drawer<'_> {
         let left = x0.max(-SPILL - SPILL);
         let right = x1.min(self.width + SPILL);
         let inset = Px(48);
+        // What one read alone found looks unknown: the colour is that of what was found twice.
+        let is_confirmed = span.what.is_confirmed;
+        let ink = if is_confirmed {
+            Token::Divergence
+        } else {
+            Token::Text3
+        };
         match kind {
+            _ if !is_confirmed => self.slot((left, right), ys, ink, Some((2, 2))),
             Divergence::Ghost => {
                 let body = self.round_left(left, right, ys, half);
                 let fill = Some(Token::GhostFill);
@@ -148,17 +156,18 @@ impl Drawer<'_> {
                     },
                 );
             }
-            Divergence::Missing => self.slot((left, right), ys, Some((2, 2))),
+            Divergence::Missing => self.slot((left, right), ys, ink, Some((2, 2))),
             Divergence::Stale | Divergence::ListOlder | Divergence::Unknown => {
                 self.fill(Layer::Divergence, (left, right), ys, Token::Ground0);
                 self.hatch(Layer::Divergence, (x0, right), ys, Hatch::Stale);
-                self.slot((left, right), ys, None);
+                self.slot((left, right), ys, ink, None);
             }
         }
         let target = Target::Stretch(StretchKind::Divergence, record(epoch, span.start.seq));
         self.hit((x0, x1), ys, row.id, target.clone());
         let glyph = divergence_glyph(kind);
-        let ground = if kind == Divergence::Ghost {
+        let is_filled = kind == Divergence::Ghost && is_confirmed;
+        let ground = if is_filled {
             Token::GhostFill
         } else {
             Token::Ground0
@@ -167,13 +176,14 @@ impl Drawer<'_> {
         if x + Px::whole(8) <= x1 {
             let mut mark = GlyphMark::new(glyph, x, mid, row.glyph_size.min(12), ground);
             mark.halo = false;
+            mark.ink = ink;
             self.glyph(Layer::Divergence, mark, row.id, target);
         } else {
             self.explains(glyph, (x0, x1));
         }
         let lasting_us = end.micros_since(span.start.at);
-        let look = TextLook::strong(Token::Divergence);
-        let look = if kind == Divergence::Ghost {
+        let look = TextLook::strong(ink);
+        let look = if is_filled {
             look
         } else {
             look.over(Token::Ground0)
@@ -181,7 +191,7 @@ impl Drawer<'_> {
         let from = x0.max(Px::ZERO) + Px::whole(19);
         let forms = [
             verdict_words(&span.what, lasting_us),
-            verdict_short(kind, lasting_us),
+            verdict_short(&span.what, lasting_us),
         ];
         let (layer, y) = (Layer::Divergence, mid + Px::whole(4));
         let label = Label::new(Rank::Lost, layer, forms, look, y, (from, x1));
@@ -189,7 +199,7 @@ impl Drawer<'_> {
     }
 
     /// A box with square corners and no fill.
-    fn slot(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px), dash: Option<(u8, u8)>) {
+    fn slot(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px), ink: Token, dash: Option<(u8, u8)>) {
         let inset = Px(48);
         let area = Area::between(
             x0 + inset,
@@ -198,7 +208,7 @@ impl Drawer<'_> {
             y1 - inset,
         );
         let stroke = Some(Stroke {
-            ink: Token::Divergence,
+            ink,
             width: Px(96),
             dash,
         });
@@ -247,14 +257,15 @@ fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Optio
 }
 
 /// What and how long.
-fn verdict_short(kind: Divergence, lasting_us: i64) -> String {
-    format!("{kind} · {}", duration(lasting_us))
+fn verdict_short(verdict: &VerdictSpan, lasting_us: i64) -> String {
+    let doubt = if verdict.is_confirmed { "" } else { "?" };
+    format!("{}{doubt} · {}", verdict.kind, duration(lasting_us))
 }
 
 /// How long or how far, in a few words.
 pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let held_for = duration(lasting_us);
-    match (verdict.kind, &verdict.listed, &verdict.held) {
+    let mut words = match (verdict.kind, &verdict.listed, &verdict.held) {
         (Divergence::Ghost, ..) => format!("ghost · held {held_for} after a read without it"),
         (Divergence::Missing, Some(listed), _) => {
             format!("missing · in LIST at {}", version(listed))
@@ -269,5 +280,9 @@ pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
         }
         (Divergence::Stale | Divergence::Unknown, ..) => format!("stale · {held_for}"),
         (Divergence::ListOlder, ..) => format!("list older · {held_for}"),
+    };
+    if !verdict.is_confirmed {
+        words += " · not confirmed";
     }
+    words
 }

@@ -1,7 +1,7 @@
 //! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
 
 use watchscope_model::event::Audit;
-use watchscope_model::vocabulary::{Cause, LossPlace};
+use watchscope_model::vocabulary::{Cause, Certainty, LossPlace};
 use watchscope_model::{Time, catalogue};
 
 use super::labels::{Label, Rank};
@@ -16,6 +16,7 @@ use crate::lanes::Row;
 use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
 use crate::store::{Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
+use crate::words::why_ended;
 
 /// A lost gap wider than this is hatched more quietly.
 const WIDE: Px = Px::whole(200);
@@ -301,17 +302,20 @@ impl Drawer<'_> {
         }
     }
 
-    /// Why streams were torn, inside their ends: the row of the catalogue their ends are attributed to.
+    /// Why streams ended that did not fall square, inside their ends: the row of the catalogue, and how sure that is.
     fn end_labels(&mut self, row: &Row, trace: &WatchTrace) {
         let y = self.label_y(row);
         for span in trace.streams.in_sequence(self.left, self.right) {
-            let (Some(end), Some((Fall::Torn, _))) = (span.end, trace.fall(span)) else {
+            let rank = match trace.fall(span) {
+                Some((Fall::Torn, _)) => Rank::Error,
+                Some((Fall::Fade, _)) => Rank::Wait,
+                Some((Fall::Square, _)) | None => continue,
+            };
+            let (Some(end), Some(said)) = (span.end, trace.attribution(span)) else {
                 continue;
             };
             let x1 = self.x(end.at);
-            let said = trace.attributions.get(&span.what.stream);
-            let named = said.and_then(|(_, code)| Some((code, catalogue::name(code)?)));
-            let Some((code, name)) = named.filter(|_| x1 <= self.end_x) else {
+            let Some(name) = catalogue::name(&said.code).filter(|_| x1 <= self.end_x) else {
                 continue;
             };
             let x0 = self.x(span.start.at).max(Px::ZERO);
@@ -319,8 +323,13 @@ impl Drawer<'_> {
             let look = TextLook::plain(Token::Text1)
                 .over(Token::StreamFill)
                 .aligned(Align::End);
-            let words = [format!("{code} {name}"), code.to_string()];
-            self.label(Label::new(Rank::Error, Layer::Error, words, look, y, xs));
+            let short = match said.certainty {
+                Certainty::Definite => said.code.to_string(),
+                _ => format!("{}?", said.code),
+            };
+            let full = why_ended(&said.code, said.certainty);
+            let words = [full, format!("{short} {name}"), short];
+            self.label(Label::new(rank, Layer::Error, words, look, y, xs));
         }
     }
 
@@ -551,7 +560,7 @@ impl Drawer<'_> {
             self.right,
         ) {
             let x = self.x(audit.moment.at);
-            let differs = &*audit.outcome == Audit::DIFFERS;
+            let differs = &*audit.read.outcome == Audit::DIFFERS;
             if x < drawn + ERRORS_APART && !differs {
                 continue;
             }
@@ -562,7 +571,7 @@ impl Drawer<'_> {
                 Glyph::ReadAgrees
             };
             let mut mark = GlyphMark::new(glyph, x, y, 10, Token::StreamFill);
-            if &*audit.outcome == Audit::CANNOT_TELL {
+            if &*audit.read.outcome == Audit::CANNOT_TELL {
                 mark.ink = Token::Line3;
             }
             let layer = if differs {

@@ -89,7 +89,7 @@ impl WatchTrace {
                 .attributions
                 .entry(stream)
                 .or_insert_with(|| attribution.clone());
-            if attribution.0 > known.0 {
+            if attribution.seq > known.seq {
                 *known = attribution;
             }
         }
@@ -128,7 +128,7 @@ impl WatchTrace {
         self.openings.retain(|opening| opening.moment.seq >= last);
         self.uses.retain(|point| point.moment.seq >= last);
         self.attributions
-            .retain(|_, attribution| attribution.0 > last);
+            .retain(|_, attribution| attribution.seq > last);
         for object in &mut self.objects {
             let gone = object
                 .marks

@@ -2,9 +2,11 @@
 
 use crate::id::ObjectId;
 
-use watchscope_model::event::{Finding, Verdict};
+use watchscope_model::event::{Audit, Finding, Verdict};
 use watchscope_model::fold::{Moment, OpenPhase, OpenStream};
-use watchscope_model::vocabulary::{Cause, Divergence, LossPlace, Phase, PhaseReason, Severity};
+use watchscope_model::vocabulary::{
+    Cause, Certainty, Divergence, LossPlace, Phase, PhaseReason, Severity, Standing,
+};
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
 /// How a plateau falls.
@@ -37,6 +39,23 @@ pub(crate) struct StreamSpan {
     pub(crate) fall: Option<(Fall, Cause)>,
 }
 
+/// Why a stream ended, as told last.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Attributed {
+    /// The record that said so.
+    pub(crate) seq: Seq,
+    /// A row of the catalogue, or `normal`, `ours`, `unknown`.
+    pub(crate) code: Text,
+    pub(crate) certainty: Certainty,
+}
+
+impl Attributed {
+    /// Whether it is a guess: nothing may look as if it were so.
+    pub(crate) fn is_guess(&self) -> bool {
+        matches!(self.certainty, Certainty::Suspected | Certainty::Unknown)
+    }
+}
+
 /// A gap.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GapSpan {
@@ -65,6 +84,8 @@ pub(crate) struct VerdictSpan {
     pub(crate) kind: Divergence,
     pub(crate) listed: Option<ResourceVersion>,
     pub(crate) held: Option<ResourceVersion>,
+    /// Whether a second read at the same version found the same: only then is it shown as so (semantics 4.2).
+    pub(crate) is_confirmed: bool,
 }
 
 /// A finding, from first raised to cleared.
@@ -133,13 +154,53 @@ impl LossMark {
     }
 }
 
+/// Reads of all that a watch should hold, as audits name them; the others are of events, or of samples that are not named.
+const WHOLE_READS: [&str; 4] = [
+    "list exact",
+    "list exact again",
+    "list newest",
+    "list of another server",
+];
+/// What audits say of a read that the watch's own cache may have answered.
+const MAY_BE_A_CACHES: &str = "may be the watch cache's";
+
 /// An audit read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AuditMark {
     pub(crate) moment: Moment,
-    pub(crate) outcome: Text,
-    pub(crate) compared: u64,
-    pub(crate) of: Compared,
+    pub(crate) read: Audit,
+    /// The object, where one alone was compared.
+    pub(crate) object: Option<ObjectId>,
+}
+
+impl AuditMark {
+    /// Whether all was compared that the watch held at the read's version.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.object.is_none() && WHOLE_READS.contains(&&*self.read.method)
+    }
+
+    /// Whether it may show what only the cache believes that the watch hears from (semantics 4.3).
+    pub(crate) fn may_be_a_caches(&self) -> bool {
+        let reason = self.read.reason.as_ref();
+        reason.is_some_and(|reason| reason.contains(MAY_BE_A_CACHES))
+    }
+
+    /// Whether it was a read that has, or has not, an object that the watch holds since a version: one that is younger
+    /// than the read, or that the read's server may only believe in, it says nothing of.
+    pub(crate) fn tells_of(&self, object: ObjectId, since: Option<u64>) -> bool {
+        let is_of_it = match self.object {
+            Some(compared) => compared == object,
+            None => self.is_whole() && !self.may_be_a_caches(),
+        };
+        let at = self.read.resource_version.as_ref();
+        is_of_it && reaches(at.and_then(ResourceVersion::number), since)
+    }
+}
+
+/// Whether a read at a version is of something that is held since one; what has no order came before the read, or would
+/// not be known.
+pub(crate) fn reaches(at: Option<u64>, since: Option<u64>) -> bool {
+    since.is_none_or(|since| at.is_some_and(|at| at >= since))
 }
 
 /// A request that is none of a watch itself, sent or answered.
@@ -157,17 +218,6 @@ pub(crate) enum AsideStep {
     Answered,
     /// It has no answer, or a refusal.
     Failed,
-}
-
-/// What an audit compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
-    /// All that the watch held.
-    All,
-    /// This object alone.
-    One(ObjectId),
-    /// Some, and which is not told.
-    Some,
 }
 
 /// What was so when a chapter opened: steps of what a snapshot tells without since when.
@@ -212,6 +262,7 @@ impl VerdictSpan {
             kind: verdict.kind,
             listed: verdict.listed.clone(),
             held: verdict.held.clone(),
+            is_confirmed: verdict.state == Standing::Confirmed,
         }
     }
 }

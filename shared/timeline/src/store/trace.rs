@@ -13,7 +13,7 @@ use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
-    AsideMark, AsideStep, AuditMark, Compared, ConnectionSpan, ErrorMark, Fall, FindingSpan,
+    AsideMark, AsideStep, Attributed, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan,
     GapOutcome, GapSpan, LifeSpan, ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark,
     StreamSpan, UsePoint, VerdictSpan,
 };
@@ -51,7 +51,7 @@ pub(crate) struct WatchTrace {
     pub(crate) uses: Vec<UsePoint>,
     pub(crate) requests: Vec<(RequestId, Seq)>,
     /// The last attribution of each stream.
-    pub(crate) attributions: BTreeMap<StreamId, (Seq, Text)>,
+    pub(crate) attributions: BTreeMap<StreamId, Attributed>,
     pub(crate) objects: Vec<ObjectTrace>,
 }
 
@@ -411,18 +411,17 @@ impl WatchTrace {
                 code: error.code,
             }),
             Event::Attribution(attribution) => {
-                self.attributions
-                    .insert(attribution.stream, (now.seq, attribution.code.clone()));
+                let said = Attributed {
+                    seq: now.seq,
+                    code: attribution.code.clone(),
+                    certainty: attribution.certainty,
+                };
+                self.attributions.insert(attribution.stream, said);
             }
             Event::Audit(audit) => self.audits.push(AuditMark {
                 moment: now,
-                outcome: audit.outcome.clone(),
-                compared: audit.compared,
-                of: match &audit.object {
-                    Some(object) => Compared::One(names.object(id, object)),
-                    None if audit.compared >= watch.objects.len() as u64 => Compared::All,
-                    None => Compared::Some,
-                },
+                read: audit.clone(),
+                object: audit.object.as_ref().map(|object| names.object(id, object)),
             }),
             Event::Loss(loss) => {
                 self.losses.push(LossMark {
@@ -571,18 +570,34 @@ impl WatchTrace {
         }
     }
 
-    /// How a stream's plateau falls: by its attribution, if there is one after its end.
+    /// Why a stream ended, if it did and that was said since.
+    pub(crate) fn attribution(&self, stream: &Span<StreamSpan>) -> Option<&Attributed> {
+        let said = self.attributions.get(&stream.what.stream)?;
+        stream
+            .end
+            .is_some_and(|end| end.seq < said.seq)
+            .then_some(said)
+    }
+
+    /// How a stream's plateau falls: by its attribution, if that is more than a guess; else by what was seen.
     pub(crate) fn fall(&self, stream: &Span<StreamSpan>) -> Option<(Fall, Cause)> {
         let (fall, cause) = stream.what.fall?;
-        let attribution = self.attributions.get(&stream.what.stream);
-        let said = attribution.filter(|(seq, _)| stream.end.is_some_and(|end| end.seq < *seq));
-        let fall = match said.map(|(_, code)| &**code) {
+        let said = self.attribution(stream);
+        let fall = match said.map(|said| &*said.code) {
             Some("normal" | "ours" | "F05") => Fall::Square,
             Some("unknown") => Fall::Fade,
+            Some(_) if said.is_some_and(Attributed::is_guess) => fall,
             Some(_) => Fall::Torn,
             None => fall,
         };
         Some((fall, cause))
+    }
+
+    /// The resourceVersion of the first event of an object that is loaded and not before a record, if it is a number.
+    pub(crate) fn version_since(&self, object: &ObjectTrace, since: Seq) -> Option<u64> {
+        let mut marks = object.marks.iter().map(|&mark| mark as usize);
+        let first = marks.find(|&mark| self.marks.seq(mark) >= since)?;
+        Some(self.marks.version(first)).filter(|&version| version != NO_VERSION)
     }
 
     /// The seq of the record that sent a request.

@@ -7,7 +7,7 @@ use watchscope_model::{Event, Object, Seq, WatchName};
 use super::event_words;
 use crate::format::count;
 use crate::id::{LaneId, RecordId};
-use crate::store::{Compared, Store};
+use crate::store::Store;
 
 /// A comparison that a person may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,14 +62,21 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<C
         .filter(|id| id.epoch == number)
         .map_or(Seq(0), |id| id.seq);
     let trace = store.epochs()[epoch].trace.watch(lane.watch()?)?;
+    let object = lane.object();
+    let since = object.and_then(|object| {
+        let object = trace.objects.get(object.0 as usize)?;
+        let life = object.lives.all().last()?;
+        trace.version_since(object, life.start.seq)
+    });
     let answers = trace.audits.iter().filter_map(|audit| {
-        let is_told = &*audit.outcome != Audit::CANNOT_TELL;
-        let nearness = match (lane.object(), audit.of) {
-            (None, _) => 0,
-            (Some(object), Compared::One(compared)) if object == compared => 1,
-            (Some(_), Compared::All) => 0,
-            (Some(_), Compared::Some) if !is_told => 0,
-            (Some(_), _) => return None,
+        let is_told = &*audit.read.outcome != Audit::CANNOT_TELL;
+        let nearness = match object {
+            None => 0,
+            Some(object) if audit.object == Some(object) => 1,
+            Some(object) if audit.tells_of(object, since) => 0,
+            // That nothing can be told is told of all.
+            Some(_) if !is_told && audit.object.is_none() => 0,
+            Some(_) => return None,
         };
         let seq = audit.moment.seq;
         (seq > after).then_some((is_told, nearness, seq))

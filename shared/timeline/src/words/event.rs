@@ -9,6 +9,11 @@ use crate::draw::{cause_words, protocol};
 use crate::format::{count, duration, number, version};
 use crate::store::SPINNING;
 
+/// How an audit was made that compared events.
+const SECOND_WATCH: &str = "second watch";
+/// How audits are made of objects that they do not name, one look each.
+const SAMPLES: [&str; 2] = ["get", "list one exact"];
+
 /// An event in words.
 #[must_use]
 pub fn event_words(event: &Event) -> String {
@@ -170,6 +175,10 @@ pub fn event_words(event: &Event) -> String {
             let why = event.reason.as_ref().map(|why| format!(": {why}"));
             let what = match &event.object {
                 Some(object) => name_in(&event.watch, object),
+                // What the second watch compares is what both were told.
+                None if &*event.method == SECOND_WATCH => count(event.compared, "event"),
+                // One object may be looked at more than once.
+                None if SAMPLES.contains(&&*event.method) => count(event.compared, "sample"),
                 None => count(event.compared, "object"),
             };
             if &*event.outcome == Audit::CANNOT_TELL {
@@ -279,9 +288,12 @@ fn change(change: &Change) -> String {
         .map_or(String::new(), |sub| format!(" ({sub})"));
     match (change.change, change.origin) {
         (ChangeType::Deleted, Origin::Inferred) => {
-            format!(
-                "{name} was held and is not in the list: deleted while away, last seen at resourceVersion {at}."
-            )
+            // On a stream it is another object that has come in its place, or initial events that are complete without it.
+            let why = match change.stream {
+                Some(stream) => format!("stream {stream} shows that it is gone: deleted unheard"),
+                None => "is not in the list: deleted while away".to_owned(),
+            };
+            format!("{name} was held and {why}, last seen at resourceVersion {at}.")
         }
         (kind, Origin::List) => {
             format!("{kind} {name} at resourceVersion {at}, learned from a list.")
@@ -444,15 +456,30 @@ fn millis(millis: u64) -> String {
     duration(i64::try_from(millis.saturating_mul(1_000)).unwrap_or(i64::MAX))
 }
 
-/// Why a stream ended. What is not proven is never said as if it were.
-fn attribution(event: &Attribution) -> String {
-    let stream = event.stream;
-    let code = &*event.code;
-    let how_sure = match event.certainty {
+/// What is not proven is never said as if it were.
+fn how_sure(certainty: Certainty) -> &'static str {
+    match certainty {
         Certainty::Definite => "",
         Certainty::Likely => "most likely ",
         Certainty::Suspected | Certainty::Unknown => "perhaps ",
+    }
+}
+
+/// Why a stream ended, in a few words: `normal`, `perhaps F36 a slow reader cut off`.
+pub(crate) fn why_ended(code: &str, certainty: Certainty) -> String {
+    let how_sure = match code {
+        "unknown" => "",
+        _ => how_sure(certainty),
     };
+    let name = catalogue::name(code).unwrap_or("");
+    format!("{how_sure}{code} {name}").trim_end().to_owned()
+}
+
+/// Why a stream ended.
+fn attribution(event: &Attribution) -> String {
+    let stream = event.stream;
+    let code = &*event.code;
+    let how_sure = how_sure(event.certainty);
     match (code, catalogue::name(code)) {
         ("normal", _) => format!("Stream {stream} ended as it should: its time was over."),
         ("ours", _) if event.certainty == Certainty::Definite => {

@@ -1,13 +1,19 @@
 //! Why an object is here: since which event, from which origin, confirmed when, by which read.
+//!
+//! What is told rests on the records that are loaded, and where some since the beginning of its life are not, on the fold
+//! at the head alone; what neither says is told as not loaded, never as not so.
 
 use watchscope_model::event::{Audit, Event};
+use watchscope_model::fold::{Held, Moment, Watch};
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_model::{Seq, Time};
+use watchscope_model::{ResourceVersion, Seq, Time};
 
 use crate::draw::verdict_words;
-use crate::format::{clock_ms, count, duration, version};
+use crate::format::{clock_ms, count, duration, number, version};
 use crate::id::{LaneId, ObjectId, RecordId};
-use crate::store::{Compared, ObjectTrace, Store, WatchTrace};
+use crate::store::{
+    AuditMark, Epoch, LifeSpan, ObjectTrace, Span, Store, VerdictSpan, WatchTrace, reaches,
+};
 
 /// Why an object is held, or is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,201 +31,372 @@ pub struct Presence {
 /// Why the object of a lane is here, or is not; nothing for other lanes.
 #[must_use]
 pub fn presence(store: &Store, lane: LaneId, now: Time) -> Option<Presence> {
-    let LaneId::Object(watch_id, object_id) = lane else {
-        return None;
-    };
-    let (epoch, watch, object) = (0..store.epochs().len()).rev().find_map(|number| {
-        let watch = store.epochs()[number].trace.watch(watch_id)?;
-        let object = watch.objects.get(object_id.0 as usize)?;
-        (!object.lives.all().is_empty()).then_some((number as u32, watch, object))
-    })?;
-    let life = object.lives.all().last()?;
-    let id = |seq: Seq| RecordId { epoch, seq };
-    let mut grounds = Vec::new();
-    let Some(end) = life.end else {
-        let held_for = duration(life.end_at(now).micros_since(life.start.at));
-        let answer = if life.is_open() {
-            format!("Held since {} ({held_for}).", clock_ms(life.start.at))
-        } else {
-            format!(
-                "It was held from {}; what became of it is not known.",
-                clock_ms(life.start.at)
-            )
-        };
-        // What speaks against it first: it is what one came for.
-        grounds.extend(doubted(object, now));
-        grounds.push(("from", origin(store, id(life.start.seq))));
-        grounds.extend(last_event(store, watch, object, epoch));
-        let since = (life.start.seq, life.start.at);
-        grounds.push(("confirmed", confirmed(watch, object_id, since)));
-        grounds.extend(proved(watch));
-        return Some(Presence {
-            held: life.is_open(),
-            answer,
-            grounds,
-            record: Some(id(life.start.seq)),
-        });
-    };
-    let answer = format!(
-        "Not held since {} ({}).",
-        clock_ms(end.at),
-        duration(now.micros_since(end.at))
-    );
-    grounds.extend(doubted(object, now));
-    grounds.push(("gone by", departure(store, id(end.seq))));
-    if let Some(doubt) = life.what.doubt {
-        grounds.push((
-            "not known",
-            format!(
-                "From {} on nobody here knows whether it existed.",
-                clock_ms(doubt)
-            ),
-        ));
-    }
-    Some(Presence {
-        held: false,
-        answer,
-        grounds,
-        record: Some(id(end.seq)),
+    let told = Told::of(store, lane)?;
+    Some(match told.life.end {
+        None => told.while_held(now),
+        Some(end) => told.once_gone(end, now),
     })
 }
 
-/// Which event brought it.
-fn origin(store: &Store, id: RecordId) -> String {
-    let Some(record) = store.record(id) else {
-        return "The record that brought it is not loaded.".to_owned();
-    };
-    let at = clock_ms(record.at);
-    let Event::Change(change) = record.event else {
-        return format!("It was there when the watch was first told of, at {at}.");
-    };
-    let at_version = version(&change.resource_version);
-    match change.origin {
-        Origin::Live => format!("ADDED by the stream at {at}, at resourceVersion {at_version}."),
-        Origin::List => {
-            format!(
-                "The list of {at} had it, at resourceVersion {at_version}: it is older than that."
-            )
-        }
-        Origin::Initial => format!(
-            "The initial events of a stream, at {at}, had it at resourceVersion {at_version}: it is older than that."
-        ),
-        Origin::Inferred | Origin::Unknown => {
-            format!("It was inferred at {at}, at resourceVersion {at_version}.")
-        }
-    }
+/// What an answer rests on. While this stays, only its durations can be others, and how far the watch has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Footing {
+    life: (u32, Span<LifeSpan>),
+    verdict: Option<Span<VerdictSpan>>,
+    gap: Option<Moment>,
+    /// What is held, and the list that the fold knows of.
+    of_fold: (Option<ResourceVersion>, Option<Seq>, bool),
+    /// The newest mark of the object, list and audit, and how many of each are loaded.
+    newest: [(Option<Seq>, usize); 3],
+    /// Whether the record that brought it is here, and all since; and all since its last mark.
+    loaded: [bool; 3],
 }
 
-/// What took it away.
-fn departure(store: &Store, id: RecordId) -> String {
-    match store.record(id).map(|record| (record.at, record.event)) {
-        None => "The record that took it away is not loaded.".to_owned(),
-        Some((at, Event::Change(change))) if change.change == ChangeType::Deleted => {
-            let at = clock_ms(at);
-            if change.origin == Origin::Inferred {
-                format!("A list of {at} had it no longer, so its DELETED is inferred: none came.")
-            } else {
+/// What the answer for a lane rests on, which costs less than the answer; nothing for other lanes than objects'.
+#[must_use]
+pub fn footing(store: &Store, lane: LaneId) -> Option<Footing> {
+    let told = Told::of(store, lane)?;
+    let Told { watch, object, .. } = told;
+    let start = told.life.start.seq;
+    let mark = object.marks.last();
+    let mark = mark.map(|&mark| watch.marks.seq(mark as usize));
+    let gap = watch.gaps.all().last().filter(|gap| gap.is_open());
+    let list = told.live.and_then(|live| live.list.as_ref()?.complete);
+    Some(Footing {
+        life: (told.number, told.life.clone()),
+        verdict: told.verdict().cloned(),
+        gap: gap.map(|gap| gap.start),
+        of_fold: (
+            told.held.map(|held| held.resource_version.clone()),
+            list.map(|complete| complete.seq),
+            told.live.is_some(),
+        ),
+        newest: [
+            (mark, object.marks.len()),
+            (
+                watch.lists.last().map(|list| list.moment.seq),
+                watch.lists.len(),
+            ),
+            (
+                watch.audits.last().map(|audit| audit.moment.seq),
+                watch.audits.len(),
+            ),
+        ],
+        loaded: [
+            told.epoch.has_record(start),
+            told.is_all_loaded(),
+            mark.is_some_and(|mark| told.epoch.has_since(mark)),
+        ],
+    })
+}
+
+/// What is known of an object, as of its newest life.
+struct Told<'a> {
+    store: &'a Store,
+    epoch: &'a Epoch,
+    number: u32,
+    id: ObjectId,
+    watch: &'a WatchTrace,
+    object: &'a ObjectTrace,
+    life: &'a Span<LifeSpan>,
+    /// Its watch in the fold at the live head, if this is of the run that goes on.
+    live: Option<&'a Watch>,
+    /// What that holds in its place.
+    held: Option<&'a Held>,
+}
+
+impl<'a> Told<'a> {
+    fn of(store: &'a Store, lane: LaneId) -> Option<Self> {
+        let LaneId::Object(watch_id, id) = lane else {
+            return None;
+        };
+        let epochs = store.epochs();
+        let (number, watch, object) = (0..epochs.len()).rev().find_map(|number| {
+            let watch = epochs[number].trace.watch(watch_id)?;
+            let object = watch.objects.get(id.0 as usize)?;
+            (!object.lives.all().is_empty()).then_some((number, watch, object))
+        })?;
+        let state = store.state().filter(|_| number + 1 == epochs.len());
+        let names = store.names();
+        let live = state.and_then(|state| state.watches.get(names.watch_name(watch_id)));
+        Some(Self {
+            store,
+            epoch: &epochs[number],
+            number: number as u32,
+            id,
+            watch,
+            object,
+            life: object.lives.all().last()?,
+            live,
+            held: live.and_then(|live| live.held(names.object_at(watch_id, id))),
+        })
+    }
+
+    fn record(&self, seq: Seq) -> RecordId {
+        RecordId {
+            epoch: self.number,
+            seq,
+        }
+    }
+
+    /// Whether all records since its life began are here.
+    fn is_all_loaded(&self) -> bool {
+        self.epoch.has_since(self.life.start.seq)
+    }
+
+    /// It is held, or what became of it is not loaded.
+    fn while_held(&self, now: Time) -> Presence {
+        let life = self.life;
+        let from = clock_ms(life.start.at);
+        let answer = if life.is_open() {
+            let held_for = duration(life.end_at(now).micros_since(life.start.at));
+            format!("Held since {from} ({held_for}).")
+        } else if self.live.is_some() {
+            format!("Not held now. It was held from {from}; what took it away is not loaded.")
+        } else {
+            format!("It was held from {from}; what became of it is not known.")
+        };
+        let mut grounds = Vec::new();
+        // What speaks against it first: it is what one came for.
+        grounds.extend(self.doubted(now));
+        grounds.push(("from", self.origin()));
+        grounds.extend(self.last_event());
+        grounds.push(("confirmed", self.confirmed()));
+        grounds.extend(self.proved());
+        Presence {
+            held: life.is_open(),
+            answer,
+            grounds,
+            record: Some(self.record(life.start.seq)),
+        }
+    }
+
+    fn once_gone(&self, end: Moment, now: Time) -> Presence {
+        let answer = format!(
+            "Not held since {} ({}).",
+            clock_ms(end.at),
+            duration(now.micros_since(end.at))
+        );
+        let mut grounds = Vec::new();
+        grounds.extend(self.doubted(now));
+        grounds.push(("gone by", self.departure(end)));
+        if let Some(doubt) = self.life.what.doubt {
+            grounds.push((
+                "not known",
                 format!(
-                    "DELETED by the stream at {at}, at resourceVersion {}.",
+                    "From {} on nobody here knows whether it existed.",
+                    clock_ms(doubt)
+                ),
+            ));
+        }
+        Presence {
+            held: false,
+            answer,
+            grounds,
+            record: Some(self.record(end.seq)),
+        }
+    }
+
+    /// Which event brought it.
+    fn origin(&self) -> String {
+        let Some(record) = self.store.record(self.record(self.life.start.seq)) else {
+            return "The record that brought it is not loaded.".to_owned();
+        };
+        let at = clock_ms(record.at);
+        let Event::Change(change) = record.event else {
+            return format!("It was there when the watch was first told of, at {at}.");
+        };
+        let at_version = version(&change.resource_version);
+        match (change.origin, change.change) {
+            (Origin::Live, ChangeType::Added) => {
+                format!("ADDED by the stream at {at}, at resourceVersion {at_version}.")
+            }
+            (Origin::Live, kind) => format!(
+                "{kind} by the stream at {at}, at resourceVersion {at_version}, though nothing had told of it: its ADDED \
+                 never came."
+            ),
+            (Origin::List, _) => format!(
+                "The list of {at} had it, at resourceVersion {at_version}: it is older than that."
+            ),
+            (Origin::Initial, _) => format!(
+                "The initial events of a stream, at {at}, had it at resourceVersion {at_version}: it is older than that."
+            ),
+            (Origin::Inferred | Origin::Unknown, _) => {
+                format!("It was inferred at {at}, at resourceVersion {at_version}.")
+            }
+        }
+    }
+
+    /// What took it away.
+    fn departure(&self, end: Moment) -> String {
+        let record = self.store.record(self.record(end.seq));
+        let at = clock_ms(end.at);
+        match record.map(|record| record.event) {
+            None => "The record that took it away is not loaded.".to_owned(),
+            Some(Event::Change(change)) if change.change == ChangeType::Deleted => {
+                if change.origin != Origin::Inferred {
+                    let at_version = version(&change.resource_version);
+                    format!("DELETED by the stream at {at}, at resourceVersion {at_version}.")
+                } else {
+                    let gone = match change.stream {
+                        Some(stream) => format!("Stream {stream} showed at {at} that it is gone"),
+                        None => format!("A list of {at} had it no longer"),
+                    };
+                    format!("{gone}, so its DELETED is inferred: none came.")
+                }
+            }
+            Some(_) => format!("The watch ended at {at}."),
+        }
+    }
+
+    /// The last event of it. One that is loaded is the last only if nothing after it is missing, or if it told of what is
+    /// held now.
+    fn last_event(&self) -> Option<(&'static str, String)> {
+        let seqs = self.object.marks.iter().map(|&mark| mark as usize);
+        let seq = seqs.map(|mark| self.watch.marks.seq(mark)).next_back();
+        let seq = seq.filter(|&seq| seq >= self.life.start.seq);
+        let record = seq.and_then(|seq| self.store.record(self.record(seq)));
+        let words = match record.map(|record| (record.seq, record.at, record.event)) {
+            Some((seq, at, Event::Change(change)))
+                if self.epoch.has_since(seq)
+                    || self
+                        .held
+                        .is_some_and(|held| held.resource_version == change.resource_version) =>
+            {
+                let by = match change.origin {
+                    Origin::Live => "by the stream",
+                    Origin::List => "by a list",
+                    Origin::Initial => "in initial events",
+                    Origin::Inferred | Origin::Unknown => "inferred",
+                };
+                format!(
+                    "{} {by} at {}, at resourceVersion {}.",
+                    change.change,
+                    clock_ms(at),
                     version(&change.resource_version)
                 )
             }
+            _ => format!(
+                "It is held at resourceVersion {}; the event that told of it is not loaded.",
+                version(&self.held?.resource_version)
+            ),
+        };
+        Some(("last told", words))
+    }
+
+    /// The least resourceVersion that it is known to have had in this life, if that is a number.
+    fn first_version(&self) -> Option<u64> {
+        let first = self.watch.version_since(self.object, self.life.start.seq);
+        first.or_else(|| self.held?.resource_version.number())
+    }
+
+    /// Which read had it last.
+    fn confirmed(&self) -> String {
+        let (since, first) = (self.life.start.seq, self.first_version());
+        let marks = &self.watch.marks;
+        let lists = self.watch.lists.iter().rev();
+        let mut lists = lists.filter(|list| !list.older && list.moment.seq > since);
+        let list = lists.find(|list| {
+            let at = marks.version(marks.place_of(list.moment.seq));
+            reaches(Some(at), first)
+        });
+        let list = list
+            .map(|list| (list.moment, list.items))
+            .max(self.list_of_fold(first));
+        let list = list.map(|(moment, items)| {
+            let (at, among) = (clock_ms(moment.at), count(items, "object"));
+            let words = format!(
+                "The watch's own list of {at} had it, among {among}; from Kubernetes 1.31 on such a list may be the watch cache's."
+            );
+            (moment, words)
+        });
+        let audits = self.watch.audits.iter().rev();
+        let agreeing = audits
+            .filter(|audit| &*audit.read.outcome == Audit::AGREES && audit.moment.seq > since);
+        let audit = agreeing
+            .clone()
+            .find(|audit| audit.tells_of(self.id, first));
+        let audit = audit.map(|audit| (audit.moment, read_words(audit)));
+        if let Some((_, words)) = list.max(audit) {
+            return words;
         }
-        Some((at, _)) => format!("The watch ended at {}.", clock_ms(at)),
+        let none = if self.is_all_loaded() {
+            "No read has confirmed it since"
+        } else {
+            "None of the reads that are loaded has confirmed it since"
+        };
+        let mut blind = agreeing.filter(|audit| audit.is_whole() && audit.may_be_a_caches());
+        match blind.next() {
+            None => format!("{none}."),
+            Some(audit) => format!("{none}. {}", read_words(audit)),
+        }
+    }
+
+    /// The last list that the fold knows of, if it had the object and its record is not loaded: when, and of how many.
+    fn list_of_fold(&self, first: Option<u64>) -> Option<(Moment, u64)> {
+        let list = self.live?.list.as_ref()?;
+        let complete = list.complete?;
+        let is_loaded = self.epoch.has_record(complete.seq);
+        let had_it =
+            complete.seq > self.life.start.seq && reaches(list.resource_version.number(), first);
+        (had_it && !is_loaded).then_some((complete, list.items))
+    }
+
+    /// Up to when the stream proves that nothing of it is missing.
+    fn proved(&self) -> Option<(&'static str, String)> {
+        let marks = &self.watch.marks;
+        let gaps = self.watch.gaps.all();
+        let words = match gaps.last().filter(|gap| gap.is_open()) {
+            Some(gap) => format!(
+                "Nothing since {}: the watch has no stream.",
+                clock_ms(gap.start.at)
+            ),
+            None => {
+                let newest = marks.len().checked_sub(1);
+                let newest = newest.filter(|&place| self.epoch.has_since(marks.seq(place)));
+                let (at, to) = match newest {
+                    Some(place) => (marks.at(place), marks.moved_to(place)?),
+                    None => {
+                        let live = self.live?;
+                        (live.totals.heard()?, live.progress.as_ref()?.number()?)
+                    }
+                };
+                format!(
+                    "At {} the watch was at resourceVersion {}: by its own account it missed nothing up to there.",
+                    clock_ms(at),
+                    number(to)
+                )
+            }
+        };
+        Some(("up to date", words))
+    }
+
+    /// What a read says against it, while that stands.
+    fn doubted(&self, now: Time) -> Option<(&'static str, String)> {
+        let span = self.verdict()?;
+        let lasting_us = span.end_at(now).micros_since(span.start.at);
+        Some(("but", format!("{}.", verdict_words(&span.what, lasting_us))))
+    }
+
+    fn verdict(&self) -> Option<&'a Span<VerdictSpan>> {
+        let last = self.object.verdicts.all().last();
+        last.filter(|span| span.is_open())
     }
 }
 
-/// The last event of it.
-fn last_event(
-    store: &Store,
-    watch: &WatchTrace,
-    object: &ObjectTrace,
-    epoch: u32,
-) -> Option<(&'static str, String)> {
-    let seq = watch.marks.seq(*object.marks.last()? as usize);
-    let record = store.record(RecordId { epoch, seq })?;
-    let Event::Change(change) = &record.event else {
-        return None;
-    };
-    let by = match change.origin {
-        Origin::Live => "by the stream",
-        Origin::List => "by a list",
-        Origin::Initial => "in initial events",
-        Origin::Inferred | Origin::Unknown => "inferred",
-    };
-    Some((
-        "last told",
-        format!(
-            "{} {by} at {}, at resourceVersion {}.",
-            change.change,
-            clock_ms(record.at),
-            version(&change.resource_version)
-        ),
-    ))
-}
-
-/// Which read had it last.
-fn confirmed(watch: &WatchTrace, object: ObjectId, (since, since_at): (Seq, Time)) -> String {
-    let list = watch
-        .lists
-        .iter()
-        .rev()
-        .find(|list| !list.older && list.moment.seq > since);
-    let audit = watch.audits.iter().rev().find(|audit| {
-        let is_of_it = match audit.of {
-            Compared::All => true,
-            Compared::One(compared) => compared == object,
-            Compared::Some => false,
-        };
-        is_of_it && &*audit.outcome == Audit::AGREES && audit.moment.at >= since_at
+/// A read that agrees: when, how, at which resourceVersion, and what it cannot reveal.
+fn read_words(audit: &AuditMark) -> String {
+    let read = &audit.read;
+    let (when, method) = (clock_ms(audit.moment.at), &read.method);
+    let at = read.resource_version.as_ref();
+    let at = at.map_or(String::new(), |at| {
+        format!(", at resourceVersion {}", version(at))
     });
-    let list_words = list.map(|list| {
-        let words = format!(
-            "The list of {} had it, among {}.",
-            clock_ms(list.moment.at),
-            count(list.items, "object")
-        );
-        (list.moment, words)
-    });
-    let audit_words = audit.map(|audit| {
-        let at = clock_ms(audit.moment.at);
-        let words = match audit.of {
-            Compared::One(_) => format!("A read of {at} compared it and agrees."),
-            _ => format!(
-                "A read of {at} compared {} and agrees.",
-                count(audit.compared, "object")
-            ),
-        };
-        (audit.moment, words)
-    });
-    let newest = [list_words, audit_words].into_iter().flatten().max();
-    newest.map_or_else(
-        || "No read has confirmed it since.".to_owned(),
-        |(_, words)| words,
-    )
-}
-
-/// Up to when the stream proves that nothing of it is missing.
-fn proved(watch: &WatchTrace) -> Option<(&'static str, String)> {
-    let place = watch.marks.len().checked_sub(1)?;
-    let to = watch.marks.moved_to(place)?;
-    let at = clock_ms(watch.marks.at(place));
-    let words = match watch.gaps.all().last().filter(|gap| gap.is_open()) {
-        Some(gap) => format!(
-            "Nothing since {}: the watch has no stream.",
-            clock_ms(gap.start.at)
-        ),
-        None => format!(
-            "At {at} the watch was at resourceVersion {}: by its own account it missed nothing up to there.",
-            crate::format::number(to)
-        ),
+    let what = match audit.object {
+        Some(_) => "it".to_owned(),
+        None => count(read.compared, "object"),
     };
-    Some(("up to date", words))
-}
-
-/// What a read says against it, while that stands.
-fn doubted(object: &ObjectTrace, now: Time) -> Option<(&'static str, String)> {
-    let span = object.verdicts.all().last().filter(|span| span.is_open())?;
-    let lasting_us = span.end_at(now).micros_since(span.start.at);
-    Some(("but", format!("{}.", verdict_words(&span.what, lasting_us))))
+    let why = read.reason.as_ref();
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    format!("A read of {when} ({method}{at}) compared {what} and agrees{why}.")
 }

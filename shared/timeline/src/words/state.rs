@@ -1,7 +1,7 @@
 //! What is wrong now, and why there may be nothing to see.
 
-use watchscope_model::fold::OpenFinding;
-use watchscope_model::vocabulary::{Phase, PhaseReason, Severity};
+use watchscope_model::fold::{OpenFinding, OpenVerdict};
+use watchscope_model::vocabulary::{Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{Time, WatchName};
 
 use crate::findings::{Muted, Places};
@@ -49,12 +49,12 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let mut problems = Vec::new();
     for &kind in watchscope_model::vocabulary::Divergence::ALL {
         let watches = || state.watches.iter();
+        // What one read found alone may be no more than a race.
+        let is_counted = |open: &&OpenVerdict| {
+            open.verdict.kind == kind && open.verdict.state == Standing::Confirmed
+        };
         let of_kind = |watch: &watchscope_model::fold::Watch| {
-            watch
-                .verdicts
-                .values()
-                .filter(|open| open.verdict.kind == kind)
-                .count() as u64
+            watch.verdicts.values().filter(is_counted).count() as u64
         };
         let total: u64 = watches().map(|(_, watch)| of_kind(watch)).sum();
         if total > 0 {
@@ -76,7 +76,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             let object = || {
                 let (name, watch) = first?;
                 let mut verdicts = watch.verdicts.values();
-                let open = verdicts.find(|open| open.verdict.kind == kind)?;
+                let open = verdicts.find(is_counted)?;
                 let lane = store.find_lane(name, Some(&open.verdict.object));
                 lane.map(Spot::Lane)
             };

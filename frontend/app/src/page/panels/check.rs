@@ -1,7 +1,6 @@
 //! Asking watchscope to compare a watch, or one of its objects, with the cluster now, and telling what came of it.
 
 use leptos::prelude::*;
-use watchscope_model::Time;
 use watchscope_timeline::words::{self, Check, Checked};
 use watchscope_timeline::{LaneId, RecordId};
 
@@ -47,7 +46,7 @@ impl Engine {
     }
 
     /// Tells what came of the comparison that was asked for so far, and aloud what came of it in the end.
-    pub(super) fn follow_check(&mut self, now: Time) {
+    pub(super) fn follow_check(&mut self) {
         let Some(Asked {
             lane,
             after,
@@ -76,25 +75,7 @@ impl Engine {
             found,
             is_over,
         };
-        if self
-            .panels()
-            .checking
-            .with_untracked(|known| *known == checking)
-        {
-            return;
-        }
-        let presence = words::presence(&self.store, lane, now);
-        self.panels().detail.update(|detail| {
-            if let Some(detail) = detail
-                && detail
-                    .check
-                    .as_ref()
-                    .is_some_and(|check| check.lane == lane)
-            {
-                detail.presence = presence;
-            }
-        });
-        self.panels().checking.set(checking);
+        publish(self.panels().checking, checking);
     }
 }
 

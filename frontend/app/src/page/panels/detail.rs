@@ -164,7 +164,7 @@ fn by_hand(request: &[(&'static str, String)]) -> String {
 
 #[component]
 fn EventTab(detail: Detail, panels: Panels, handle: Handle) -> impl IntoView {
-    let (told, presence) = (detail.told, detail.presence);
+    let told = detail.told;
     let record = told.record;
     if let Some(evidence) = detail.evidence {
         let code = evidence.code.clone();
@@ -186,7 +186,7 @@ fn EventTab(detail: Detail, panels: Panels, handle: Handle) -> impl IntoView {
     }
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{presence.map(|presence| view! { <Here presence record handle/> })}</div>
+            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record handle/> })}</div>
             {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
         </div>
     }

@@ -13,7 +13,8 @@ use super::signals::{Panels, publish};
 use super::texts::{self, Said, Texts};
 use crate::input::keys::Action;
 
-/// Under this key the browser remembers what is muted.
+/// Under this key and the log's name the browser remembers what is muted: the next cluster may be served at the same
+/// address.
 const MUTED_KEY: &str = "watchscope-muted";
 /// So narrow a window has no room for panel and picture: who goes to a record leaves the panel. As in panels.css.
 const COVERED_PX: f64 = 1_000.0;
@@ -32,6 +33,11 @@ impl Handle {
 
     fn mute(self, key: &str, reason: &str) {
         self.with(|engine| engine.change_muted(|muted| muted.add(key, reason)));
+    }
+
+    /// A banner was read.
+    fn read(self, raising: &str) {
+        self.with(|engine| engine.change_muted(|muted| muted.read(raising)));
     }
 
     fn unmute(self, key: &str) {
@@ -113,20 +119,32 @@ impl Engine {
         focus_soon("canvas.chart");
     }
 
-    /// What this browser muted before.
+    /// What this browser muted before of the log that is shown.
     pub(super) fn recall_muted(&mut self) {
-        if let Ok(Some(storage)) = self.stage.window.local_storage()
-            && let Ok(Some(text)) = storage.get_item(MUTED_KEY)
-        {
-            self.lanes.muted = Muted::parse(&text);
+        let log = self.welcome.as_ref().map(|welcome| &welcome.log);
+        if self.desk.muted_of.as_ref() == log {
+            return;
         }
+        self.desk.muted_of = log.cloned();
+        let text = self
+            .muted_storage()
+            .and_then(|(storage, key)| storage.get_item(&key).ok()?);
+        self.lanes.muted = text.map_or_else(Muted::default, |text| Muted::parse(&text));
+        self.redraw();
+    }
+
+    /// Where that is kept; nowhere in a browser without storage, or before a log is known.
+    fn muted_storage(&self) -> Option<(web_sys::Storage, String)> {
+        let log = self.desk.muted_of.as_ref()?;
+        let storage = self.stage.window.local_storage().ok()??;
+        Some((storage, format!("{MUTED_KEY} {log}")))
     }
 
     fn change_muted(&mut self, change: impl FnOnce(&mut Muted)) {
         change(&mut self.lanes.muted);
         // Without storage it lasts as long as the page.
-        if let Ok(Some(storage)) = self.stage.window.local_storage() {
-            let _ = storage.set_item(MUTED_KEY, &self.lanes.muted.to_text());
+        if let Some((storage, key)) = self.muted_storage() {
+            let _ = storage.set_item(&key, &self.lanes.muted.to_text());
         }
         self.publish_findings(self.now());
         self.redraw();
@@ -150,7 +168,7 @@ pub(super) fn focus_soon(selector: &'static str) {
 pub(super) fn RestoredBanner(panels: Panels, handle: Handle) -> impl IntoView {
     move || {
         panels.restored.get().map(|restored| {
-            let (key, raised) = (restored.key, restored.raised);
+            let (raising, raised) = (restored.raising, restored.raised);
             let show = move |_| {
                 handle.with(|engine| engine.show_finding(raised));
             };
@@ -158,7 +176,12 @@ pub(super) fn RestoredBanner(panels: Panels, handle: Handle) -> impl IntoView {
                 <div class="banner restored" role="alert" data-part="restored">
                     <p>{restored.words}</p>
                     <button on:click=show>"Show it"</button>
-                    <button on:click=move |_| handle.mute(&key, "read")>"Mute"</button>
+                    <button
+                        title="Until it is raised anew; the finding stays"
+                        on:click=move |_| handle.read(&raising)
+                    >
+                        "Close"
+                    </button>
                 </div>
             }
         })

@@ -27,6 +27,8 @@ mod watches;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
+use watchscope_model::id::LogId;
+use watchscope_timeline::words::Footing;
 use web_sys::HtmlInputElement;
 
 use self::selection::Selection;
@@ -52,6 +54,10 @@ pub(super) struct Desk {
     filter_field: Option<HtmlInputElement>,
     /// The comparison that was asked for and has not come.
     asked: Option<check::Asked>,
+    /// What the answer why the selected object is here rests on.
+    footing: Option<Footing>,
+    /// The log whose muted findings were recalled.
+    muted_of: Option<LogId>,
     /// What wants to know when the picture was drawn.
     drawn: Option<js_sys::Function>,
 }
@@ -73,7 +79,6 @@ pub(super) fn mount(handle: Handle) {
     std::mem::forget(root);
     handle.with(|engine| {
         engine.desk.panels = Some(panels);
-        engine.recall_muted();
     });
     put("above", move || {
         view! {

@@ -17,8 +17,10 @@ const STATE_PX: f64 = 60.0;
 impl Engine {
     /// Writes the panels.
     pub(in super::super) fn publish(&mut self, now: Time) {
-        self.follow_check(now);
+        self.recall_muted();
+        self.follow_check();
         self.follow_evidence();
+        self.follow_presence(now);
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);
         publish(self.panels().summary, summary::summarise(state));

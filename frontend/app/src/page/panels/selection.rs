@@ -245,6 +245,19 @@ impl Engine {
         self.redraw();
     }
 
+    /// Tells anew why the object of the selected lane is here, or is not, if more than its durations has changed.
+    pub(super) fn follow_presence(&mut self, now: Time) {
+        let Some(selection) = &self.desk.selection else {
+            return;
+        };
+        let footing = words::footing(&self.store, selection.lane);
+        if self.desk.footing != footing {
+            let presence = words::presence(&self.store, selection.lane, now);
+            publish(self.panels().presence, presence);
+            self.desk.footing = footing;
+        }
+    }
+
     /// Lights the tag of a record in picture and table, or none.
     pub(super) fn light(&mut self, record: Option<RecordId>) {
         let items = self.evidence.iter().flat_map(|evidence| &evidence.items);
@@ -303,7 +316,6 @@ impl Engine {
         let told = self.tell(&selection);
         self.say(told.spoken());
         let object = self.object_pane(&told);
-        let presence = words::presence(&self.store, selection.lane, self.now());
         let sides = sides::sides(&self.store, selection.lane, selection.record());
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.desk.tab {
@@ -322,6 +334,10 @@ impl Engine {
         if self.evidence.is_some() {
             texts::ask(self.panels());
         }
+        let lane = selection.lane;
+        self.desk.footing = words::footing(&self.store, lane);
+        let presence = words::presence(&self.store, lane, self.now());
+        publish(self.panels().presence, presence);
         publish(
             self.panels().detail,
             Some(Detail {
@@ -329,7 +345,6 @@ impl Engine {
                 told,
                 object: object.clone(),
                 check: words::check(&self.store, selection.lane).filter(|_| !lesson::is_on()),
-                presence,
                 sides,
                 evidence: self.evidence.clone(),
                 tab,

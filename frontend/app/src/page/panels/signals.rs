@@ -31,6 +31,8 @@ pub(super) struct Panels {
     pub(super) empty: RwSignal<Option<Emptiness>>,
     pub(super) tooltip: RwSignal<Option<Tooltip>>,
     pub(super) detail: RwSignal<Option<Detail>>,
+    /// Why the object of the selected lane is here, or is not.
+    pub(super) presence: RwSignal<Option<Presence>>,
     pub(super) checking: RwSignal<Checking>,
     /// The record of the selected finding's evidence that is pointed at.
     pub(super) lit: RwSignal<Option<RecordId>>,
@@ -73,6 +75,7 @@ impl Panels {
             empty: RwSignal::new(None),
             tooltip: RwSignal::new(None),
             detail: RwSignal::new(None),
+            presence: RwSignal::new(None),
             checking: RwSignal::new(Checking::default()),
             lit: RwSignal::new(None),
             pill: RwSignal::new(None),
@@ -152,8 +155,6 @@ pub(super) struct Detail {
     pub(super) object: Option<ObjectPane>,
     /// What may be compared with the cluster from its lane.
     pub(super) check: Option<Check>,
-    /// Why the object of its lane is here, or is not.
-    pub(super) presence: Option<Presence>,
     /// What each side believes then; only a simulated cluster can tell.
     pub(super) sides: Option<Sides>,
     /// What it rests on, if it is a finding.

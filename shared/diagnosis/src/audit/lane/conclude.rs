@@ -12,16 +12,16 @@ use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
 use super::{
-    AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, is_streaming, is_unordered, position,
-    says_nothing,
+    AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, is_long, is_streaming, is_unordered,
+    position, says_nothing,
 };
-use crate::audit::compare::{Compared, Comparison, Difference, MAX_DIFFERENCES, compare};
+use crate::audit::compare::{Compared, Comparison, Difference, Outcome, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
 use crate::audit::{Reply, cleared};
 use crate::findings::count;
 
 /// Most objects looked up because a list that may be a cache's differs in them.
-pub(super) const FOLLOWED: usize = 8;
+const FOLLOWED: usize = 8;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
 const MAX_RESTARTS: u32 = 2;
 
@@ -55,7 +55,14 @@ const REFUSES_GET: &str =
 const ONLY_EQUAL: &str =
     "its versions are those of another apiserver, and only compared for equality";
 const NOT_EQUAL: &str = "its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known";
+const TOO_LONG: &str =
+    "more than 5,000 objects are not listed as a whole; they are looked up one by one";
+const FIRST_PAGE_ONLY: &str = "the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared";
+const PAGES_UNORDERED: &str = "its versions are those of another apiserver, and a list of several pages need not be of one state";
+const NO_PAST: &str = "what the watch held where it stands is not known, since its stream brought something out of order";
 const LISTS_WHOLE: &str = "whole objects were read, for the server does not list metadata alone";
+const LOOKED_UP: &str = "the list may be the watch cache's; what differs is looked up in etcd";
+const KNOWN: &str = "the list may be the watch cache's; it differs from what is held where that is known to be wrong";
 const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
 
 /// The verdict that a change puts an end to: whatever was compared in its place is no longer held.
@@ -118,16 +125,10 @@ impl Lane {
             (Task::Get(object), Reply::Refused { status: 404, .. }) => {
                 self.got(&object, None, turn);
             }
-            (
-                Task::One { object, at, first },
-                Reply::Page(Page {
-                    version,
-                    items,
-                    unreadable: 0,
-                    ..
-                }),
-            ) if version == at => {
-                self.one(&object, at, first, &items, turn);
+            (Task::One { object, at, first }, Reply::Page(page @ Page { unreadable: 0, .. }))
+                if turn.is_one_at(&page, &at) =>
+            {
+                self.one(&object, at, first, &page.items, turn);
             }
             (
                 Task::Was {
@@ -135,16 +136,16 @@ impl Lane {
                     at,
                     is_second,
                 },
-                Reply::Page(Page {
-                    version,
-                    items,
-                    token: None,
-                    unreadable: 0,
-                    ..
-                }),
-            ) if version == at => {
+                Reply::Page(
+                    page @ Page {
+                        token: None,
+                        unreadable: 0,
+                        ..
+                    },
+                ),
+            ) if turn.is_one_at(&page, &at) => {
                 let was = |seen: &Seen| seen.object.uid == object.uid && seen.version == at;
-                if !items.iter().any(was) {
+                if !page.items.iter().any(was) {
                     self.never_was(object, at, is_second, turn);
                 }
             }
@@ -153,7 +154,9 @@ impl Lane {
             (Task::Exact(comparison), Reply::Refused { status, .. }) => {
                 self.exact_refused(comparison, status, turn);
             }
-            (Task::One { object, at, .. }, Reply::Refused { status: 410, .. }) => {
+            (Task::One { object, at, .. }, Reply::Refused { status, .. })
+                if status == 410 || (status == 500 && turn.one_name_says_newest) =>
+            {
                 // Its version is compacted; the watch may have come further meanwhile.
                 let progress = turn.watch.progress.as_ref();
                 match progress.filter(|progress| progress.is_after(&at)) {
@@ -163,6 +166,10 @@ impl Lane {
             }
             (task, Reply::Refused { status, .. }) => {
                 let why = format!("the server answered {status}");
+                self.cannot_tell(turn, task.method(), None, why);
+            }
+            (task, Reply::Unreached) => {
+                let why = "there was no connection to ask over".to_owned();
                 self.cannot_tell(turn, task.method(), None, why);
             }
             (task, _) => {
@@ -221,7 +228,11 @@ impl Lane {
         if comparison.unclear > 0 {
             return Vec::new();
         }
-        let (compared, differences) = comparison.finish(&past);
+        let Outcome {
+            compared,
+            differences,
+            ..
+        } = comparison.finish(&past);
         let is_known = |object: &Object| {
             [watch, theirs]
                 .iter()
@@ -316,7 +327,12 @@ impl Lane {
             ..audit(turn, WITNESS, outcome)
         };
         self.tell(turn, told);
-        for object in lost.iter().take(FOLLOWED) {
+        let is_known = |object: &Arc<Object>| {
+            let open = turn.watch.verdict_on(object);
+            open.is_some_and(|open| open.verdict.state == Standing::Confirmed)
+        };
+        let news = lost.iter().filter(|object| !is_known(object));
+        for object in news.take(FOLLOWED) {
             self.look_up(object, progress.clone());
         }
     }
@@ -336,10 +352,13 @@ impl Lane {
             Some(_) => EXACT_AGAIN,
             None => EXACT,
         };
-        if page.version != comparison.at || page.unreadable > 0 {
+        let is_one = self.scope.as_ref().is_some_and(Scope::is_one_name);
+        let is_of_it =
+            page.version == comparison.at || (is_one && turn.is_one_at(&page, &comparison.at));
+        if !is_of_it || page.unreadable > 0 {
             // Continued at another version (`rv=-1`), or not at the one asked for: no state to compare with.
             let why = if page.unreadable > 0 {
-                format!("{} items could not be read", page.unreadable)
+                unreadable(&page)
             } else {
                 format!(
                     "asked for {}, the server listed {}",
@@ -362,15 +381,14 @@ impl Lane {
             comparison.first.clone(),
             comparison.unclear,
         );
-        let (compared, differences) = comparison.finish(&past);
+        let outcome = comparison.finish(&past);
         if unclear > 0 {
-            let why = format!("{unclear} objects have versions that cannot be compared");
-            return self.cannot_tell(turn, method, Some(at), why);
+            return self.cannot_tell(turn, method, Some(at), not_comparable(unclear));
         }
         if exact_lists_are_etcds(turn.server) {
-            self.conclude(method, at, compared, differences, first, turn);
+            self.conclude(method, at, outcome, first, turn);
         } else {
-            self.follow(method, at, compared, &differences, turn);
+            self.follow(method, at, &outcome, turn);
         }
     }
 
@@ -379,11 +397,16 @@ impl Lane {
         &mut self,
         method: &'static str,
         at: ResourceVersion,
-        compared: u64,
-        differences: Vec<Difference>,
+        outcome: Outcome,
         first: Option<Vec<Difference>>,
         turn: &mut Turn<'_>,
     ) {
+        let Outcome {
+            compared,
+            differences,
+            is_all,
+            pages,
+        } = outcome;
         let outcome = if differences.is_empty() {
             Audit::AGREES
         } else {
@@ -397,7 +420,6 @@ impl Lane {
         };
         self.tell(turn, told);
         // Of more differences than are followed some are not in sight.
-        let is_all = differences.len() < MAX_DIFFERENCES;
         for open in turn.watch.verdicts.values().filter(|_| is_all) {
             let standing = &open.verdict;
             let differs = differences
@@ -412,18 +434,29 @@ impl Lane {
             return;
         }
         self.agreed = None;
-        let mut is_all_confirmed = true;
-        let mut news = Vec::new();
+        let (mut raised, mut news) = (Vec::new(), Vec::new());
         for found in &differences {
             let is_second = first.as_ref().is_some_and(|first| first.contains(found));
-            let judged = judge(found, is_second, turn);
-            is_all_confirmed &= judged != Judged::Raised;
-            if judged == Judged::Confirmed {
-                news.push(found);
+            match judge(found, is_second, turn) {
+                Judged::Raised => raised.push(found),
+                Judged::Confirmed => news.push(found),
+                Judged::Known => {}
             }
         }
         self.ask_whether_it_was(news);
-        if first.is_none() && !is_all_confirmed {
+        if first.is_some() || raised.is_empty() {
+            return;
+        }
+        if raised.len() < pages {
+            // One by one they take fewer reads than all pages, whose version may be compacted before the last.
+            for found in raised.into_iter().rev() {
+                self.tasks.push_front(Task::One {
+                    object: found.object.clone(),
+                    at: at.clone(),
+                    first: Some(found.clone()),
+                });
+            }
+        } else {
             self.tasks
                 .push_front(Task::Exact(Comparison::new(at, Some(differences))));
         }
@@ -481,28 +514,26 @@ impl Lane {
         &mut self,
         method: &'static str,
         at: ResourceVersion,
-        compared: u64,
-        differences: &[Difference],
+        outcome: &Outcome,
         turn: &mut Turn<'_>,
     ) {
-        let (outcome, why) = if differences.is_empty() {
-            self.agreed = Some(at.clone());
-            (Audit::AGREES, MAY_BE_A_CACHES)
-        } else {
-            self.agreed = None;
-            (
-                Audit::CANNOT_TELL,
-                "the list may be the watch cache's; what differs is looked up in etcd",
-            )
+        let differences = &outcome.differences;
+        self.agreed = differences.is_empty().then(|| at.clone());
+        let is_news = |found: &&Difference| !is_confirmed(found, turn.watch);
+        let news: Vec<&Difference> = differences.iter().filter(is_news).take(FOLLOWED).collect();
+        let (told, why) = match (differences.is_empty(), news.is_empty()) {
+            (true, _) => (Audit::AGREES, MAY_BE_A_CACHES),
+            (false, true) => (Audit::DIFFERS, KNOWN),
+            (false, false) => (Audit::CANNOT_TELL, LOOKED_UP),
         };
         let told = Audit {
             resource_version: Some(at.clone()),
-            compared,
+            compared: outcome.compared,
             reason: Some(why.into()),
-            ..audit(turn, method, outcome)
+            ..audit(turn, method, told)
         };
         self.tell(turn, told);
-        for found in differences.iter().take(FOLLOWED).rev() {
+        for found in news.iter().rev() {
             self.look_up(&found.object, at.clone());
         }
     }
@@ -535,13 +566,13 @@ impl Lane {
                 }
                 return clear(object, turn);
             }
-            Compared::Differs(found) => Some(found.kind),
+            Compared::Differs(found) => Some(found),
             Compared::Unclear => None,
         };
-        let standing = watch.verdict_on(object).map(|open| &open.verdict);
-        let is_known = standing.is_some_and(|standing| {
-            standing.state == Standing::Confirmed && Some(standing.kind) == found
-        });
+        // Another version of what is missing may be one that the selectors do not match.
+        let is_known = found
+            .as_ref()
+            .is_some_and(|found| is_confirmed(found, watch));
         match &watch.progress {
             // Nothing has come since.
             progress if is_known => {
@@ -572,11 +603,11 @@ impl Lane {
         items: &[Seen],
         turn: &mut Turn<'_>,
     ) {
-        let Some(past) = self
-            .history
-            .at(turn.watch, &at)
-            .filter(|past| past.still_holds(object))
-        else {
+        let past = self.history.at(turn.watch, &at);
+        if past.is_none() && self.owes(object) && turn.watch.progress.as_ref() == Some(&at) {
+            return self.cannot_tell(turn, ONE, Some(at), NO_PAST.to_owned());
+        }
+        let Some(past) = past.filter(|past| past.still_holds(object)) else {
             return;
         };
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
@@ -588,6 +619,9 @@ impl Lane {
             Compared::Equal => {
                 self.tell_of(object, turn, ONE, Some(at), Audit::AGREES);
                 clear(object, turn);
+            }
+            Compared::Unclear if self.owes(object) => {
+                self.cannot_tell(turn, ONE, Some(at), not_comparable(1));
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
@@ -622,30 +656,25 @@ impl Lane {
         }
         self.went_back = None;
         let Some(past) = self.history.at(watch, progress) else {
-            return;
+            return self.no_past(turn);
         };
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);
-        let is_whole = page.token.is_none() && page.unreadable == 0 && comparison.unclear == 0;
+        let unclear = comparison.unclear;
+        let is_whole = page.token.is_none() && page.unreadable == 0 && unclear == 0;
         let has_found = comparison.has_found();
-        let (compared, differences) = comparison.finish(&past);
-        let differs = if is_whole {
-            !differences.is_empty()
-        } else {
-            has_found
-        };
+        let outcome = comparison.finish(&past);
+        let is_equal = outcome.differences.is_empty();
+        let differs = if is_whole { !is_equal } else { has_found };
         if page.version == *progress && self.refuses_exact && is_whole {
             // The next best to a list at an exact version: one that happens to be of it. It cannot be asked for again.
             if newest_lists_are_etcds(server) {
                 let at = page.version.clone();
-                self.conclude(NEWEST, at, compared, differences, Some(Vec::new()), turn);
+                self.conclude(NEWEST, at, outcome, Some(Vec::new()), turn);
             } else {
-                self.tell_both_refused(page, compared, differences.is_empty(), turn);
+                self.tell_both_refused(page, outcome.compared, is_equal, turn);
             }
             return;
-        }
-        if !differs {
-            self.behind = None;
         }
         if differs {
             self.agreed = None;
@@ -657,28 +686,80 @@ impl Lane {
             };
             self.behind.get_or_insert(behind);
             self.look_again(turn.now);
-        } else if is_whole {
-            let why = (!newest_lists_are_etcds(server)).then_some(MAY_BE_A_CACHES);
-            let told = Audit {
-                resource_version: Some(page.version.clone()),
-                compared,
-                reason: why.map(Into::into),
-                ..audit(turn, NEWEST, Audit::AGREES)
-            };
-            self.tell(turn, told);
+            return;
         }
+        self.behind = None;
+        if is_whole {
+            let why = (!newest_lists_are_etcds(server)).then_some(MAY_BE_A_CACHES);
+            self.newest_agrees(page, outcome.compared, why, turn);
+        } else if let Some(why) = self.why_not_whole(page, unclear, watch) {
+            let at = Some(page.version.clone());
+            self.cannot_tell(turn, NEWEST, at, why);
+        }
+    }
+
+    /// Why the newest list, though nothing differs so far, shows nothing of the whole watch, if nothing else does.
+    fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<String> {
+        let is_asked = matches!(self.owed, Some(Owed::All));
+        if page.unreadable > 0 {
+            Some(unreadable(page))
+        } else if unclear > 0 {
+            Some(not_comparable(unclear))
+        } else if is_long(watch) {
+            // Round by round what is looked up one by one is told.
+            is_asked.then(|| TOO_LONG.to_owned())
+        } else if self.refuses_exact {
+            Some(FIRST_PAGE_ONLY.to_owned())
+        } else {
+            is_asked.then(|| COMPACTED.to_owned())
+        }
+    }
+
+    /// What the watch held where it stands is not known, which is told to who asks.
+    fn no_past(&mut self, turn: &mut Turn<'_>) {
+        if matches!(self.owed, Some(Owed::All)) {
+            let at = turn.watch.progress.clone();
+            self.cannot_tell(turn, NEWEST, at, NO_PAST.to_owned());
+        }
+    }
+
+    /// The newest list is of what is held, as far as it can show.
+    fn newest_agrees(
+        &mut self,
+        page: &Page,
+        compared: u64,
+        why: Option<&str>,
+        turn: &mut Turn<'_>,
+    ) {
+        let told = Audit {
+            resource_version: Some(page.version.clone()),
+            compared,
+            reason: why.map(Into::into),
+            ..audit(turn, NEWEST, Audit::AGREES)
+        };
+        self.tell(turn, told);
     }
 
     /// What another apiserver has now: that it is what is held can be told, whatever its versions mean, and nothing else.
     fn newest_unordered(&mut self, page: &Page, progress: &ResourceVersion, turn: &mut Turn<'_>) {
         let Some(past) = self.history.at(turn.watch, progress) else {
-            return;
+            return self.no_past(turn);
         };
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);
-        let is_whole = page.token.is_none() && page.unreadable == 0 && comparison.unclear == 0;
-        let (compared, differences) = comparison.finish(&past);
-        if !is_whole || !differences.is_empty() {
+        let is_first_of_several = page.token.is_some();
+        let (has_found, unclear) = (comparison.has_found(), comparison.unclear);
+        let outcome = comparison.finish(&past);
+        let differs = if is_first_of_several {
+            has_found
+        } else {
+            !outcome.differences.is_empty()
+        };
+        if page.unreadable > 0 {
+            let at = Some(page.version.clone());
+            return self.cannot_tell(turn, NEWEST, at, unreadable(page));
+        }
+        if unclear > 0 || differs {
             // What came meanwhile may be still on its way to the watch.
             self.has_differed = !self.has_differed;
             if self.has_differed {
@@ -688,13 +769,11 @@ impl Lane {
             return self.cannot_tell(turn, NEWEST, at, NOT_EQUAL.to_owned());
         }
         self.has_differed = false;
-        let told = Audit {
-            resource_version: Some(page.version.clone()),
-            compared,
-            reason: Some(ONLY_EQUAL.into()),
-            ..audit(turn, NEWEST, Audit::AGREES)
-        };
-        self.tell(turn, told);
+        if is_first_of_several {
+            let (at, why) = (Some(page.version.clone()), PAGES_UNORDERED.to_owned());
+            return self.cannot_tell(turn, NEWEST, at, why);
+        }
+        self.newest_agrees(page, outcome.compared, Some(ONLY_EQUAL), turn);
     }
 
     /// A list that may be a cache's was compared, and nothing better can be had.
@@ -706,13 +785,7 @@ impl Lane {
         turn: &mut Turn<'_>,
     ) {
         if is_equal {
-            let told = Audit {
-                resource_version: Some(page.version.clone()),
-                compared,
-                reason: Some(REFUSES_BOTH.into()),
-                ..audit(turn, NEWEST, Audit::AGREES)
-            };
-            self.tell(turn, told);
+            self.newest_agrees(page, compared, Some(REFUSES_BOTH), turn);
         } else {
             let why = REFUSES_BOTH.to_owned();
             self.cannot_tell(turn, NEWEST, Some(page.version.clone()), why);
@@ -765,7 +838,17 @@ impl Lane {
 
     fn exact_refused(&mut self, comparison: Comparison, status: u16, turn: &mut Turn<'_>) {
         match status {
-            410 => self.restart(comparison.at, turn),
+            410 => match (&comparison.first, position(turn.watch)) {
+                // To read it a second time took too long: the first of it one by one, where the watch is now.
+                (Some(first), Some(progress)) => {
+                    let is_news = |found: &&Difference| !is_confirmed(found, turn.watch);
+                    let news: Vec<_> = first.iter().filter(is_news).take(FOLLOWED).collect();
+                    for found in news.into_iter().rev() {
+                        self.look_up(&found.object, progress.clone());
+                    }
+                }
+                _ => self.restart(comparison.at, turn),
+            },
             // Beyond what the server has (504, or 500 where etcd says so): what does it have?
             500.. => self.tasks.push_front(Task::Newest),
             400 | 422 => {
@@ -884,6 +967,14 @@ impl Lane {
     }
 }
 
+fn unreadable(page: &Page) -> String {
+    format!("{} items could not be read", page.unreadable)
+}
+
+fn not_comparable(objects: u64) -> String {
+    format!("{objects} objects have versions that cannot be compared")
+}
+
 /// An audit of a watch, of nothing yet.
 fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
     Audit {
@@ -894,6 +985,15 @@ fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit 
         outcome: outcome.into(),
         reason: None,
         object: None,
+    }
+}
+
+impl Turn<'_> {
+    /// Whether a list of one name is of a version that was asked for exactly.
+    fn is_one_at(&self, page: &Page, at: &ResourceVersion) -> bool {
+        let is_past = |seen: &Seen| !seen.version.is_after(at);
+        let may_be = self.one_name_says_newest && page.version.is_after(at);
+        page.version == *at || (may_be && page.items.iter().all(is_past))
     }
 }
 
@@ -925,20 +1025,27 @@ enum Judged {
     Known,
 }
 
-/// Raises or confirms a verdict.
-fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> Judged {
-    let standing = turn.watch.verdict_on(&found.object);
-    let same = standing.map(|open| &open.verdict).filter(|standing| {
+/// The verdict that says just this of an object, if it stands.
+fn standing<'a>(found: &Difference, watch: &'a Watch) -> Option<&'a Verdict> {
+    let open = watch.verdict_on(&found.object).map(|open| &open.verdict);
+    open.filter(|standing| {
         standing.kind == found.kind
             && standing.held == found.held
             && standing.listed == found.listed
             && standing.object == found.object
-    });
-    let is_confirmed = same.is_some_and(|same| same.state == Standing::Confirmed);
-    if is_confirmed {
+    })
+}
+
+fn is_confirmed(found: &Difference, watch: &Watch) -> bool {
+    standing(found, watch).is_some_and(|standing| standing.state == Standing::Confirmed)
+}
+
+/// Raises or confirms a verdict.
+fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> Judged {
+    if is_confirmed(found, turn.watch) {
         return Judged::Known;
     }
-    if same.is_some() && !is_second {
+    if standing(found, turn.watch).is_some() && !is_second {
         return Judged::Raised;
     }
     let (state, certainty) = if is_second {

@@ -9,7 +9,6 @@ use watchscope_model::read::Seen;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::{Object, Text, Time, Uid};
 
-use super::conclude::FOLLOWED;
 use crate::audit::{FULL_WATCH, Level, SMALL_WATCH};
 
 /// The least time from one object to the next, in microseconds: 16 a minute, which leave two lists and two reads to
@@ -48,11 +47,14 @@ pub(super) struct Samples {
 
 impl Samples {
     /// How long after one object the next is looked up, in microseconds.
-    pub(super) fn period_us(level: Level, held: usize) -> i64 {
-        let held_us = i64::try_from(held.max(1)).unwrap_or(i64::MAX);
-        let [light, full] = AGAIN_US.map(|again| (again / held_us).max(LEAST_US));
+    pub(super) fn period_us(level: Level, watch: &Watch) -> i64 {
+        let held = watch.objects.len();
+        let in_turn = held + missing(watch).count();
+        let in_turn_us = |most: usize| i64::try_from(in_turn.clamp(1, most)).unwrap_or(i64::MAX);
+        let all_us = in_turn_us(usize::MAX);
+        let [light, full] = AGAIN_US.map(|again| (again / all_us).max(LEAST_US));
         match level {
-            Level::Full if held <= FULL_WATCH => full.min(WHOLE_US / held_us),
+            Level::Full if held <= FULL_WATCH => full.min(WHOLE_US / in_turn_us(FULL_WATCH)),
             _ => light,
         }
     }
@@ -85,8 +87,8 @@ impl Samples {
         }
     }
 
-    /// The object to be looked up next: the one whose last look is longest ago, what is said to be wrong and what is
-    /// suspect first. Where not all have their turn in time, every other look is at a suspect.
+    /// The object to be looked up next: of what is held and what is said to be missing the one whose last look is longest
+    /// ago, what is missing or suspect first. Where not all have their turn in time, every other look is at a suspect.
     pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
         let held = watch.objects.len();
         self.suspects
@@ -100,18 +102,21 @@ impl Samples {
             last(object).is_none_or(|at| now.micros_since(at) >= AGAIN_US[0])
         };
         let may_be_suspect = held > all_in_time && !self.was_suspect;
-        let suspects = self.suspects.iter().filter(|_| may_be_suspect);
-        let suspect = suspects
-            .filter(|(place, _)| is_due(&place.0))
-            .min_by_key(|(place, why)| (last(&place.0), *why))
-            .map(|(place, _)| place.0.clone());
+        let suspects = self.suspects.iter();
+        let suspects = suspects.map(|(place, why)| (&place.0, Some(why)));
+        // Of a watch that is looked up in turn it would be too long before it is theirs.
+        let accused = accused(watch).filter(|_| held > MOST_REMEMBERED);
+        let suspect = accused
+            .map(|object| (object, None))
+            .chain(suspects)
+            .filter(|(object, _)| may_be_suspect && is_due(object))
+            .min_by_key(|(object, why)| (last(object), *why))
+            .map(|(object, _)| object.clone());
         self.was_suspect = suspect.is_some();
         let next = if suspect.is_some() {
             suspect
         } else if held <= MOST_REMEMBERED {
             self.longest_ago(watch).cloned()
-        } else if let Some(accused) = accused(watch).find(|object| is_due(object)) {
-            Some(accused.clone())
         } else {
             self.cursor = (self.cursor + 1) % held;
             let in_turn = watch.objects.iter().nth(self.cursor);
@@ -145,7 +150,7 @@ impl Samples {
                 suspicion.cloned(),
             )
         };
-        accused(watch).chain(held).min_by_key(order)
+        missing(watch).chain(held).min_by_key(order)
     }
 
     fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
@@ -160,6 +165,11 @@ impl Samples {
 
 /// Objects that are said to be wrong.
 fn accused(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
-    let open = watch.verdicts.values().take(FOLLOWED);
+    let open = watch.verdicts.values();
     open.map(|open| &open.verdict.object)
+}
+
+/// Objects that are said to be missing.
+fn missing(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
+    accused(watch).filter(|object| watch.held(object).is_none())
 }

@@ -777,6 +777,26 @@ list 160 a@5
 }
 
 #[test]
+fn a_list_that_has_an_older_version_than_was_told_by_then_is_told_of_and_changes_nothing_held() {
+    let told = streaming(
+        "MODIFIED a@160
+        ERROR 410 Expired too old
+        end
+        +2s
+        200
+        list 200 a@5 b@7",
+    );
+    let of_list = |line: &&str| {
+        line.contains(r#""origin":"list""#) || line.contains(r#""type":"list.complete""#)
+    };
+    let told: Vec<&str> = told.lines().filter(of_list).collect();
+    assert_snapshot!(told.join("\n"), @r#"
+    {"type":"change","change":"MODIFIED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+    {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":0,"removed":0}
+    "#);
+}
+
+#[test]
 fn an_item_nobody_can_read_is_not_gone() {
     assert_snapshot!(streaming(r#"ERROR 410 Expired too old
         end

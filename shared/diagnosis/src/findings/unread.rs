@@ -1,0 +1,88 @@
+//! Items of lists that could not be read. What they were is not known, so what is found wrong with a watch since may be
+//! of one of them. A document of a stream that cannot be read ends the stream, and all is listed again.
+
+use watchscope_model::event::{ListComplete, Loss, RequestSent};
+use watchscope_model::tree::BTreeMap;
+use watchscope_model::vocabulary::{Certainty, LossPlace};
+use watchscope_model::{State, WatchName};
+
+use crate::WHOLE;
+
+/// What the reason of such a loss begins with.
+const ITEM: &str = "an item of";
+
+/// Which lists have items that could not be read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lists {
+    /// The one that is being read.
+    this: bool,
+    /// The last that was complete.
+    last: bool,
+}
+
+/// The lists of each watch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unread(BTreeMap<WatchName, Lists>);
+
+impl Unread {
+    /// Goes on from a fold, which does not know of what its losses are.
+    pub(super) fn since(state: &State) -> Self {
+        let (this, last) = (false, true);
+        let watches = state.watches.iter();
+        let have_lost = watches.filter(|(_, watch)| WHOLE && watch.lost > 0);
+        Self(
+            have_lost
+                .map(|(name, _)| (name.clone(), Lists { this, last }))
+                .collect(),
+        )
+    }
+
+    pub(super) fn lost(&mut self, event: &Loss) {
+        let reason = event.reason.as_deref().unwrap_or("");
+        if let Some(watch) = &event.watch
+            && event.place == LossPlace::Frame
+            && reason.starts_with(ITEM)
+        {
+            self.0.entry(watch.clone()).or_default().this = true;
+        }
+    }
+
+    /// A list begins, or begins again, but for one that goes on by the next page.
+    pub(super) fn asked(&mut self, event: &RequestSent) {
+        let query = event.query.as_deref().unwrap_or("");
+        let goes_on = query.contains("continue=");
+        if let Some(lists) = self.0.get_mut(&event.watch).filter(|_| !goes_on) {
+            lists.this = false;
+        }
+    }
+
+    pub(super) fn listed(&mut self, event: &ListComplete, before: &State) {
+        let watch = before.watches.get(&event.watch);
+        let progress = watch.and_then(|watch| watch.progress.as_ref());
+        if let Some(lists) = self.0.get_mut(&event.watch) {
+            let this = std::mem::take(&mut lists.this);
+            // Of one from before progress nothing is taken.
+            if progress.is_none_or(|progress| !progress.is_after(&event.resource_version)) {
+                lists.last = this;
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, watch: &WatchName) {
+        self.0.remove(watch);
+    }
+
+    /// How sure a difference is that a watch shows, and what to add to its sentence.
+    pub(super) fn unless_why(
+        &self,
+        watch: &WatchName,
+        sure: Certainty,
+    ) -> (Certainty, &'static str) {
+        if WHOLE && self.0.get(watch).is_some_and(|lists| lists.last) {
+            let why = " An item of its last list could not be read, which may be why.";
+            (Certainty::Suspected, why)
+        } else {
+            (sure, "")
+        }
+    }
+}
