@@ -702,6 +702,37 @@ fn a_late_answer_is_a_buffers_but_where_a_stream_of_its_connection_had_to_end_fi
 }
 
 #[test]
+fn an_end_that_was_held_back_with_the_answer_lets_nobody_in() {
+    let names = ["a/pods", "*/pods"];
+    let sharing = || {
+        let mut stage = Stage::new(1, &names);
+        stage.of_version("v1.31.0");
+        let connection = stage.sharing(&names);
+        (stage, connection)
+    };
+    // The stream was to end after 400 s, and its end comes 10 s later.
+    let (mut stage, connection) = sharing();
+    stage.after_s(395).ended("*/pods", Cause::Cancelled);
+    stage.asks_for_a_stream("*/pods", connection).after_s(15);
+    stage.ended("a/pods", Cause::End).answered_last("*/pods");
+    insta::assert_snapshot!(stage.found(), @r"
+405.000 F44 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
+410.000 F44 updated warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+");
+    // The stream was not there yet when the other was asked for.
+    let (mut stage, connection) = sharing();
+    stage.after_s(20).ended("a/pods", Cause::Cancelled);
+    stage.ended("*/pods", Cause::Cancelled);
+    stage.asks_for_a_stream("*/pods", connection).after_s(15);
+    stage.asks_and_opens("a/pods", connection);
+    stage.ended("a/pods", Cause::End).answered_last("*/pods");
+    insta::assert_snapshot!(stage.found(), @r"
+30.000 F44 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
+35.000 F44 updated warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+");
+}
+
+#[test]
 fn another_apiserver_may_send_its_headers_with_its_first_event() {
     insta::assert_snapshot!(answered_late(true, false), @r"
 30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; another apiserver may send its headers with its first event. 2 streams over its connection are open.

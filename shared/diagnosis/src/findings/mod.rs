@@ -168,7 +168,7 @@ impl Findings {
                     edit: watch.and_then(|_| open.last_edit(event.stream)),
                 };
                 if WHOLE {
-                    requests.ended(&event.watch, record);
+                    requests.ended(&event.watch, before, record);
                 }
                 servers.ended(&event.watch);
                 ends.ended(event, course, record, book, timers);

@@ -87,8 +87,8 @@ struct Lane {
     too_large: VecDeque<(Time, Seq)>,
     /// The connection of its open stream.
     streams_over: Option<ConnectionId>,
-    /// The connection of its last stream, and when that ended.
-    ended_over: Option<(ConnectionId, Time)>,
+    /// What its last stream left free when it ended.
+    freed: Option<Freed>,
     /// The audit's list that has no answer.
     audit: Option<RequestId>,
     /// When its last stream ended, and none has begun since.
@@ -128,6 +128,16 @@ struct Right {
     was_had: bool,
     /// How often in a row it was forbidden since.
     refused: u64,
+}
+
+/// A place on a connection that a stream had, of which it was told in time that it ended.
+#[derive(Clone, Copy, Debug)]
+struct Freed {
+    connection: ConnectionId,
+    /// When the stream began.
+    since: Time,
+    /// When it ended.
+    at: Time,
 }
 
 /// Refusals of a list while a stream goes on.
@@ -295,10 +305,26 @@ impl Requests {
     }
 
     /// A stream is over.
-    pub(super) fn ended(&mut self, watch: &WatchName, record: Moment) {
+    pub(super) fn ended(&mut self, watch: &WatchName, before: &State, record: Moment) {
         if let Some(lane) = self.lanes.get_mut(watch) {
             let over = lane.streams_over.take();
-            lane.ended_over = over.map(|connection| (connection, record.at));
+            let stream = before
+                .watches
+                .get(watch)
+                .and_then(|watch| watch.stream.as_ref());
+            lane.freed = over.zip(stream).and_then(|(connection, stream)| {
+                let since = stream.since.at;
+                let due = |timeout_ms: u64| since.plus_micros(timeout_ms as i64 * 1_000);
+                // An end that was itself held back let nobody in: the server had ended it long before.
+                let is_late = stream
+                    .timeout_ms
+                    .is_some_and(|timeout_ms| record.at.micros_since(due(timeout_ms)) > LET_IN_US);
+                (!is_late).then_some(Freed {
+                    connection,
+                    since,
+                    at: record.at,
+                })
+            });
             lane.ended_at = Some(record.at);
         }
     }
@@ -354,14 +380,16 @@ impl Requests {
     }
 
     /// A watch was answered, long after that was due. Where a connection is full, the next stream is let in when one of
-    /// its own has ended (F50); else the answer was held back (F44), or had to wait for its turn (F15).
+    /// its own, that was open when it was asked for, has ended (F50); else the answer was held back (F44), or had to wait
+    /// for its turn (F15). What holds back answers lets go of several at once, with the ends of streams among them.
     fn came_late(&self, watch: &WatchName, open: &Open, record: Moment, book: &mut Book) {
-        let lets_in = |(connection, at): (ConnectionId, Time)| {
-            let is_since = at >= open.at && record.at.micros_since(at) <= LET_IN_US;
-            connection == open.connection && is_since
+        let lets_in = |freed: Freed| {
+            let was_full = freed.since <= open.at && freed.at >= open.at;
+            let is_why = record.at.micros_since(freed.at) <= LET_IN_US;
+            freed.connection == open.connection && was_full && is_why
         };
         let mut lanes = self.lanes.values();
-        let is_let_in = WHOLE && lanes.any(|lane| lane.ended_over.is_some_and(lets_in));
+        let is_let_in = WHOLE && lanes.any(|lane| lane.freed.is_some_and(lets_in));
         let (code, other, alike, why): (_, _, &'static [&'static str], _) = if is_let_in {
             let why = "It was answered once a stream of its connection had ended (F50).";
             ("F50", "F44", &["F44"], why)

@@ -537,8 +537,9 @@ impl Stage {
 
     /// The last request of the watch is answered with 200.
     pub(crate) fn answered_last(&mut self, watch: &str) -> &mut Self {
-        let request = self.last_request;
-        self.answer_to(request, watch.into(), 200, None)
+        let watch = WatchName::from(watch);
+        let request = self.state.watches[&watch].request.as_ref().unwrap().request;
+        self.answer_to(request, watch, 200, None)
     }
 
     fn answer_to(
