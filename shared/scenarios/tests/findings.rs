@@ -118,6 +118,7 @@ impl Way {
         let lasts_ms = finds.lasts_s.unwrap_or(row.lasts.as_secs()) * 1_000;
         let resets = writes_every_ms.is_some() && below(2) == 0;
         let resets_at_ms = resets.then(|| 2_000 + below(lasts_ms));
+        let audit = [Level::Off, Level::Light, Level::Full][below(3) as usize];
         Self {
             version: (version != written).then_some(version),
             watches_definitions: below(2) == 0,
@@ -127,7 +128,7 @@ impl Way {
             audit: if finds.is_audited {
                 Level::Full
             } else {
-                Level::Off
+                audit
             },
         }
     }
