@@ -187,6 +187,38 @@ fn etcd_that_goes_back_once_more_is_told_anew_by_who_had_listed_since() {
 }
 
 #[test]
+fn what_a_server_keeps_from_before_etcd_went_back_and_lists_again_is_no_other_going_back() {
+    let mut stage = Stage::new(1, &[A]);
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.was_not(A, "a", 40).after_s(1);
+    stage.list_complete(A, 40, 0).after_s(15);
+    stage.was_not(A, "a", 40).after_s(15);
+    stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
+    insta::assert_snapshot!(stage.found(), @r"
+    0.000 F33 raised error likely x1 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
+    16.000 F33 raised error likely x2 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since. What it listed since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    31.000 F33 raised error likely x3 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did. What it listed since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    ");
+}
+
+#[test]
+fn what_was_told_since_etcd_went_back_and_is_not_there_is_of_another_time() {
+    let mut stage = Stage::new(1, &[A]);
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.was_not(A, "a", 40).after_s(1);
+    // The server's cache began anew as well.
+    stage
+        .list_complete(A, 45, 0)
+        .live(A, ADDED, "b", "u2", 50, None);
+    stage.after_s(60).was_not(A, "b", 50);
+    insta::assert_snapshot!(stage.found(), @r"
+    0.000 F33 raised error likely x1 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
+    61.000 F33 cleared error likely x1 : etcd went back another time.
+    61.000 F33 raised error likely x1 : */pods was told of b at 50, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
+    ");
+}
+
+#[test]
 fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
     let nodes = "-/nodes";
     let mut stage = Stage::new(1, &[A, nodes]).telling_alike();

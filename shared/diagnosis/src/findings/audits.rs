@@ -38,8 +38,40 @@ pub(super) struct Audits {
     silent: BTreeMap<WatchName, BTreeSet<&'static str>>,
     /// By resource: each may have an etcd of its own, whose versions are no others'.
     back: BTreeMap<Resource, Back>,
-    /// When etcd was last found to have gone back (F33).
-    restored_at: Option<Seq>,
+    /// The last time that etcd was found to have gone back (F33).
+    restored: Option<Restored>,
+}
+
+/// What was so when etcd was found to have gone back.
+#[derive(Clone, Debug)]
+struct Restored {
+    at: Seq,
+    /// The version each watch had come to.
+    reached: BTreeMap<WatchName, u64>,
+}
+
+impl Restored {
+    fn now(before: &State, record: Moment) -> Self {
+        let reached = before.watches.iter().filter_map(|(name, watch)| {
+            let progress = watch.progress.as_ref()?;
+            Some((name.clone(), progress.number()?))
+        });
+        Self {
+            at: record.seq,
+            reached: reached.collect(),
+        }
+    }
+
+    /// Whether a watch has listed a state since that is no older than what it had seen, so that what it knows of up to
+    /// there may be from before: a server's watch cache does not begin anew because etcd went back.
+    fn is_kept(&self, name: &WatchName, watch: &Watch, version: u64) -> bool {
+        let listed = watch
+            .list
+            .as_ref()
+            .map_or(0, |list| number(&list.resource_version));
+        let mut reached = self.reached.get(name).into_iter();
+        reached.any(|reached| listed >= *reached && version <= *reached)
+    }
 }
 
 /// Group and plural name.
@@ -143,7 +175,7 @@ impl Audits {
         match &*event.method {
             WENT_BACK => self.went_back(event, before, record, book),
             NEVER_WAS if WHOLE && &*event.outcome == Audit::DIFFERS => {
-                self.never_was(event, watch, awake, record, book);
+                self.never_was(event, (before, watch), awake, record, book);
             }
             WITNESS if &*event.outcome == Audit::DIFFERS => {
                 let mut evidence = vec![record.seq];
@@ -316,18 +348,35 @@ impl Audits {
             since,
             format!("{summary}{all}: etcd holds an older state than it did."),
         );
-        self.restored(found.alike(alike), record, book);
+        let found = found.alike(alike);
+        self.restored(found, (&event.watch, read), before, record, book);
     }
 
     /// Whether that etcd holds another state than it did was told already, and a watch has not listed since.
     fn is_to_begin_anew(&self, watch: &Watch) -> bool {
         let listed = watch.list.as_ref().and_then(|list| list.complete);
-        self.restored_at.is_some() && listed.map(|listed| listed.seq) <= self.restored_at
+        let restored = self.restored.as_ref();
+        restored.is_some_and(|restored| listed.is_none_or(|listed| listed.seq <= restored.at))
     }
 
-    /// etcd holds another state than it did: whoever watches has to begin anew, again if that happened before.
-    fn restored(&mut self, found: Found, record: Moment, book: &mut Book) {
-        if self.restored_at.replace(record.seq).is_some() {
+    /// etcd holds another state than it did: whoever watches has to begin anew, again if that happened before. What
+    /// shows it of a watch that did so, and was given the old state once more, is no other time.
+    fn restored(
+        &mut self,
+        mut found: Found,
+        (name, version): (&WatchName, u64),
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let last = self.restored.as_ref().zip(before.watches.get(name));
+        if WHOLE && last.is_some_and(|(last, watch)| last.is_kept(name, watch, version)) {
+            found.summary += " What it listed since is from before that still: the server's watch cache did not begin anew, \
+                              and may not until the server is restarted.";
+            return book.raise(found, record.at);
+        }
+        let restored = Restored::now(before, record);
+        if self.restored.replace(restored).is_some() {
             let why = "etcd went back another time.";
             book.clear("F33", Subject::Cluster, record.seq, why);
         }
@@ -339,7 +388,7 @@ impl Audits {
     fn never_was(
         &mut self,
         event: &Audit,
-        watch: &Watch,
+        (before, watch): (&State, &Watch),
         awake: &Awake,
         record: Moment,
         book: &mut Book,
@@ -363,7 +412,8 @@ impl Audits {
         let since = verdict.map_or(record.at, |open| awake.of(open.since.at));
         let (sure, subject) = (Certainty::Likely, Subject::Cluster);
         let found = Found::of("F33", sure, subject, evidence, since, summary);
-        self.restored(found, record, book);
+        let told = (&event.watch, number(at));
+        self.restored(found, told, before, record, book);
     }
 
     /// A read is at a version that its server has come to.
