@@ -311,6 +311,15 @@ const ANEW: Varies = varies(
     "by chance the cache is not ready yet when it is asked",
 );
 
+/// Reads of what others watch may show that etcd went back before this watch gets to list.
+const READ_FIRST: [Varies; 2] = [
+    varies("F14", "who begins anew because reads show it lists at once"),
+    varies(
+        "F22",
+        "who begins anew because reads show it has seen nothing newer",
+    ),
+];
+
 /// etcd goes back to before a was deleted, and its server's cache begins anew, while a watch that was too old is about
 /// to list.
 fn gone_back(code: &'static str) -> Row {
@@ -331,7 +340,7 @@ fn gone_back(code: &'static str) -> Row {
 
 fn list_from_before() -> (Row, Finds) {
     let story = gone_back("F33").form("a list from before what was seen");
-    let finds = row("F33", &["F22"], 6, 15, &["F11", "F14", "F28"]).with("1.29.4");
+    let finds = row("F33", &["F22"], 6, 15, &["F11", "F14", "F28", "F33"]).with("1.29.4");
     (story, finds.saying("a state from before"))
 }
 
@@ -342,7 +351,8 @@ fn state_from_before() -> (Row, Finds) {
         .by_watch_list();
     let finds = row("F33", &["F22"], 6, 15, &["F11", "F14", "F16", "F28"])
         .with("1.34.0")
-        .but(&[ANEW]);
+        .and_by_reads(&["F24", "F33", "F45"])
+        .but(&[ANEW, READ_FIRST[0], READ_FIRST[1]]);
     (story, finds.saying("a state from before"))
 }
 

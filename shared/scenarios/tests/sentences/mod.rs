@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 93] = [
+const SENTENCES: [Sentence; 94] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -176,6 +176,7 @@ const SENTENCES: [Sentence; 93] = [
         "etcd has not gone back, but … is behind, or of another",
         "the simulated servers are of one etcd",
     ),
+    told("F33", "from before that still: the server's watch cache"),
     told("F33", "so say all … etcd holds an older state than it did"),
     told(
         "F33",
