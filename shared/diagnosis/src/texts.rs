@@ -480,7 +480,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Lists far below what was known; watches are silent (F32).",
         ANY,
         "It is stale for hours.",
-        "Drop everything and begin anew.",
+        "Drop everything and begin anew. Restart every apiserver: its watch cache keeps the old state.",
         "A consistent list is below what was known, at every server.",
         "kubernetes/kubernetes#107457, #118501; etcd-io/etcd#16028",
     ),
