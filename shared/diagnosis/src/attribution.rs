@@ -61,16 +61,15 @@ pub(crate) fn is_plain(end: &End) -> bool {
 
 /// Says why a stream ended, as far as is known by now.
 pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
-    let of_pause = end.pause.filter(|_| WHOLE).and_then(|pause| {
-        let answer = by_pause(end, pause.is_short)?;
-        Some((answer.with([pause.seq]), pause.is_short))
-    });
-    // What a server said, or that it went away, a short pause did not do.
-    let (slept, paused) = match of_pause {
-        Some((answer, true)) if end.cause != Cause::IdleTimeout => (None, Some(answer)),
-        of_pause => (of_pause.map(|(answer, _)| answer), None),
+    let of_pause = || {
+        let pause = end.pause.filter(|_| WHOLE)?;
+        Some(by_pause(end, pause.is_short)?.with([pause.seq]))
     };
-    if let Some(answer) = slept {
+    // What a server said, or that it went away, a short pause did not do.
+    let is_short = end.pause.is_some_and(|pause| pause.is_short);
+    if (!is_short || end.cause == Cause::IdleTimeout)
+        && let Some(answer) = of_pause()
+    {
         return answer;
     }
     if end.cause != Cause::TcpReset
@@ -110,7 +109,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F06", certainty, end).with(also()).with(gone);
     }
-    if let Some(answer) = paused {
+    if let Some(answer) = of_pause() {
         return answer;
     }
     if let Some(reset) = by_itself(end) {
@@ -132,10 +131,10 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
                 .with(on_connection.iter().map(|other| other.seq))
         })
     });
-    if let Some(answer) = &left
-        && end.cause != Cause::End
+    if end.cause != Cause::End
+        && let Some(answer) = left
     {
-        return answer.clone();
+        return answer;
     }
     let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
@@ -246,12 +245,9 @@ fn by_itself(end: &End) -> Option<Answer> {
         Cause::TcpReset => Some(Answer::new("F08", Certainty::Definite, end)),
         Cause::IdleTimeout => Some(by_silence(end)),
         // Where bodies end with their connection, a timeout does.
-        Cause::Eof if WHOLE => by_timeout(end)
-            .filter(|_| is_at_timeout(end))
-            .map(|answer| Answer {
-                certainty: Certainty::Likely,
-                ..answer
-            }),
+        Cause::Eof if WHOLE => {
+            is_at_timeout(end).then(|| Answer::new("normal", Certainty::Likely, end))
+        }
         Cause::Goaway => Some(Answer::new("F09", Certainty::Definite, end).with(end.goaway)),
         Cause::Decode => Some(by_unread(end)),
         Cause::Eof

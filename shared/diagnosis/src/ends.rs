@@ -166,7 +166,7 @@ pub(crate) struct Ends {
     barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
     /// How many streams in a row of each watch ended before all of their initial events had come.
     cut_short: BTreeMap<WatchName, u32>,
-    /// The watches whose last request asked for initial events.
+    /// The watches whose last request asked for initial events (watch-list).
     asks_initial: BTreeSet<WatchName>,
     is_news: bool,
 }
@@ -298,7 +298,7 @@ impl Ends {
             .get(&event.watch)
             .and_then(|watch| watch.phase.as_ref());
         let is_listing = phase.is_some_and(|open| open.phase == Phase::Listing);
-        let cut_short = if WHOLE && is_listing && self.asks_initial.contains(&event.watch) {
+        let cut_short = if is_listing && self.asks_initial(&event.watch) {
             let run = self.cut_short.entry(event.watch.clone()).or_default();
             *run = run.saturating_add(1);
             *run
@@ -453,6 +453,11 @@ impl Ends {
         let edit = open.find(|stream| stream.watch == *name)?.edit.as_ref()?;
         let seen = before.watches.get(name)?.seen.as_ref();
         (edit.seen.as_ref() == seen).then_some((edit.seq, edit.at))
+    }
+
+    /// Whether the last request of a watch asked for initial events.
+    pub(crate) fn asks_initial(&self, watch: &WatchName) -> bool {
+        WHOLE && self.asks_initial.contains(watch)
     }
 
     /// Keeps a fact, if there is an end that it may explain.

@@ -16,8 +16,15 @@ const A: &str = "*/pods";
 const B: &str = "*/pods#2";
 const C: &str = "*/pods#3";
 
-fn two() -> Stage {
-    Stage::new(0, &[A, B]).telling_alike()
+/// Two servers that told of 40, of which the first lists 33 as the newest 5 s later; 5 s after that.
+fn one_of_two_back() -> Stage {
+    let mut stage = Stage::new(0, &[A, B]).telling_alike();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
+    stage
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .after_s(5);
+    stage
 }
 
 #[test]
@@ -65,12 +72,7 @@ fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_firs
 
 #[test]
 fn one_server_that_is_back_is_behind_or_etcd_is_until_each_was_asked_and_then_it_is_etcd() {
-    let mut stage = two();
-    stage.live(A, ADDED, "a", "u1", 40, None);
-    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
-    stage
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
-        .after_s(5);
+    let mut stage = one_of_two_back();
     stage.audited(B, "list newest twice", Audit::CANNOT_TELL, 34);
     insta::assert_snapshot!(stage.found(), @r"
 5.000 F32 or F33 raised error suspected x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen. It shows at 1 of 2 servers by now: either not all have come as far, or etcd holds an older state than it did.
@@ -81,12 +83,7 @@ fn one_server_that_is_back_is_behind_or_etcd_is_until_each_was_asked_and_then_it
 
 #[test]
 fn one_server_that_is_back_while_another_is_not_is_behind_until_it_has_come_as_far() {
-    let mut stage = two();
-    stage.live(A, ADDED, "a", "u1", 40, None);
-    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
-    stage
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
-        .after_s(5);
+    let mut stage = one_of_two_back();
     // That says nothing: it is from before.
     stage.audited(B, "list exact", Audit::AGREES, 39).after_s(5);
     stage.audited(B, "list exact", Audit::AGREES, 41).after_s(5);
@@ -124,12 +121,7 @@ fn a_read_of_another_resource_says_nothing_of_a_server_that_is_back() {
 
 #[test]
 fn a_server_that_is_back_is_forgotten_with_its_last_watch() {
-    let mut stage = two();
-    stage.live(A, ADDED, "a", "u1", 40, None);
-    stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
-    stage
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
-        .after_s(5);
+    let mut stage = one_of_two_back();
     stage.stopped(B).after_s(5);
     assert!(!stage.found().contains("F32 or F33 cleared"));
     stage.stopped(A);

@@ -505,22 +505,33 @@ fn a_server_before_1_31_may_let_a_request_wait_for_its_cache() {
     assert_eq!(told_after_s("v1.30.9", 31), 10.0);
 }
 
+/// A watch whose streams end, and that is refused with 429 in these words each time before the next opens; what is found
+/// first.
+fn throttled(watch: &str, words: &str) -> String {
+    let mut stage = Stage::new(1, &[watch]);
+    for _ in 0..8 {
+        let connection = stage.sharing(&[watch]);
+        stage.ended(watch, Cause::End);
+        stage.asks_for_a_stream(watch, connection);
+        stage.refused_last(watch, 429, words);
+        stage.after_s(1).reopened(watch);
+    }
+    let first = stage.found().lines().find(|line| line.contains("F15"));
+    first.unwrap_or_default().to_owned()
+}
+
 #[test]
 fn refusals_without_words_are_counted_unless_the_words_may_be_a_secrets() {
-    let refused = |watch: &str| {
-        let mut stage = Stage::new(1, &[watch]);
-        for _ in 0..8 {
-            let connection = stage.sharing(&[watch]);
-            stage.ended(watch, Cause::End);
-            stage.asks_for_a_stream(watch, connection);
-            stage.refused_last(watch, 429, "the server answered 429");
-            stage.after_s(1).reopened(watch);
-        }
-        let first = stage.found().lines().find(|line| line.contains("F15"));
-        first.unwrap_or_default().to_owned()
-    };
-    insta::assert_snapshot!(refused("*/pods"), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
-    insta::assert_snapshot!(refused("*/secrets"), @"");
+    let words = "the server answered 429";
+    insta::assert_snapshot!(throttled("*/pods", words), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(throttled("*/secrets", words), @"");
+}
+
+#[test]
+fn refusals_with_a_bare_reason_are_counted_unless_the_words_may_be_a_secrets() {
+    let words = "TooManyRequests";
+    insta::assert_snapshot!(throttled("*/pods", words), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(throttled("*/secrets", words), @"");
 }
 
 #[test]
@@ -738,24 +749,6 @@ fn another_apiserver_may_send_its_headers_with_its_first_event() {
 30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; another apiserver may send its headers with its first event. 2 streams over its connection are open.
 35.050 F44 or F50 F15 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; another apiserver may send its headers with its first event.
 ");
-}
-
-#[test]
-fn refusals_with_a_bare_reason_are_counted_unless_the_words_may_be_a_secrets() {
-    let refused = |watch: &str| {
-        let mut stage = Stage::new(1, &[watch]);
-        for _ in 0..8 {
-            let connection = stage.sharing(&[watch]);
-            stage.ended(watch, Cause::End);
-            stage.asks_for_a_stream(watch, connection);
-            stage.refused_last(watch, 429, "TooManyRequests");
-            stage.after_s(1).reopened(watch);
-        }
-        let first = stage.found().lines().find(|line| line.contains("F15"));
-        first.unwrap_or_default().to_owned()
-    };
-    insta::assert_snapshot!(refused("*/pods"), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
-    insta::assert_snapshot!(refused("*/secrets"), @"");
 }
 
 #[test]

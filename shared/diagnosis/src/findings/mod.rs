@@ -147,7 +147,7 @@ impl Findings {
                 servers.bookmarked(event, record, book, timers);
             }
             Event::StreamOpened(event) => {
-                let is_initial = requests.asks_initial(&event.watch);
+                let is_initial = open.asks_initial(&event.watch);
                 let asks = (requests.asks_bookmarks(&event.watch), is_initial);
                 streams.opened(event, asks, before, record, timers);
                 servers.opened(event, is_initial, record, timers);

@@ -61,8 +61,6 @@ const NAMED: usize = 8;
 struct Lane {
     open: Option<Open>,
     asks_bookmarks: bool,
-    /// Whether its last watch request asks for initial events (watch-list).
-    asks_initial: bool,
     /// Its right to list. RBAC's verbs are separate (semantics 1.1).
     list: Right,
     /// Its right to watch.
@@ -227,10 +225,6 @@ impl Requests {
             .is_some_and(|lane| lane.asks_bookmarks)
     }
 
-    pub(super) fn asks_initial(&self, watch: &WatchName) -> bool {
-        self.lanes.get(watch).is_some_and(|lane| lane.asks_initial)
-    }
-
     pub(super) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let open = self.lanes.remove(watch).and_then(|lane| lane.open);
         if let Some(open) = open {
@@ -273,7 +267,6 @@ impl Requests {
         if is_watch {
             let query = event.query.as_deref().unwrap_or_default();
             lane.asks_bookmarks = query.contains("allowWatchBookmarks=true");
-            lane.asks_initial = query.contains("sendInitialEvents=true");
             timers.set(due, Timer::Answer(event.watch.clone()));
         }
         lane.open = Some(Open {
