@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, join, sink};
 use tokio::sync::oneshot;
 
 use super::harness::{CHUNKED, accept, chunk, get, listen, open, read_head, reset, write};
@@ -49,7 +49,7 @@ async fn a_chunked_body_that_is_ended_ends_orderly() {
     );
 }
 
-/// A connection whose reads fail in this way.
+/// What can only be read from, and fails in this way.
 struct Failing(io::ErrorKind);
 
 impl AsyncRead for Failing {
@@ -62,24 +62,6 @@ impl AsyncRead for Failing {
     }
 }
 
-impl AsyncWrite for Failing {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 #[tokio::test]
 async fn a_connection_that_the_system_gives_up_was_dead_and_not_reset() {
     let kinds = [
@@ -89,7 +71,7 @@ async fn a_connection_that_the_system_gives_up_was_dead_and_not_reset() {
         (io::ErrorKind::ConnectionReset, "tcp-reset"),
     ];
     for (kind, cause) in kinds {
-        let (mut tap, ending) = Tap::new(Box::new(Failing(kind)));
+        let (mut tap, ending) = Tap::new(Box::new(join(Failing(kind), sink())));
         assert_eq!(tap.read(&mut [0]).await.unwrap_err().kind(), kind);
         assert_eq!(ending.get().unwrap().cause(), cause);
     }
