@@ -6,7 +6,7 @@ mod samples;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::Event;
+use watchscope_model::event::{Audit, Event};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::Phase;
@@ -14,7 +14,6 @@ use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
 use self::conclude::same_place;
-pub(crate) use self::conclude::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
@@ -391,7 +390,7 @@ impl Lane {
             self.sampled = 0;
             if self.owed.is_some() {
                 let why = "the watch is not streaming, and until it is claims nothing to compare";
-                self.cannot_tell(turn, "list", None, why.to_owned());
+                self.cannot_tell(turn, Audit::LIST, None, why.to_owned());
             }
         }
         if !self.tasks.is_empty() {
@@ -429,7 +428,7 @@ impl Lane {
                 self.tasks.push_back(Task::Newest);
             } else if self.owed.is_some() {
                 let why = "where the watch stands is not known as a number, so no read is of the same version";
-                self.cannot_tell(turn, "list", None, why.to_owned());
+                self.cannot_tell(turn, Audit::LIST, None, why.to_owned());
             }
             return;
         };
@@ -450,7 +449,7 @@ impl Lane {
                 );
                 let at = behind.version.clone();
                 self.behind = None;
-                self.cannot_tell(turn, "list", Some(at), why);
+                self.cannot_tell(turn, Audit::LIST, Some(at), why);
             } else {
                 let is_new = now.micros_since(behind.since) < AGAIN_US;
                 let is_open = matches!(behind.future, Future::Unasked | Future::Once);

@@ -41,7 +41,6 @@ pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
 pub use self::lane::MOST_LISTED;
-pub(crate) use self::lane::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
 use self::reads::Server;
