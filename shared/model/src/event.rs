@@ -563,14 +563,16 @@ impl Audit {
     /// Whether all was compared that the watch held at the read's version.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        const WHOLE: [&str; 5] = [
-            Audit::LIST_EXACT,
-            Audit::LIST_EXACT_AGAIN,
-            Audit::LIST_NEWEST,
-            Audit::LIST_ELSEWHERE,
-            Audit::GET_EACH,
-        ];
-        self.object.is_none() && WHOLE.contains(&&*self.method)
+        let is_of_all = match &*self.method {
+            Self::LIST_EXACT
+            | Self::LIST_EXACT_AGAIN
+            | Self::LIST_NEWEST
+            | Self::LIST_ELSEWHERE => true,
+            // Its reason may be that some changed before they were looked up.
+            Self::GET_EACH => self.reason.is_none(),
+            _ => false,
+        };
+        self.object.is_none() && is_of_all
     }
 
     /// Whether it may show what only the apiserver's cache believes (semantics 4.3).

@@ -33,7 +33,7 @@ const REFUSES_EXACT: &str = "the server refuses lists at an exact resourceVersio
 const REFUSES_BOTH: &str =
     "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion";
 const CANNOT_CONFIRM: &str = "an object differs, and the server refuses to list it at the resourceVersion that the watch is at";
-const REFUSES_GET: &str =
+pub(super) const REFUSES_GET: &str =
     "looking objects up by their paths is not allowed; they were listed by their names";
 const ONLY_EQUAL: &str =
     "its versions are those of another apiserver, and only compared for equality";
@@ -164,6 +164,9 @@ impl Lane {
         let is_asked = self.owed.is_some() || self.due.is_none();
         if is_asked && self.tasks.is_empty() {
             self.tell_sampled(turn);
+        }
+        if self.tasks.is_empty() {
+            self.looked(turn);
         }
         self.settle(turn);
     }
@@ -551,7 +554,7 @@ impl Lane {
                     let at = watch.progress.clone();
                     self.tell_of(object, turn, Audit::GET, at, Audit::AGREES);
                 } else {
-                    self.sampled += 1;
+                    self.is_so(object);
                 }
                 return clear(object, turn);
             }
@@ -565,6 +568,7 @@ impl Lane {
         match &watch.progress {
             // Nothing has come since.
             progress if is_known => {
+                self.is_wrong(object);
                 if self.owes(object) {
                     self.tell_of(object, turn, Audit::GET, progress.clone(), Audit::DIFFERS);
                 }
@@ -601,8 +605,10 @@ impl Lane {
         };
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
         match compare(past.get(object), seen) {
-            Compared::Equal if self.refuses_get && !self.owes(object) => {
-                self.sampled += 1;
+            Compared::Equal
+                if (self.refuses_get || self.is_looking_at(object)) && !self.owes(object) =>
+            {
+                self.is_so(object);
                 clear(object, turn);
             }
             Compared::Equal => {
@@ -623,6 +629,9 @@ impl Lane {
                 );
                 let is_second = first.as_ref() == Some(&found);
                 let judged = judge(&found, is_second, turn);
+                if judged != Judged::Raised {
+                    self.is_wrong(object);
+                }
                 if judged == Judged::Confirmed {
                     self.ask_whether_it_was([&found]);
                 }
@@ -695,7 +704,7 @@ impl Lane {
 
     /// Why the newest list, though nothing differs so far, shows nothing of the whole watch, if nothing else does.
     fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<String> {
-        let is_asked = matches!(self.owed, Some(Owed::All));
+        let is_asked = matches!(self.owed, Some(Owed::All { .. }));
         if page.unreadable > 0 {
             Some(unreadable(page))
         } else if unclear > 0 {
@@ -712,7 +721,7 @@ impl Lane {
 
     /// What the watch held where it stands is not known, which is told to who asks.
     fn no_past(&mut self, turn: &mut Turn<'_>) {
-        if matches!(self.owed, Some(Owed::All)) {
+        if matches!(self.owed, Some(Owed::All { .. })) {
             let at = turn.watch.progress.clone();
             self.cannot_tell(turn, Audit::LIST_NEWEST, at, NO_PAST.to_owned());
         }
@@ -931,7 +940,7 @@ impl Lane {
         self.tell(turn, told);
     }
 
-    fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
+    pub(super) fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
         self.untold = None;
         if self.lists_whole && told.method.starts_with("list") {
             let reason = told.reason.map(|why| format!("{why}; {LISTS_WHOLE}"));
@@ -941,6 +950,8 @@ impl Lane {
         let is_answer = match (&self.owed, &told.object) {
             (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
             (Some(Owed::One(_)), None) => &*told.outcome == Audit::CANNOT_TELL,
+            // A list is still to come, or nothing came of it.
+            (Some(Owed::All { .. }), _) => &*told.method != Audit::GET_EACH,
             _ => true,
         };
         if is_answer {
@@ -955,12 +966,13 @@ impl Lane {
     }
 
     /// A person who asked is told at least that nothing came of it.
-    fn settle(&mut self, turn: &mut Turn<'_>) {
+    pub(super) fn settle(&mut self, turn: &mut Turn<'_>) {
         let is_seen_to = match &self.owed {
             None => true,
-            Some(Owed::All) => {
+            Some(Owed::All { .. }) => {
                 let is_due = self.due.is_some_and(|due| due <= turn.now);
-                is_due || self.behind.is_some() || self.has_differed || !self.tasks.is_empty()
+                let is_read = !self.tasks.is_empty() || self.each.is_some();
+                is_due || self.behind.is_some() || self.has_differed || is_read
             }
             Some(Owed::One(owed)) => self.tasks.iter().any(|task| task.is_of(owed)),
         };
@@ -980,7 +992,7 @@ fn not_comparable(objects: u64) -> String {
 }
 
 /// An audit of a watch, of nothing yet.
-fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
+pub(super) fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
     Audit {
         watch: turn.name.clone(),
         resource_version: None,
@@ -1080,5 +1092,34 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> Judged {
 fn clear(object: &Object, turn: &mut Turn<'_>) {
     if let Some(open) = turn.watch.verdict_on(object) {
         turn.out.push(cleared(&open.verdict).into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_a_list_may_be_a_caches_is_known_for_one() {
+        let of = |reason: &str| Audit {
+            watch: "shop/pods".into(),
+            resource_version: None,
+            method: Audit::LIST_EXACT.into(),
+            compared: 0,
+            outcome: Audit::AGREES.into(),
+            reason: Some(reason.into()),
+            object: None,
+        };
+        let may_be = |why: &&str| of(why).may_be_a_caches();
+        assert!(
+            [MAY_BE_A_CACHES, REFUSES_BOTH, LOOKED_UP, KNOWN]
+                .iter()
+                .all(may_be)
+        );
+        assert!(
+            ![REFUSES_EXACT, REFUSES_GET, ONLY_EQUAL, LISTS_WHOLE]
+                .iter()
+                .any(may_be)
+        );
     }
 }
