@@ -184,7 +184,8 @@ impl Reply {
 }
 
 /// The machine. Bounded by the watches there are: each has its per-key log ([`MAX_STEPS`] steps) and one comparison of
-/// at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time.
+/// at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time, and while somebody asks as many objects as
+/// [`Auditor::looking_at`] says.
 #[derive(Clone, Debug)]
 pub struct Auditor {
     level: Level,
@@ -309,8 +310,8 @@ impl Auditor {
     }
 
     /// The same, but for one who asks of a watch of at most so many objects, each is looked up where lists may hide that it
-    /// is wrong; of a larger one [`AT_ONCE`] are. More than that may take a watch's share of requests and more, and as long
-    /// as the server's budget lasts.
+    /// is wrong; of a larger one [`AT_ONCE`] are. For more than that a watch may go beyond its share of requests, within the
+    /// server's budget.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {
         self.looks = most;
