@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use watchscope::cluster::ConfigSource;
 use watchscope::log::{LogConfig, LogHandle, Read, Since};
-use watchscope::probes::{AuditLevel, Servers, Settings, Watches, Wishes};
+use watchscope::probes::{AUDIT_LOOKS, AuditLevel, Servers, Settings, Watches, Wishes};
 use watchscope::transport::Protocols;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Entry, Event, Record, ResourceVersion};
@@ -34,6 +34,7 @@ impl Reading<'_> {
         let all = "*".to_owned();
         let settings = Settings {
             audit: AuditLevel::Off,
+            audit_looks: AUDIT_LOOKS,
             wishes: Wishes {
                 resources: self.resources.to_vec(),
                 is_all_namespaces: true,

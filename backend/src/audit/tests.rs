@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use watchscope_diagnosis::audit::{Level, Read as AuditRead};
+use watchscope_model::event::Audit;
 use watchscope_model::vocabulary::{ChangeType, Divergence, Standing};
 use watchscope_model::{Aside, Entry, Event, Record, WatchName};
 use watchscope_probe::ProbeConfig;
@@ -19,7 +20,7 @@ use crate::demo::Demo;
 use crate::log::{Comparison, LogConfig, LogHandle, LogReader, Read, Since};
 use crate::probes::connections::Connections;
 use crate::probes::servers::Pools;
-use crate::probes::{Servers, Settings, Watches, Wishes};
+use crate::probes::{AUDIT_LOOKS, Servers, Settings, Watches, Wishes};
 use crate::transport::{DialLimits, Protocols};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -103,6 +104,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
         probe: ProbeConfig::default(),
         protocols,
         audit: Level::Off,
+        audit_looks: AUDIT_LOOKS,
     };
     let watches = Watches::start(&source, config, settings, log.clone())
         .await
@@ -121,7 +123,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
     }
     log.ask_audit(Comparison::default()).await.unwrap();
     let is_over = |record: &Record| match &record.event {
-        Event::Audit(audit) => &*audit.method == "get",
+        Event::Audit(audit) => &*audit.method == Audit::GET_EACH,
         _ => false,
     };
     while !records.iter().any(is_over) {

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use watchscope_diagnosis::audit::MOST_LISTED;
 use watchscope_model::event::Audit;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::{Phase, Standing};
@@ -16,19 +17,16 @@ use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal::{self, plain};
 use crate::log::{Comparison, LogHandle, LogReader, Read, Since};
+use crate::probes::Settings;
 use crate::stop::stopped;
 
 /// Exit code: something a watch holds is not so.
 const DIVERGED: u8 = 3;
 /// Exit code: it cannot be told.
 const CANNOT_TELL: u8 = 4;
-/// How many objects of a watch the audit looks up for one who asks; of no more, each.
-const AT_ONCE: u64 = 16;
-/// What the reason says of a list that agrees, where it cannot show what only the server's cache believes.
-const MAY_BE_A_CACHES: &str = "may be the watch cache's";
 
-/// Lists, watches, and compares once: exit 0 if all is so, 3 if not, 4 if it cannot be told, as where lists may be a
-/// cache's and not all objects were looked up.
+/// Lists, watches, and compares once; where lists may be a cache's, each object is looked up. Exit 0 if all is so, 3 if
+/// not, 4 if it cannot be told, as where that took too long.
 ///
 /// # Errors
 /// Those exit codes, 1 if nothing could be listed, 2 for a resource that does not exist.
@@ -38,7 +36,10 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let config = source.load().map_err(Failure::failed)?;
     let log = open_log(&name_of(&config), args.what.memory.bytes)?;
     // Nothing is compared but what is asked for.
-    let settings = settings(&args.what, &args.cluster, args.resources.clone(), false);
+    let settings = Settings {
+        audit_looks: MOST_LISTED,
+        ..settings(&args.what, &args.cluster, args.resources.clone(), false)
+    };
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let watches = start(&source, config, settings, &log).await?;
     let mut report = Report::new(&log, args.output);
@@ -57,18 +58,19 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
             }
         }
     };
-    let over: Result<(), Failure> = tokio::select! {
-        over = comparing => over,
-        () = tokio::time::sleep_until(until) => Ok(()),
-        () = stopped(&mut stop) => Ok(()),
+    let over: Result<bool, Failure> = tokio::select! {
+        over = comparing => over.map(|()| false),
+        () = tokio::time::sleep_until(until) => Ok(true),
+        () = stopped(&mut stop) => Ok(false),
     };
-    over?;
+    let late = over?.then_some(args.for_duration);
+    // What was not looked up by now is told of as the watches stop.
     watches.stop().await;
     log.close().await;
     while !report.is_over {
         report.next().await?;
     }
-    report.found.end(args.for_duration)
+    report.found.end(late)
 }
 
 /// Whether every watch has a stream, or will not get one.
@@ -149,13 +151,10 @@ struct Compared {
     last: Option<Audit>,
     /// The last list of all.
     list: Option<Audit>,
-    /// How many objects were looked up in etcd and are so; what was told by name is not among those told by number.
+    /// The looks at each object.
+    each: Option<Audit>,
+    /// How many objects were looked up in etcd and are so, where they are too many for each.
     sampled: u64,
-    named: BTreeSet<Place>,
-    /// The last look that told nothing.
-    failed: Option<Audit>,
-    /// What changed after the list, so that a look at it may have come to nothing.
-    changed: BTreeSet<Place>,
     /// What was confirmed to be wrong, and stood.
     wrong: BTreeSet<Place>,
 }
@@ -175,20 +174,13 @@ impl Found {
                     _ => compared.wrong.remove(&place),
                 };
             }
-            Event::Change(change) => {
-                if let Some(compared) = self.watches.get_mut(&change.watch)
-                    && compared.looks_at_all()
-                {
-                    compared.changed.insert(Place(change.object.clone()));
-                }
-            }
             _ => {}
         }
         self.state.apply(record);
     }
 
-    /// How the command ends.
-    fn end(self, waited: Duration) -> Result<(), Failure> {
+    /// How the command ends, having been given so long if that was too short.
+    fn end(self, late: Option<Duration>) -> Result<(), Failure> {
         let wrong: Vec<String> = self
             .watches
             .iter()
@@ -209,7 +201,7 @@ impl Found {
             .filter_map(|name| {
                 let why = match self.watches.get(name) {
                     Some(compared) => compared.untold()?,
-                    None => format!("not compared within {} s", waited.as_secs()),
+                    None => "not compared".to_owned(),
                 };
                 Some(format!("{name}: {why}"))
             })
@@ -217,7 +209,13 @@ impl Found {
         if untold.is_empty() && !self.state.watches.is_empty() {
             return Ok(());
         }
-        let message = format!("it cannot be told whether all is so: {}", untold.join("; "));
+        let late = late.map_or(String::new(), |late| {
+            format!("; it was given {} s (--for)", late.as_secs())
+        });
+        let message = format!(
+            "it cannot be told whether all is so: {}{late}",
+            untold.join("; ")
+        );
         Err(Failure::new(CANNOT_TELL, message))
     }
 }
@@ -225,50 +223,35 @@ impl Found {
 impl Compared {
     fn take(&mut self, audit: &Audit) {
         self.last = Some(audit.clone());
-        match (&*audit.method, &audit.object) {
-            ("list exact" | "list exact again" | "list newest", _) => {
+        match &*audit.method {
+            Audit::LIST_EXACT | Audit::LIST_EXACT_AGAIN | Audit::LIST_NEWEST => {
                 self.list = Some(audit.clone());
             }
-            ("get" | "list one exact", _) if &*audit.outcome == Audit::CANNOT_TELL => {
-                self.failed = Some(audit.clone());
+            Audit::GET_EACH => self.each = Some(audit.clone()),
+            Audit::GET | Audit::LIST_ONE if audit.object.is_none() => {
+                self.sampled += audit.compared;
             }
-            ("get" | "list one exact", object) if agrees(audit) => match object {
-                Some(object) => {
-                    self.named.insert(Place(object.clone()));
-                }
-                None => self.sampled += audit.compared,
-            },
             _ => {}
         }
     }
 
-    /// Whether each object of its list is looked up.
-    fn looks_at_all(&self) -> bool {
-        self.list
-            .as_ref()
-            .is_some_and(|list| list.compared <= AT_ONCE)
-    }
-
     /// Why it cannot be told that all is so, if it cannot.
     fn untold(&self) -> Option<String> {
-        let read = [&self.last, &self.list, &self.failed].into_iter().flatten();
+        let read = [&self.last, &self.list, &self.each].into_iter().flatten();
         if let Some(failed) = read.into_iter().find(|audit| !agrees(audit)) {
             let why = failed.reason.as_deref();
             return Some(plain(why.unwrap_or("it was not found a second time")));
         }
-        let looked_up = self.sampled + self.named.len() as u64;
+        let looked_up = self
+            .each
+            .as_ref()
+            .map_or(self.sampled, |each| each.compared);
         let Some(list) = &self.list else {
             return Some(format!(
                 "no whole list of it was compared; {looked_up} objects were looked up in etcd, and are so"
             ));
         };
-        let may_hide = list
-            .reason
-            .as_deref()
-            .is_some_and(|reason| reason.contains(MAY_BE_A_CACHES));
-        let settled = looked_up + self.changed.len() as u64;
-        let is_all = self.looks_at_all() && settled >= list.compared;
-        (may_hide && !is_all).then(|| {
+        (list.may_be_a_caches() && self.each.is_none()).then(|| {
             format!(
                 "a list agrees, but may show what only the watch cache believes; of {} objects {looked_up} were looked \
                  up in etcd, and are so",
@@ -295,8 +278,8 @@ mod tests {
     use std::sync::Arc;
 
     use insta::assert_snapshot;
-    use watchscope_model::event::{Change, Verdict, WatchStarted};
-    use watchscope_model::vocabulary::{Certainty, ChangeType, Divergence, Origin};
+    use watchscope_model::event::{Verdict, WatchStarted};
+    use watchscope_model::vocabulary::{Certainty, Divergence};
     use watchscope_model::{Object, Seq, Time, Uid};
 
     use super::*;
@@ -338,6 +321,14 @@ mod tests {
 
     /// Exit code and message after these records of a watch.
     fn ends(events: impl IntoIterator<Item = impl Into<Event>>) -> String {
+        ends_late(events, None)
+    }
+
+    /// The same where it took longer than it was given.
+    fn ends_late(
+        events: impl IntoIterator<Item = impl Into<Event>>,
+        late: Option<Duration>,
+    ) -> String {
         let started = Event::from(WatchStarted {
             watch: "*/configmaps".into(),
             group: "".into(),
@@ -360,7 +351,7 @@ mod tests {
                 event,
             });
         }
-        match found.end(Duration::from_secs(30)) {
+        match found.end(late) {
             Ok(()) => "0".to_owned(),
             Err(Failure { code, message }) => format!("{code}: {message}"),
         }
@@ -394,59 +385,40 @@ mod tests {
     #[test]
     fn a_list_that_may_be_a_caches_does_not_show_that_all_is_so() {
         assert_snapshot!(ends([
-            audit("list exact", 1_000, Audit::AGREES, Some(LIST_AGREES)),
+            audit("list exact", 6_000, Audit::AGREES, Some(LIST_AGREES)),
             audit("get", 16, Audit::AGREES, None),
-        ]), @"4: it cannot be told whether all is so: */configmaps: a list agrees, but may show what only the watch cache believes; of 1000 objects 16 were looked up in etcd, and are so");
+        ]), @"4: it cannot be told whether all is so: */configmaps: a list agrees, but may show what only the watch cache believes; of 6000 objects 16 were looked up in etcd, and are so");
     }
 
     #[test]
     fn all_is_so_where_each_object_was_looked_up() {
-        let by_name = Audit {
-            object: Some(object("a", "settings")),
-            ..audit("list one exact", 1, Audit::AGREES, None)
-        };
-        let list = audit("list exact", 16, Audit::AGREES, Some(LIST_AGREES));
-        let get = audit("get", 15, Audit::AGREES, None);
-        assert_snapshot!(ends([list.clone(), get.clone()]), @"4: it cannot be told whether all is so: */configmaps: a list agrees, but may show what only the watch cache believes; of 16 objects 15 were looked up in etcd, and are so");
-        // The same object twice is one.
-        assert_snapshot!(ends([list, by_name.clone(), by_name, get]), @"0");
+        let list = || audit("list exact", 1_000, Audit::AGREES, Some(LIST_AGREES));
+        assert_snapshot!(ends([list(), audit("get each", 1_000, Audit::AGREES, None)]), @"0");
+        // Others came and went meanwhile.
+        let why = Some("2 changed meanwhile: the stream tells of them");
+        assert_snapshot!(ends([list(), audit("get each", 998, Audit::AGREES, why)]), @"0");
     }
 
     #[test]
-    fn an_object_that_changes_while_it_is_looked_up_is_the_streams_to_tell() {
-        let changed = || {
-            Event::from(Change {
-                watch: "*/configmaps".into(),
-                stream: None,
-                change: ChangeType::Modified,
-                origin: Origin::Live,
-                object: object("a", "settings"),
-                resource_version: 10.into(),
-                generation: None,
-                manager: None,
-                subresource: None,
-                bytes: None,
-                stray: None,
-            })
-        };
-        let list = |of| Event::from(audit("list exact", of, Audit::AGREES, Some(LIST_AGREES)));
-        let get = |of| Event::from(audit("get", of, Audit::AGREES, None));
-        assert_snapshot!(ends([list(2), changed(), get(1)]), @"0");
-        // Of more objects than are looked up at once it may be one that was.
-        assert_snapshot!(ends([list(17), changed(), get(16)]), @"4: it cannot be told whether all is so: */configmaps: a list agrees, but may show what only the watch cache believes; of 17 objects 16 were looked up in etcd, and are so");
+    fn of_what_was_not_looked_up_in_time_nothing_is_known() {
+        let list = audit("list exact", 1_000, Audit::AGREES, Some(LIST_AGREES));
+        let why = "the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so";
+        let each = audit("get each", 358, Audit::CANNOT_TELL, Some(why));
+        let late = Some(Duration::from_secs(150));
+        assert_snapshot!(ends_late([list, each], late), @"4: it cannot be told whether all is so: */configmaps: the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so; it was given 150 s (--for)");
     }
 
     #[test]
     fn a_look_that_told_nothing_is_not_made_good_by_others() {
-        let failed = audit(
-            "get",
-            0,
-            Audit::CANNOT_TELL,
-            Some("the server answered 500"),
+        let (failed, each) = (
+            "the server answered 500",
+            "1 of 2 objects could not be looked up in etcd",
         );
-        let list = audit("list exact", 2, Audit::AGREES, Some(LIST_AGREES));
-        let get = audit("get", 2, Audit::AGREES, None);
-        assert_snapshot!(ends([list, failed, get]), @"4: it cannot be told whether all is so: */configmaps: the server answered 500");
+        assert_snapshot!(ends([
+            audit("list exact", 2, Audit::AGREES, Some(LIST_AGREES)),
+            audit("get", 0, Audit::CANNOT_TELL, Some(failed)),
+            audit("get each", 1, Audit::CANNOT_TELL, Some(each)),
+        ]), @"4: it cannot be told whether all is so: */configmaps: 1 of 2 objects could not be looked up in etcd");
     }
 
     #[test]

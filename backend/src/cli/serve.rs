@@ -22,7 +22,7 @@ use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Env
 use crate::demo::{Demo, Word};
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{Comparison, LogClosed, LogConfig, LogHandle};
-use crate::probes::{AuditLevel, Servers, Settings, StartError, Watches, Wishes};
+use crate::probes::{AUDIT_LOOKS, AuditLevel, Servers, Settings, StartError, Watches, Wishes};
 use crate::stop::stopped;
 use crate::transport::Protocols;
 
@@ -88,6 +88,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
             Protocols::Http1
         },
         audit: args.audit.into(),
+        audit_looks: AUDIT_LOOKS,
     };
     let listener = TcpListener::bind(("127.0.0.1", 0))
         .await
@@ -350,6 +351,7 @@ pub(super) fn settings(
             Protocols::Negotiated
         },
         audit: AuditLevel::Off,
+        audit_looks: AUDIT_LOOKS,
     }
 }
 

@@ -22,7 +22,7 @@ use watchscope_simulator::{
 use super::Demo;
 use crate::cluster::ConfigSource;
 use crate::log::{Read, Since};
-use crate::probes::{Servers, Settings, Watches, Wishes};
+use crate::probes::{AUDIT_LOOKS, Servers, Settings, Watches, Wishes};
 use crate::transport::Protocols;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -286,6 +286,7 @@ async fn records_of(
     let source = ConfigSource::Url(format!("http://{}", demo.address).parse().unwrap());
     let settings = Settings {
         audit: Level::Off,
+        audit_looks: AUDIT_LOOKS,
         wishes: Wishes {
             resources: resources.iter().map(|&name| name.to_owned()).collect(),
             namespace: Some("default".to_owned()),

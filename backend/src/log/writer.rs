@@ -220,8 +220,7 @@ impl Writer {
         if let Some((auditor, asks)) = &mut self.audit {
             while let Some(read) = auditor.next(now, self.sealer.state()) {
                 if asks.try_send(read).is_err() {
-                    // Nobody reads: the watches have ended, and the process soon will.
-                    self.audit = None;
+                    // Nobody reads: the watches are ending, of whose ends the audit has something to say.
                     break;
                 }
             }

@@ -106,9 +106,6 @@ struct Series {
 /// The words of an audit's outcome, and what stands for others.
 const AUDIT_OUTCOMES: [&str; 4] = [Audit::AGREES, Audit::DIFFERS, Audit::CANNOT_TELL, OTHER];
 
-/// The method of an audit that compares what two streams told, and no objects.
-const SECOND_WATCH: &str = "second watch";
-
 /// What is remembered of a watch.
 #[derive(Debug)]
 struct Note {
@@ -198,7 +195,7 @@ impl Tally {
                         .position(|word| *word == &*event.outcome);
                     series.audits[known.unwrap_or(AUDIT_OUTCOMES.len() - 1)] += 1;
                     // A second watch is compared event by event.
-                    if &*event.method != SECOND_WATCH {
+                    if &*event.method != Audit::SECOND_WATCH {
                         series.audited += event.compared;
                     }
                 }

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use watchscope_diagnosis::audit::Auditor;
-pub use watchscope_diagnosis::audit::Level as AuditLevel;
+pub use watchscope_diagnosis::audit::{AT_ONCE as AUDIT_LOOKS, Level as AuditLevel};
 use watchscope_model::event::{ClusterConnected, Event};
 use watchscope_model::{Text, WatchName};
 use watchscope_probe::{Probe, ProbeConfig, Served, WatchSpec};
@@ -81,6 +81,8 @@ pub struct Settings {
     pub protocols: Protocols,
     /// How much of what the watches hold is compared with etcd without being asked.
     pub audit: AuditLevel,
+    /// Most objects of a watch that are each looked up for one who asks whether all is so.
+    pub audit_looks: usize,
 }
 
 /// The watches of one cluster. Dropping it aborts them; [`Watches::stop`] ends them in order.
@@ -117,7 +119,10 @@ impl Watches {
             DialLimits::default(),
         ));
         // Before the first watch, so that the audit sees all of each. A log that is closed ends the process.
-        let reads = log.audit(Auditor::new(settings.audit)).await.ok();
+        let reads = log
+            .audit(Auditor::new(settings.audit).looking_at(settings.audit_looks))
+            .await
+            .ok();
         let client = Arc::new(Client::new(Arc::clone(&cluster)));
         let discovery = Arc::new(Discovery::new(Arc::clone(&client)));
         let (stop, stopped) = watch::channel(false);

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use watchscope_diagnosis::audit::{Auditor, FULL_WATCH, Level, PAGE, Read, Reply, SMALL_WATCH};
+use watchscope_diagnosis::audit::{
+    Auditor, FULL_WATCH, Level, MOST_LISTED, PAGE, Read, Reply, SMALL_WATCH,
+};
 use watchscope_model::event::{
     Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened, ListComplete,
-    RequestSent, StreamEnded, StreamOpened, WatchPhase, WatchStarted,
+    RequestSent, StreamEnded, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing};
@@ -73,9 +75,13 @@ struct Stage {
 
 impl Stage {
     fn new(minor: u64, level: Level) -> Self {
+        Self::with(minor, Auditor::new(level))
+    }
+
+    fn with(minor: u64, auditor: Auditor) -> Self {
         let mut stage = Self {
             state: State::default(),
-            auditor: Auditor::new(level),
+            auditor,
             now: Time(0),
             ids: 0,
             minor,
@@ -2225,7 +2231,7 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     0.03 a ghost held 11 listed - raised likely
     0.04 shop/pods list one exact at 14 1 differs
     0.04 a ghost held 11 listed - confirmed definite
-    0.06 shop/pods get at 14 1 agrees
+    0.06 shop/pods get each at 14 2 differs
     0.06 over
     ");
     // Of one object it is not over with the first sign of a difference, and does not wait for other reads.
@@ -2253,6 +2259,239 @@ fn what_a_person_asked_is_over_once_all_that_comes_of_it_is_told() {
     60.01 shop/pods list newest at 13 3 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
     60.01 c missing held - listed 13 raised likely
     60.01 over
+    ");
+}
+
+/// Somebody waits until each of so many objects was looked up, of a server whose lists may be its cache's.
+fn waited_for(objects: u64) -> Stage {
+    let mut stage = Stage::with(35, Auditor::new(Level::Off).looking_at(MOST_LISTED));
+    for n in 0..objects {
+        stage.write(&format!("p{n:03}"), 1);
+    }
+    stage.watch(WATCH);
+    stage.ask(None);
+    stage
+}
+
+fn ended() -> Event {
+    let stream = StreamEnded {
+        watch: WATCH.into(),
+        stream: StreamId(1),
+        cause: Cause::End,
+        age_ms: 1,
+        events: 0,
+        bytes: 0,
+        reset_code: None,
+        unread_ms: None,
+    };
+    stream.into()
+}
+
+#[test]
+fn each_object_is_looked_up_for_who_waits_for_it() {
+    let mut stage = waited_for(40);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.41 shop/pods get each at 50 40 agrees
+    0.41 over
+    ");
+    assert_eq!(stage.reads.len(), 41);
+    // Of an empty one there is nothing to look up.
+    let mut stage = waited_for(0);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 10 0 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods get each at 10 0 agrees
+    0.01 over
+    ");
+    // Where lists are etcd's they show all.
+    let mut stage = Stage::with(30, Auditor::new(Level::Off).looking_at(MOST_LISTED));
+    stage.write("a", 1);
+    stage.watch(WATCH);
+    stage.ask(None);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 11 1 agrees
+    0.01 over
+    ");
+}
+
+#[test]
+fn a_ghost_among_many_is_found_by_who_waits_for_each_to_be_looked_up() {
+    let mut stage = waited_for(40);
+    let (_, held) = stage.current();
+    stage.delete("p030");
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.cache = Some((version, held));
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 52 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.33 shop/pods list one exact at 52 1 differs
+    0.33 p030 ghost held 41 listed - raised likely
+    0.34 shop/pods list one exact at 52 1 differs
+    0.34 p030 ghost held 41 listed - confirmed definite
+    0.44 shop/pods get each at 52 40 differs
+    0.44 over
+    ");
+}
+
+#[test]
+fn the_servers_budget_holds_however_many_are_to_be_looked_up_and_a_watch_that_stops_says_how_far_it_came()
+ {
+    let mut stage = waited_for(300);
+    stage.after_s(59);
+    assert_eq!(stage.reads.len(), 119);
+    stage.after_s(59);
+    assert_eq!(stage.reads.len(), 239);
+    stage.record(WatchStopped {
+        watch: WATCH.into(),
+        reason: PhaseReason::StopRequested,
+    });
+    stage.after_s(60);
+    assert_eq!(stage.reads.len(), 239);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 310 300 agrees: the list may be the watch cache's, and so show what only the cache believes
+    118.00 shop/pods get each at 310 238 cannot-tell: the watch was stopped when 238 of 300 objects had been looked up in etcd and found to be so
+    118.00 over
+    ");
+    let mut stage = waited_for(300);
+    stage.after_s(180);
+    assert!(stage.told().contains("get each at 310 300 agrees"));
+}
+
+#[test]
+fn what_changes_while_each_is_looked_up_is_the_streams_to_tell_and_there_is_an_end_to_it() {
+    let mut stage = waited_for(20);
+    let gone = stage.delete("p005");
+    let written = stage.write("p006", 1);
+    let added = stage.write("p020", 1);
+    let late = stage.write("p007", 1);
+    let told = |change, name: &str, version: u64| -> Event {
+        changed(WATCH, change, Origin::Live, object(name, 1), version.into()).into()
+    };
+    stage.meanwhile = BTreeMap::from([
+        (1, told(ChangeType::Deleted, "p005", gone)),
+        (2, told(ChangeType::Modified, "p006", written)),
+        (3, told(ChangeType::Added, "p020", added)),
+        // It is read where the watch stands, which is told of it meanwhile.
+        (8, told(ChangeType::Modified, "p007", late)),
+    ]);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.21 shop/pods get each at 30 18 agrees: 2 changed meanwhile: the stream tells of them
+    0.21 over
+    ");
+    // Each is written again whenever anything is read.
+    let mut stage = waited_for(20);
+    for n in 0..200 {
+        let name = format!("p{:03}", n * 7 % 20);
+        let version = stage.write(&name, 1);
+        let event = told(ChangeType::Modified, &name, version);
+        stage.meanwhile.insert(n, event);
+    }
+    stage.after_s(60);
+    let told = stage.told();
+    assert!(
+        told.contains("get each at 30 ") && told.contains("over"),
+        "{told}"
+    );
+    assert!(stage.reads.len() <= 60, "{told}");
+}
+
+#[test]
+fn a_stream_that_is_replaced_while_each_is_looked_up_makes_no_difference_and_one_that_is_not_ends_it()
+ {
+    let mut stage = waited_for(20);
+    stage.meanwhile.insert(5, ended());
+    stage.after_s(2);
+    stage.open(WATCH);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    4.21 shop/pods get each at 30 20 agrees
+    4.21 over
+    ");
+    let mut stage = waited_for(20);
+    stage.meanwhile.insert(5, ended());
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    4.06 shop/pods get each at 30 5 cannot-tell: the watch ceased to stream when 5 of 20 objects had been looked up in etcd and found to be so
+    4.06 over
+    ");
+    // What it holds after another list need not be etcd's.
+    let mut stage = waited_for(20);
+    stage.meanwhile.insert(5, ended());
+    stage.after_s(1);
+    stage.list(WATCH);
+    stage.open(WATCH);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    4.06 shop/pods get each at 30 5 cannot-tell: the watch was listed anew when 5 of 20 objects had been looked up in etcd and found to be so
+    4.06 over
+    ");
+}
+
+#[test]
+fn looks_that_come_to_nothing_are_told_of_and_soon_given_up() {
+    let mut stage = waited_for(20);
+    stage.answers.insert(3, refused(500));
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.04 shop/pods get 0 cannot-tell: the server answered 500
+    0.21 shop/pods get each at 30 19 cannot-tell: 1 of 20 objects could not be looked up in etcd
+    0.21 over
+    ");
+    let mut stage = waited_for(40);
+    stage.answers = (1..40).map(|n| (n, refused(500))).collect();
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.02 shop/pods get 0 cannot-tell: the server answered 500
+    0.09 shop/pods get each at 50 0 cannot-tell: 40 of 40 objects could not be looked up in etcd
+    0.09 over
+    ");
+    assert!(stage.reads.len() < 10);
+    // By their names they may be listed.
+    let mut stage = waited_for(20);
+    stage.refuses_get = true;
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.22 shop/pods get each at 30 20 agrees: looking objects up by their paths is not allowed; they were listed by their names
+    0.22 over
+    ");
+    // Nothing may be read any more.
+    let mut stage = waited_for(20);
+    stage.refuses_get = true;
+    stage.answers.insert(2, refused(403));
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.03 shop/pods list one exact 0 cannot-tell: the server answered 403
+    0.03 shop/pods get each at 30 0 cannot-tell: 20 of 20 objects could not be looked up in etcd
+    0.03 over
+    ");
+}
+
+#[test]
+fn who_looks_at_the_page_is_told_soon_of_a_few() {
+    let mut stage = Stage::new(35, Level::Off);
+    for n in 0..40 {
+        stage.write(&format!("p{n:03}"), 1);
+    }
+    stage.watch(WATCH);
+    stage.ask(None);
+    stage.after_s(60);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.17 shop/pods get at 50 16 agrees
+    0.17 over
     ");
 }
 

@@ -343,7 +343,7 @@ events! {
         watch "watch": WatchName,
         /// The resourceVersion at which it was compared.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// How it was read.
+        /// How it was read: one of [`Audit`]'s, as [`Audit::LIST_EXACT`].
         method "method": Text,
         /// Objects compared.
         compared "compared": u64,
@@ -521,7 +521,7 @@ impl RequestAnswered {
     }
 }
 
-/// The outcomes of an audit.
+/// The outcomes of an audit, and how its read was made.
 impl Audit {
     /// All that was compared is as the watch holds it.
     pub const AGREES: &str = "agrees";
@@ -529,6 +529,58 @@ impl Audit {
     pub const DIFFERS: &str = "differs";
     /// What was read says neither.
     pub const CANNOT_TELL: &str = "cannot-tell";
+
+    /// No list could be made, or none of use.
+    pub const LIST: &str = "list";
+    /// All, at the version that the watch is at.
+    pub const LIST_EXACT: &str = "list exact";
+    /// The same, since the first time something differed.
+    pub const LIST_EXACT_AGAIN: &str = "list exact again";
+    /// What is there now.
+    pub const LIST_NEWEST: &str = "list newest";
+    /// The newest list is of before what the watch has seen, twice: the revision went back (F33).
+    pub const LIST_NEWEST_TWICE: &str = "list newest twice";
+    /// What a server listed for its own watch, held against a watch of another one.
+    pub const LIST_ELSEWHERE: &str = "list of another server";
+    /// How far the server's cache is.
+    pub const LIST_ANY: &str = "list any";
+    /// The server's cache is behind where the watch was opened, twice (F32).
+    pub const LIST_ANY_TWICE: &str = "list any twice";
+    /// One object, or samples that are not named, by a list of its name at the version that the watch is at.
+    pub const LIST_ONE: &str = "list one exact";
+    /// An object was not in etcd at the version that the watch was told of it, twice (F33).
+    pub const LIST_ONE_TWICE: &str = "list one as told twice";
+    /// One object, or samples that are not named, by path: as etcd has them now.
+    pub const GET: &str = "get";
+    /// Each object that the watch held at the version, one by one in etcd, for one who asked.
+    pub const GET_EACH: &str = "get each";
+    /// What another watch told of the same time (C9): events, and no objects.
+    pub const SECOND_WATCH: &str = "second watch";
+
+    /// What a reason has where the read cannot be told from one of the apiserver's cache.
+    const MAY_BE_A_CACHES: &str = "may be the watch cache's";
+
+    /// Whether all was compared that the watch held at the read's version.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let is_of_all = match &*self.method {
+            Self::LIST_EXACT
+            | Self::LIST_EXACT_AGAIN
+            | Self::LIST_NEWEST
+            | Self::LIST_ELSEWHERE => true,
+            // Its reason may be that some changed before they were looked up.
+            Self::GET_EACH => self.reason.is_none(),
+            _ => false,
+        };
+        self.object.is_none() && is_of_all
+    }
+
+    /// Whether it may show what only the apiserver's cache believes (semantics 4.3).
+    #[must_use]
+    pub fn may_be_a_caches(&self) -> bool {
+        let reason = self.reason.as_ref();
+        reason.is_some_and(|reason| reason.contains(Self::MAY_BE_A_CACHES))
+    }
 }
 
 impl Finding {

@@ -624,6 +624,20 @@ An audit read of 4 samples (list one exact): agrees.
 }
 
 #[test]
+fn looks_at_each_object_confirm_it_unless_some_changed_before_it_was_their_turn() {
+    let mut log = torn();
+    log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
+    let each = ("get each", 131, 2);
+    let why = Some("1 changed meanwhile: the stream tells of them");
+    read(&mut log, 38.0, each, why, None);
+    assert_snapshot!(confirmed(&log, "web-0"), @"No read has confirmed it since.");
+    let all = read(&mut log, 39.0, each, None, None);
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:39.000 (get each, at resourceVersion 131) compared 2 objects and agrees.");
+    let told = event_words(&log.records[all.0 as usize - 1].event);
+    assert_snapshot!(told, @"An audit read of 2 objects (get each): agrees.");
+}
+
+#[test]
 fn a_read_of_before_an_object_came_does_not_confirm_it() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);

@@ -6,7 +6,8 @@ use watchscope_model::Time;
 
 /// Most requests to a server in a minute, unless it is said otherwise.
 pub const PER_MINUTE: usize = 120;
-/// Most requests in a minute for one watch; for what `full` reads whole the server's are the limit.
+/// Most requests in a minute for one watch; for what `full` reads whole, or is each looked up for one who
+/// waits, the server's are the limit.
 pub const PER_WATCH: usize = 20;
 /// The minute, in microseconds.
 const MINUTE_US: i64 = 60_000_000;

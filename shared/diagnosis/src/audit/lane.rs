@@ -1,12 +1,13 @@
 //! The audit of one watch: what is read next.
 
 mod conclude;
+mod each;
 mod samples;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::Event;
+use watchscope_model::event::{Audit, Event};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::Phase;
@@ -14,7 +15,7 @@ use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
 use self::conclude::same_place;
-pub(crate) use self::conclude::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
+use self::each::Each;
 use self::samples::Samples;
 use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
@@ -35,8 +36,8 @@ pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 const ROUND_MS: u64 = 30_000;
 /// How often a second watch is held against one, in milliseconds.
 const WITNESS_MS: u64 = 60_000;
-/// How many objects are looked up at once for a person who asks for a watch to be compared.
-const AT_ONCE: usize = 16;
+/// How many objects are looked up at once for a person who asks for a watch to be compared, where not each is.
+pub const AT_ONCE: usize = 16;
 /// Most tasks that wait while a person asks for more; a round by itself has a few dozen.
 const MAX_TASKS: usize = 64;
 /// How often a round's wait is doubled at most while it is not allowed to read.
@@ -111,6 +112,8 @@ pub(super) struct Lane {
     scope: Option<Scope>,
     minute: Minute,
     level: Level,
+    /// Most objects that are each looked up for a person who asks.
+    looks: usize,
     /// When it is looked at again.
     due: Option<Time>,
     asked_at: Time,
@@ -143,13 +146,15 @@ pub(super) struct Lane {
     untold: Option<(&'static str, String)>,
     /// What a person asked for and was told nothing of yet.
     owed: Option<Owed>,
+    /// What is looked up for a person who asked for all.
+    each: Option<Each>,
 }
 
 /// What a person asked to be compared.
 #[derive(Clone, Debug)]
 enum Owed {
-    /// All of the watch.
-    All,
+    /// All of the watch; whether objects of it are looked up already.
+    All { is_looked_into: bool },
     /// An object of it.
     One(Arc<Object>),
 }
@@ -170,13 +175,14 @@ pub(super) struct Turn<'a> {
 }
 
 impl Lane {
-    pub(super) fn new(server: Option<Text>, level: Level, now: Time) -> Self {
+    pub(super) fn new(server: Option<Text>, level: Level, looks: usize, now: Time) -> Self {
         Self {
             server,
             history: History::default(),
             scope: None,
             minute: Minute::new(PER_WATCH),
             level,
+            looks,
             due: (level != Level::Off).then_some(now),
             sample_at: (level != Level::Off).then_some(now),
             asked_at: Time(i64::MIN),
@@ -196,13 +202,14 @@ impl Lane {
             forbidden: 0,
             untold: None,
             owed: None,
+            each: None,
         }
     }
 
-    pub(super) fn since(watch: &Watch, level: Level, now: Time) -> Self {
+    pub(super) fn since(watch: &Watch, level: Level, looks: usize, now: Time) -> Self {
         Self {
             history: History::since(watch),
-            ..Self::new(watch.server.clone(), level, now)
+            ..Self::new(watch.server.clone(), level, looks, now)
         }
     }
 
@@ -226,11 +233,12 @@ impl Lane {
         }
     }
 
-    /// How many requests it may make in a minute: what objects of a watch that `full` reads whole need, is the server's
-    /// own budget to limit and to share.
+    /// How many requests it may make in a minute: what objects of a watch that `full` reads whole need, or those that are
+    /// each looked up for a command that waits for it, is the server's own budget to limit and to share.
     fn share(&self, held: usize, server: Server) -> usize {
         let is_read_whole = self.level == Level::Full && held <= FULL_WATCH;
-        if is_read_whole && !exact_lists_are_etcds(server) {
+        let is_waited_for = self.each.is_some() && self.looks > AT_ONCE;
+        if is_waited_for || (is_read_whole && !exact_lists_are_etcds(server)) {
             usize::MAX
         } else {
             PER_WATCH
@@ -255,6 +263,9 @@ impl Lane {
             }
             Event::ListComplete(list) => {
                 self.history.listed(before, &list.resource_version);
+                if let Some(each) = &mut self.each {
+                    each.is_listed_anew = true;
+                }
                 &list.resource_version
             }
             Event::Bookmark(bookmark) => &bookmark.resource_version,
@@ -285,6 +296,9 @@ impl Lane {
     /// late. A person who asks does not wait.
     fn rest(&mut self, turn: &Turn<'_>) {
         self.tasks.clear();
+        if let Some(each) = &mut self.each {
+            each.give_up();
+        }
         self.forbidden = (self.forbidden + 1).min(MOST_DOUBLED);
         let period_ms = self.period_ms(turn) << self.forbidden;
         self.due = self.due.map(|_| turn.now.plus_millis(period_ms));
@@ -327,7 +341,9 @@ impl Lane {
     /// When there is something to do.
     pub(super) fn due(&self) -> Option<Time> {
         if self.tasks.is_empty() {
-            self.due.into_iter().chain(self.sample_at).min()
+            let each = self.each.as_ref().map(|each| each.due);
+            let due = self.due.into_iter().chain(self.sample_at);
+            due.chain(each).min()
         } else {
             Some(self.minute.free_at())
         }
@@ -347,7 +363,10 @@ impl Lane {
         self.untold = None;
         self.refuses_get = false;
         self.refuses_exact = false;
-        self.owed = Some(object.map_or(Owed::All, |object| Owed::One(object.clone())));
+        let all = Owed::All {
+            is_looked_into: false,
+        };
+        self.owed = Some(object.map_or(all, |object| Owed::One(object.clone())));
         match object {
             Some(object) if self.tasks.len() < MAX_TASKS => {
                 self.tasks.push_front(Task::Get(object.clone()));
@@ -356,6 +375,7 @@ impl Lane {
             None => {
                 self.agreed = None;
                 self.due = Some(now);
+                self.each = None;
             }
         }
     }
@@ -370,13 +390,13 @@ impl Lane {
         let mut tasks = self.tasks.iter().chain(under_way);
         match (object, &self.owed) {
             (Some(object), _) => !self.owes(object) && !tasks.any(|task| task.is_of(object)),
-            (None, Some(Owed::All)) => false,
+            (None, Some(Owed::All { .. })) => false,
             // What is looked at again by itself is another matter, but for what the watch is yet to come to.
             (None, _) => {
                 let is_due = self.due.is_some_and(|due| {
                     due <= now || self.level == Level::Off || self.behind.is_some()
                 });
-                !is_due && tasks.next().is_none()
+                !is_due && self.each.is_none() && tasks.next().is_none()
             }
         }
     }
@@ -389,9 +409,12 @@ impl Lane {
         if !is_streaming {
             self.tasks.clear();
             self.sampled = 0;
+            if let Some(each) = &mut self.each {
+                each.put_back();
+            }
             if self.owed.is_some() {
                 let why = "the watch is not streaming, and until it is claims nothing to compare";
-                self.cannot_tell(turn, "list", None, why.to_owned());
+                self.cannot_tell(turn, Audit::LIST, None, why.to_owned());
             }
         }
         if !self.tasks.is_empty() {
@@ -406,6 +429,9 @@ impl Lane {
         }
         if self.tasks.is_empty() && is_due(self.due) {
             self.begin_round(is_streaming, turn);
+        }
+        if self.tasks.is_empty() {
+            self.next_of_each(is_streaming, turn);
         }
         if self.tasks.is_empty() && is_due(self.sample_at) {
             self.sample(is_streaming, turn);
@@ -429,7 +455,7 @@ impl Lane {
                 self.tasks.push_back(Task::Newest);
             } else if self.owed.is_some() {
                 let why = "where the watch stands is not known as a number, so no read is of the same version";
-                self.cannot_tell(turn, "list", None, why.to_owned());
+                self.cannot_tell(turn, Audit::LIST, None, why.to_owned());
             }
             return;
         };
@@ -450,7 +476,7 @@ impl Lane {
                 );
                 let at = behind.version.clone();
                 self.behind = None;
-                self.cannot_tell(turn, "list", Some(at), why);
+                self.cannot_tell(turn, Audit::LIST, Some(at), why);
             } else {
                 let is_new = now.micros_since(behind.since) < AGAIN_US;
                 let is_open = matches!(behind.future, Future::Unasked | Future::Once);
@@ -470,7 +496,11 @@ impl Lane {
             self.tasks
                 .push_back(Task::Exact(Comparison::new(progress.clone(), None)));
         }
-        if matches!(self.owed, Some(Owed::All)) && may_hide(watch, turn.server) {
+        if let Some(Owed::All { is_looked_into }) = &mut self.owed
+            && !std::mem::replace(is_looked_into, true)
+            && may_hide(watch, turn.server)
+            && !self.look_at_each(progress, turn)
+        {
             for _ in 0..AT_ONCE.min(watch.objects.len()) {
                 let next = self.samples.next(watch, self.level, now);
                 self.tasks

@@ -30,7 +30,7 @@ use watchscope_model::event::{Clock, RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{ChangeType, Standing};
+use watchscope_model::vocabulary::{ChangeType, Phase, Standing};
 use watchscope_model::{
     Aside, ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, Text, Time, Uid,
     WatchName,
@@ -40,8 +40,7 @@ use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
-pub use self::lane::MOST_LISTED;
-pub(crate) use self::lane::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
+pub use self::lane::{AT_ONCE, MOST_LISTED};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
 use self::reads::Server;
@@ -185,11 +184,14 @@ impl Reply {
 }
 
 /// The machine. Bounded by the watches there are: each has its per-key log ([`MAX_STEPS`] steps) and one comparison of
-/// at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time.
+/// at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time, and while somebody asks as many objects as
+/// [`Auditor::looking_at`] says.
 #[derive(Clone, Debug)]
 pub struct Auditor {
     level: Level,
     lanes: BTreeMap<WatchName, Lane>,
+    /// Most objects of a watch that are each looked up for one who asks.
+    looks: usize,
     per_minute: usize,
     /// What is asked of each server, by the address that watches are pinned to; of any, if they are not.
     servers: BTreeMap<Option<Text>, Traffic>,
@@ -298,12 +300,22 @@ impl Auditor {
         Self {
             level,
             lanes: BTreeMap::new(),
+            looks: AT_ONCE,
             per_minute: per_minute.max(1),
             servers: BTreeMap::new(),
             versions: Versions::default(),
             gone: Gone::default(),
             out: Vec::new(),
         }
+    }
+
+    /// The same, but for one who asks of a watch of at most so many objects, each is looked up where lists may hide that it
+    /// is wrong; of a larger one [`AT_ONCE`] are. For more than that a watch may go beyond its share of requests, within the
+    /// server's budget.
+    #[must_use]
+    pub fn looking_at(mut self, most: usize) -> Self {
+        self.looks = most;
+        self
     }
 
     /// Takes the next record. `before` is the fold of all records before it.
@@ -347,12 +359,26 @@ impl Auditor {
                 }
             }
             Event::WatchStarted(started) => {
-                let lane = Lane::new(started.server.clone(), self.level, now);
+                let lane = Lane::new(started.server.clone(), self.level, self.looks, now);
                 self.serve(&lane);
                 self.lanes.insert(name.clone(), lane);
             }
             Event::WatchStopped(_) => {
-                self.lanes.remove(name);
+                if let (Some(mut lane), Some(watch)) =
+                    (self.lanes.remove(name), before.watches.get(name))
+                {
+                    let mut turn = Turn {
+                        name,
+                        watch,
+                        server: None,
+                        one_name_says_newest: false,
+                        is_scarce: false,
+                        now,
+                        gone: &self.gone,
+                        out: &mut self.out,
+                    };
+                    lane.stop(&mut turn);
+                }
                 let lanes = &self.lanes;
                 self.servers.retain(|server, traffic| {
                     let is_spent = traffic.is_asked() || traffic.budget.is_spent(now);
@@ -363,8 +389,12 @@ impl Auditor {
                 let Some(watch) = before.watches.get(name) else {
                     return;
                 };
-                if !self.lanes.contains_key(name) {
-                    let lane = Lane::since(watch, self.level, now);
+                let is_stopped = watch
+                    .phase
+                    .as_ref()
+                    .is_some_and(|phase| phase.phase == Phase::Stopped);
+                if !self.lanes.contains_key(name) && !is_stopped {
+                    let lane = Lane::since(watch, self.level, self.looks, now);
                     self.serve(&lane);
                     self.lanes.insert(name.clone(), lane);
                 }

@@ -14,7 +14,6 @@ use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
 use crate::WHOLE;
-use crate::audit::{FROM_THE_FUTURE, NEVER_WAS, WENT_BACK, WITNESS};
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -173,11 +172,11 @@ impl Audits {
         };
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match &*event.method {
-            WENT_BACK => self.went_back(event, before, record, book),
-            NEVER_WAS if WHOLE && &*event.outcome == Audit::DIFFERS => {
+            Audit::LIST_NEWEST_TWICE => self.went_back(event, before, record, book),
+            Audit::LIST_ONE_TWICE if WHOLE && &*event.outcome == Audit::DIFFERS => {
                 self.never_was(event, (before, watch), awake, record, book);
             }
-            WITNESS if &*event.outcome == Audit::DIFFERS => {
+            Audit::SECOND_WATCH if &*event.outcome == Audit::DIFFERS => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
@@ -189,7 +188,7 @@ impl Audits {
                 let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(SILENT_LOSS), record.at);
             }
-            FROM_THE_FUTURE => {
+            Audit::LIST_ANY_TWICE => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);

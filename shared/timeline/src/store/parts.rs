@@ -154,16 +154,6 @@ impl LossMark {
     }
 }
 
-/// Reads of all that a watch should hold, as audits name them; the others are of events, or of samples that are not named.
-const WHOLE_READS: [&str; 4] = [
-    "list exact",
-    "list exact again",
-    "list newest",
-    "list of another server",
-];
-/// What audits say of a read that the watch's own cache may have answered.
-const MAY_BE_A_CACHES: &str = "may be the watch cache's";
-
 /// An audit read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AuditMark {
@@ -174,23 +164,12 @@ pub(crate) struct AuditMark {
 }
 
 impl AuditMark {
-    /// Whether all was compared that the watch held at the read's version.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.object.is_none() && WHOLE_READS.contains(&&*self.read.method)
-    }
-
-    /// Whether it may show what only the cache believes that the watch hears from (semantics 4.3).
-    pub(crate) fn may_be_a_caches(&self) -> bool {
-        let reason = self.read.reason.as_ref();
-        reason.is_some_and(|reason| reason.contains(MAY_BE_A_CACHES))
-    }
-
     /// Whether it was a read that has, or has not, an object that the watch holds since a version: one that is younger
     /// than the read, or that the read's server may only believe in, it says nothing of.
     pub(crate) fn tells_of(&self, object: ObjectId, since: Option<u64>) -> bool {
         let is_of_it = match self.object {
             Some(compared) => compared == object,
-            None => self.is_whole() && !self.may_be_a_caches(),
+            None => self.read.is_whole() && !self.read.may_be_a_caches(),
         };
         let at = self.read.resource_version.as_ref();
         is_of_it && reaches(at.and_then(ResourceVersion::number), since)

@@ -9,11 +9,6 @@ use crate::draw::{cause_words, protocol};
 use crate::format::{count, duration, number, version};
 use crate::store::SPINNING;
 
-/// How an audit was made that compared events.
-const SECOND_WATCH: &str = "second watch";
-/// How audits are made of objects that they do not name, one look each.
-const SAMPLES: [&str; 2] = ["get", "list one exact"];
-
 /// An event in words.
 #[must_use]
 pub fn event_words(event: &Event) -> String {
@@ -173,13 +168,13 @@ pub fn event_words(event: &Event) -> String {
         },
         Event::Audit(event) => {
             let why = event.reason.as_ref().map(|why| format!(": {why}"));
-            let what = match &event.object {
-                Some(object) => name_in(&event.watch, object),
+            let what = match (&event.object, &*event.method) {
+                (Some(object), _) => name_in(&event.watch, object),
                 // What the second watch compares is what both were told.
-                None if &*event.method == SECOND_WATCH => count(event.compared, "event"),
+                (None, Audit::SECOND_WATCH) => count(event.compared, "event"),
                 // One object may be looked at more than once.
-                None if SAMPLES.contains(&&*event.method) => count(event.compared, "sample"),
-                None => count(event.compared, "object"),
+                (None, Audit::GET | Audit::LIST_ONE) => count(event.compared, "sample"),
+                (None, _) => count(event.compared, "object"),
             };
             if &*event.outcome == Audit::CANNOT_TELL {
                 let why = why.unwrap_or_default();

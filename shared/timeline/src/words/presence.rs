@@ -325,7 +325,8 @@ impl<'a> Told<'a> {
         } else {
             "None of the reads that are loaded has confirmed it since"
         };
-        let mut blind = agreeing.filter(|audit| audit.is_whole() && audit.may_be_a_caches());
+        let mut blind =
+            agreeing.filter(|audit| audit.read.is_whole() && audit.read.may_be_a_caches());
         match blind.next() {
             None => format!("{none}."),
             Some(audit) => format!("{none}. {}", read_words(audit)),

@@ -25,23 +25,6 @@ const FOLLOWED: usize = 8;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
 const MAX_RESTARTS: u32 = 2;
 
-/// How it was read, as audits have it.
-const EXACT: &str = "list exact";
-const EXACT_AGAIN: &str = "list exact again";
-const NEWEST: &str = "list newest";
-const ELSEWHERE: &str = "list of another server";
-/// Found that the stream and a second one did not tell the same (C9).
-pub(crate) const WITNESS: &str = "second watch";
-const ANY: &str = "list any";
-const GET: &str = "get";
-const ONE: &str = "list one exact";
-/// Found the revision gone back (F33).
-pub(crate) const WENT_BACK: &str = "list newest twice";
-/// Found that etcd never was what a watch was told (F33).
-pub(crate) const NEVER_WAS: &str = "list one as told twice";
-/// Found a watch opened beyond what its server knows (F32).
-pub(crate) const FROM_THE_FUTURE: &str = "list any twice";
-
 const MAY_BE_A_CACHES: &str =
     "the list may be the watch cache's, and so show what only the cache believes";
 /// Exact lists are refused: the next best is a list that happens to be of the watch's version, which cannot be asked for
@@ -50,7 +33,7 @@ const REFUSES_EXACT: &str = "the server refuses lists at an exact resourceVersio
 const REFUSES_BOTH: &str =
     "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion";
 const CANNOT_CONFIRM: &str = "an object differs, and the server refuses to list it at the resourceVersion that the watch is at";
-const REFUSES_GET: &str =
+pub(super) const REFUSES_GET: &str =
     "looking objects up by their paths is not allowed; they were listed by their names";
 const ONLY_EQUAL: &str =
     "its versions are those of another apiserver, and only compared for equality";
@@ -161,7 +144,7 @@ impl Lane {
                 let progress = turn.watch.progress.as_ref();
                 match progress.filter(|progress| progress.is_after(&at)) {
                     Some(progress) => self.look_up(&object, progress.clone()),
-                    None => self.cannot_tell(turn, GET, Some(at), COMPACTED.to_owned()),
+                    None => self.cannot_tell(turn, Audit::GET, Some(at), COMPACTED.to_owned()),
                 }
             }
             (task, Reply::Refused { status, .. }) => {
@@ -181,6 +164,9 @@ impl Lane {
         let is_asked = self.owed.is_some() || self.due.is_none();
         if is_asked && self.tasks.is_empty() {
             self.tell_sampled(turn);
+        }
+        if self.tasks.is_empty() {
+            self.looked(turn);
         }
         self.settle(turn);
     }
@@ -257,7 +243,7 @@ impl Lane {
             resource_version: Some(page.version.clone()),
             compared,
             reason: Some(format!("{why} {from}").as_str().into()),
-            ..audit(turn, ELSEWHERE, outcome)
+            ..audit(turn, Audit::LIST_ELSEWHERE, outcome)
         };
         self.tell(turn, told);
         for object in news.iter().rev() {
@@ -324,7 +310,7 @@ impl Lane {
             resource_version: Some(to.clone()),
             compared,
             reason: Some(why.as_str().into()),
-            ..audit(turn, WITNESS, outcome)
+            ..audit(turn, Audit::SECOND_WATCH, outcome)
         };
         self.tell(turn, told);
         let is_known = |object: &Arc<Object>| {
@@ -349,8 +335,8 @@ impl Lane {
     /// A page of all at exactly a version.
     fn exact(&mut self, mut comparison: Comparison, page: Page, turn: &mut Turn<'_>) {
         let method = match comparison.first {
-            Some(_) => EXACT_AGAIN,
-            None => EXACT,
+            Some(_) => Audit::LIST_EXACT_AGAIN,
+            None => Audit::LIST_EXACT,
         };
         let is_one = self.scope.as_ref().is_some_and(Scope::is_one_name);
         let is_of_it =
@@ -415,7 +401,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(at.clone()),
             compared,
-            reason: (method == NEWEST).then(|| REFUSES_EXACT.into()),
+            reason: (method == Audit::LIST_NEWEST).then(|| REFUSES_EXACT.into()),
             ..audit(turn, method, outcome)
         };
         self.tell(turn, told);
@@ -499,7 +485,13 @@ impl Lane {
             return;
         }
         if is_second {
-            self.tell_of(&object, turn, NEVER_WAS, Some(at), Audit::DIFFERS);
+            self.tell_of(
+                &object,
+                turn,
+                Audit::LIST_ONE_TWICE,
+                Some(at),
+                Audit::DIFFERS,
+            );
         } else {
             self.tasks.push_front(Task::Was {
                 object,
@@ -560,9 +552,9 @@ impl Lane {
             Compared::Equal => {
                 if self.owes(object) {
                     let at = watch.progress.clone();
-                    self.tell_of(object, turn, GET, at, Audit::AGREES);
+                    self.tell_of(object, turn, Audit::GET, at, Audit::AGREES);
                 } else {
-                    self.sampled += 1;
+                    self.is_so(object);
                 }
                 return clear(object, turn);
             }
@@ -576,20 +568,21 @@ impl Lane {
         match &watch.progress {
             // Nothing has come since.
             progress if is_known => {
+                self.is_wrong(object);
                 if self.owes(object) {
-                    self.tell_of(object, turn, GET, progress.clone(), Audit::DIFFERS);
+                    self.tell_of(object, turn, Audit::GET, progress.clone(), Audit::DIFFERS);
                 }
             }
             _ if is_unordered(watch) => {
-                self.cannot_tell(turn, GET, None, NOT_EQUAL.to_owned());
+                self.cannot_tell(turn, Audit::GET, None, NOT_EQUAL.to_owned());
             }
             Some(_) if found.is_some() && self.refuses_exact => {
-                self.cannot_tell(turn, GET, None, CANNOT_CONFIRM.to_owned());
+                self.cannot_tell(turn, Audit::GET, None, CANNOT_CONFIRM.to_owned());
             }
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
                 let why = "versions that are no numbers do not say which is newer".to_owned();
-                self.cannot_tell(turn, GET, None, why);
+                self.cannot_tell(turn, Audit::GET, None, why);
             }
         }
     }
@@ -605,29 +598,40 @@ impl Lane {
     ) {
         let past = self.history.at(turn.watch, &at);
         if past.is_none() && self.owes(object) && turn.watch.progress.as_ref() == Some(&at) {
-            return self.cannot_tell(turn, ONE, Some(at), NO_PAST.to_owned());
+            return self.cannot_tell(turn, Audit::LIST_ONE, Some(at), NO_PAST.to_owned());
         }
         let Some(past) = past.filter(|past| past.still_holds(object)) else {
             return;
         };
         let seen = items.iter().find(|seen| same_place(&seen.object, object));
         match compare(past.get(object), seen) {
-            Compared::Equal if self.refuses_get && !self.owes(object) => {
-                self.sampled += 1;
+            Compared::Equal
+                if (self.refuses_get || self.is_looking_at(object)) && !self.owes(object) =>
+            {
+                self.is_so(object);
                 clear(object, turn);
             }
             Compared::Equal => {
-                self.tell_of(object, turn, ONE, Some(at), Audit::AGREES);
+                self.tell_of(object, turn, Audit::LIST_ONE, Some(at), Audit::AGREES);
                 clear(object, turn);
             }
             Compared::Unclear if self.owes(object) => {
-                self.cannot_tell(turn, ONE, Some(at), not_comparable(1));
+                self.cannot_tell(turn, Audit::LIST_ONE, Some(at), not_comparable(1));
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
-                self.tell_of(object, turn, ONE, Some(at.clone()), Audit::DIFFERS);
+                self.tell_of(
+                    object,
+                    turn,
+                    Audit::LIST_ONE,
+                    Some(at.clone()),
+                    Audit::DIFFERS,
+                );
                 let is_second = first.as_ref() == Some(&found);
                 let judged = judge(&found, is_second, turn);
+                if judged != Judged::Raised {
+                    self.is_wrong(object);
+                }
                 if judged == Judged::Confirmed {
                     self.ask_whether_it_was([&found]);
                 }
@@ -670,7 +674,7 @@ impl Lane {
             // The next best to a list at an exact version: one that happens to be of it. It cannot be asked for again.
             if newest_lists_are_etcds(server) {
                 let at = page.version.clone();
-                self.conclude(NEWEST, at, outcome, Some(Vec::new()), turn);
+                self.conclude(Audit::LIST_NEWEST, at, outcome, Some(Vec::new()), turn);
             } else {
                 self.tell_both_refused(page, outcome.compared, is_equal, turn);
             }
@@ -694,13 +698,13 @@ impl Lane {
             self.newest_agrees(page, outcome.compared, why, turn);
         } else if let Some(why) = self.why_not_whole(page, unclear, watch) {
             let at = Some(page.version.clone());
-            self.cannot_tell(turn, NEWEST, at, why);
+            self.cannot_tell(turn, Audit::LIST_NEWEST, at, why);
         }
     }
 
     /// Why the newest list, though nothing differs so far, shows nothing of the whole watch, if nothing else does.
     fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<String> {
-        let is_asked = matches!(self.owed, Some(Owed::All));
+        let is_asked = matches!(self.owed, Some(Owed::All { .. }));
         if page.unreadable > 0 {
             Some(unreadable(page))
         } else if unclear > 0 {
@@ -717,9 +721,9 @@ impl Lane {
 
     /// What the watch held where it stands is not known, which is told to who asks.
     fn no_past(&mut self, turn: &mut Turn<'_>) {
-        if matches!(self.owed, Some(Owed::All)) {
+        if matches!(self.owed, Some(Owed::All { .. })) {
             let at = turn.watch.progress.clone();
-            self.cannot_tell(turn, NEWEST, at, NO_PAST.to_owned());
+            self.cannot_tell(turn, Audit::LIST_NEWEST, at, NO_PAST.to_owned());
         }
     }
 
@@ -735,7 +739,7 @@ impl Lane {
             resource_version: Some(page.version.clone()),
             compared,
             reason: why.map(Into::into),
-            ..audit(turn, NEWEST, Audit::AGREES)
+            ..audit(turn, Audit::LIST_NEWEST, Audit::AGREES)
         };
         self.tell(turn, told);
     }
@@ -757,7 +761,7 @@ impl Lane {
         };
         if page.unreadable > 0 {
             let at = Some(page.version.clone());
-            return self.cannot_tell(turn, NEWEST, at, unreadable(page));
+            return self.cannot_tell(turn, Audit::LIST_NEWEST, at, unreadable(page));
         }
         if unclear > 0 || differs {
             // What came meanwhile may be still on its way to the watch.
@@ -766,12 +770,12 @@ impl Lane {
                 return self.look_again(turn.now);
             }
             let at = Some(page.version.clone());
-            return self.cannot_tell(turn, NEWEST, at, NOT_EQUAL.to_owned());
+            return self.cannot_tell(turn, Audit::LIST_NEWEST, at, NOT_EQUAL.to_owned());
         }
         self.has_differed = false;
         if is_first_of_several {
             let (at, why) = (Some(page.version.clone()), PAGES_UNORDERED.to_owned());
-            return self.cannot_tell(turn, NEWEST, at, why);
+            return self.cannot_tell(turn, Audit::LIST_NEWEST, at, why);
         }
         self.newest_agrees(page, outcome.compared, Some(ONLY_EQUAL), turn);
     }
@@ -788,7 +792,7 @@ impl Lane {
             self.newest_agrees(page, compared, Some(REFUSES_BOTH), turn);
         } else {
             let why = REFUSES_BOTH.to_owned();
-            self.cannot_tell(turn, NEWEST, Some(page.version.clone()), why);
+            self.cannot_tell(turn, Audit::LIST_NEWEST, Some(page.version.clone()), why);
         }
     }
 
@@ -804,7 +808,12 @@ impl Lane {
             "the newest list is of {}, though the watch has seen {progress}",
             page.version
         );
-        self.cannot_tell(turn, WENT_BACK, Some(page.version.clone()), why);
+        self.cannot_tell(
+            turn,
+            Audit::LIST_NEWEST_TWICE,
+            Some(page.version.clone()),
+            why,
+        );
         for open in turn.watch.verdicts.values() {
             turn.out.push(cleared(&open.verdict).into());
         }
@@ -833,7 +842,7 @@ impl Lane {
              from what is held",
             behind.version
         );
-        self.cannot_tell(turn, FROM_THE_FUTURE, Some(version), why);
+        self.cannot_tell(turn, Audit::LIST_ANY_TWICE, Some(version), why);
     }
 
     fn exact_refused(&mut self, comparison: Comparison, status: u16, turn: &mut Turn<'_>) {
@@ -857,7 +866,7 @@ impl Lane {
             }
             status => {
                 let why = format!("the server answered {status}");
-                self.cannot_tell(turn, EXACT, Some(comparison.at), why);
+                self.cannot_tell(turn, Audit::LIST_EXACT, Some(comparison.at), why);
             }
         }
     }
@@ -871,7 +880,7 @@ impl Lane {
                 self.tasks.push_front(Task::Exact(comparison));
             }
             _ if self.restarts <= MAX_RESTARTS => self.tasks.push_front(Task::Newest),
-            _ => self.cannot_tell(turn, EXACT, Some(at), COMPACTED.to_owned()),
+            _ => self.cannot_tell(turn, Audit::LIST_EXACT, Some(at), COMPACTED.to_owned()),
         }
     }
 
@@ -879,7 +888,11 @@ impl Lane {
     pub(super) fn tell_sampled(&mut self, turn: &mut Turn<'_>) {
         if self.sampled > 0 {
             let sampled = std::mem::take(&mut self.sampled);
-            let method = if self.refuses_get { ONE } else { GET };
+            let method = if self.refuses_get {
+                Audit::LIST_ONE
+            } else {
+                Audit::GET
+            };
             let told = Audit {
                 resource_version: turn.watch.progress.clone(),
                 compared: sampled,
@@ -927,7 +940,7 @@ impl Lane {
         self.tell(turn, told);
     }
 
-    fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
+    pub(super) fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
         self.untold = None;
         if self.lists_whole && told.method.starts_with("list") {
             let reason = told.reason.map(|why| format!("{why}; {LISTS_WHOLE}"));
@@ -937,6 +950,8 @@ impl Lane {
         let is_answer = match (&self.owed, &told.object) {
             (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
             (Some(Owed::One(_)), None) => &*told.outcome == Audit::CANNOT_TELL,
+            // A list is still to come, or nothing came of it.
+            (Some(Owed::All { .. }), _) => &*told.method != Audit::GET_EACH,
             _ => true,
         };
         if is_answer {
@@ -951,18 +966,19 @@ impl Lane {
     }
 
     /// A person who asked is told at least that nothing came of it.
-    fn settle(&mut self, turn: &mut Turn<'_>) {
+    pub(super) fn settle(&mut self, turn: &mut Turn<'_>) {
         let is_seen_to = match &self.owed {
             None => true,
-            Some(Owed::All) => {
+            Some(Owed::All { .. }) => {
                 let is_due = self.due.is_some_and(|due| due <= turn.now);
-                is_due || self.behind.is_some() || self.has_differed || !self.tasks.is_empty()
+                let is_read = !self.tasks.is_empty() || self.each.is_some();
+                is_due || self.behind.is_some() || self.has_differed || is_read
             }
             Some(Owed::One(owed)) => self.tasks.iter().any(|task| task.is_of(owed)),
         };
         if !is_seen_to {
             let why = "the watch moved on while it was read: ask again".to_owned();
-            self.cannot_tell(turn, GET, None, why);
+            self.cannot_tell(turn, Audit::GET, None, why);
         }
     }
 }
@@ -976,7 +992,7 @@ fn not_comparable(objects: u64) -> String {
 }
 
 /// An audit of a watch, of nothing yet.
-fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
+pub(super) fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
     Audit {
         watch: turn.name.clone(),
         resource_version: None,
@@ -1000,12 +1016,12 @@ impl Turn<'_> {
 impl Task {
     fn method(&self) -> &'static str {
         match self {
-            Self::Exact(_) => EXACT,
-            Self::Newest => NEWEST,
-            Self::Any => ANY,
-            Self::Get(_) => GET,
-            Self::One { .. } => ONE,
-            Self::Was { .. } => NEVER_WAS,
+            Self::Exact(_) => Audit::LIST_EXACT,
+            Self::Newest => Audit::LIST_NEWEST,
+            Self::Any => Audit::LIST_ANY,
+            Self::Get(_) => Audit::GET,
+            Self::One { .. } => Audit::LIST_ONE,
+            Self::Was { .. } => Audit::LIST_ONE_TWICE,
         }
     }
 }
@@ -1076,5 +1092,34 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> Judged {
 fn clear(object: &Object, turn: &mut Turn<'_>) {
     if let Some(open) = turn.watch.verdict_on(object) {
         turn.out.push(cleared(&open.verdict).into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_a_list_may_be_a_caches_is_known_for_one() {
+        let of = |reason: &str| Audit {
+            watch: "shop/pods".into(),
+            resource_version: None,
+            method: Audit::LIST_EXACT.into(),
+            compared: 0,
+            outcome: Audit::AGREES.into(),
+            reason: Some(reason.into()),
+            object: None,
+        };
+        let may_be = |why: &&str| of(why).may_be_a_caches();
+        assert!(
+            [MAY_BE_A_CACHES, REFUSES_BOTH, LOOKED_UP, KNOWN]
+                .iter()
+                .all(may_be)
+        );
+        assert!(
+            ![REFUSES_EXACT, REFUSES_GET, ONLY_EQUAL, LISTS_WHOLE]
+                .iter()
+                .any(may_be)
+        );
     }
 }

@@ -138,22 +138,35 @@ impl Samples {
         is_next
     }
 
-    fn longest_ago<'a>(&self, watch: &'a Watch) -> Option<&'a Arc<Object>> {
-        let held = watch.objects.iter().map(|held| &held.object);
-        let order = |object: &&Arc<Object>| {
-            let place = Place((*object).clone());
-            let suspicion = self.suspects.get(&place);
-            let is_trusted = suspicion.is_none();
-            (
-                self.looked_up.get(&place).copied(),
-                is_trusted,
-                suspicion.cloned(),
-            )
-        };
-        missing(watch).chain(held).min_by_key(order)
+    /// All that is held or said to be missing, in the order in which it is their turn, if there are at most so many.
+    pub(super) fn all(&self, watch: &Watch, most: usize) -> Option<Vec<Arc<Object>>> {
+        let all = missing(watch).chain(held(watch));
+        let mut all: Vec<_> = all.take(most.saturating_add(1)).cloned().collect();
+        if all.len() > most {
+            return None;
+        }
+        all.sort_by_cached_key(|object| self.turn_of(object));
+        Some(all)
     }
 
-    fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
+    fn longest_ago<'a>(&self, watch: &'a Watch) -> Option<&'a Arc<Object>> {
+        let all = missing(watch).chain(held(watch));
+        all.min_by_key(|object| self.turn_of(object))
+    }
+
+    /// The smaller, the sooner it is an object's turn.
+    fn turn_of(&self, object: &Arc<Object>) -> (Option<Time>, bool, Option<Suspicion>) {
+        let place = Place(object.clone());
+        let suspicion = self.suspects.get(&place);
+        let is_trusted = suspicion.is_none();
+        (
+            self.looked_up.get(&place).copied(),
+            is_trusted,
+            suspicion.cloned(),
+        )
+    }
+
+    pub(super) fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
         self.looked_up.insert(Place(object.clone()), now);
         if self.looked_up.len() > 2 * MOST_REMEMBERED {
             // Those that are gone, or were looked up in turn.
@@ -161,6 +174,10 @@ impl Samples {
             self.looked_up.retain(|_, at| *at > newest);
         }
     }
+}
+
+fn held(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
+    watch.objects.iter().map(|held| &held.object)
 }
 
 /// Objects that are said to be wrong.
