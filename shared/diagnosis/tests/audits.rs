@@ -188,8 +188,28 @@ fn what_a_server_keeps_from_before_etcd_went_back_and_lists_again_is_no_other_go
     stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
     insta::assert_snapshot!(stage.found(), @r"
     0.000 F33 raised error likely x1 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
-    16.000 F33 raised error likely x2 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since. What it listed since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
-    31.000 F33 raised error likely x3 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did. What it listed since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    16.000 F33 raised error likely x2 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    31.000 F33 raised error likely x3 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    ");
+}
+
+#[test]
+fn what_a_server_tells_again_of_before_etcd_went_back_is_no_other_going_back() {
+    let mut stage = Stage::new(1, &[A]);
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .after_s(1);
+    // Its list is etcd's, its stream the cache's.
+    stage
+        .list_complete(A, 33, 0)
+        .live(A, ADDED, "a", "u1", 40, None);
+    stage.after_s(15);
+    stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
+    let found = stage.found().lines().filter(|line| line.contains(" F33 "));
+    insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @r"
+    0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
+    16.000 F33 raised error likely x2 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
     ");
 }
 

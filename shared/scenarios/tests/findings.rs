@@ -325,6 +325,11 @@ fn judge(row: &Row, finds: &Finds, way: &Way, seed: u64) -> Judged {
             }
         }
     }
+    // No story puts etcd back twice.
+    let again = |(_, it): &&(f64, &Finding)| has(&it.summary, "went back another time");
+    if let Some((at, finding)) = told.iter().find(again) {
+        writeln!(wrong, "{name}: at {at} s {finding:?}").expect("a string");
+    }
     for (at, finding) in told.iter().filter(raised) {
         let code = &*finding.code;
         let by_reads = finds.by_reads.iter().find(|by| **by == code);

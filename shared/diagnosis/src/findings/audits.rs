@@ -61,15 +61,12 @@ impl Restored {
         }
     }
 
-    /// Whether a watch has listed a state since that is no older than what it had seen, so that what it knows of up to
-    /// there may be from before: a server's watch cache does not begin anew because etcd went back.
+    /// Whether what a watch was told up to a version may be from before, since it has come as far as then again: a
+    /// server's watch cache does not begin anew because etcd went back, and tells the same once more.
     fn is_kept(&self, name: &WatchName, watch: &Watch, version: u64) -> bool {
-        let listed = watch
-            .list
-            .as_ref()
-            .map_or(0, |list| number(&list.resource_version));
+        let progress = watch.progress.as_ref().map_or(0, number);
         let mut reached = self.reached.get(name).into_iter();
-        reached.any(|reached| listed >= *reached && version <= *reached)
+        reached.any(|reached| version <= *reached && *reached <= progress)
     }
 }
 
@@ -348,7 +345,7 @@ impl Audits {
             format!("{summary}{all}: etcd holds an older state than it did."),
         );
         let found = found.alike(alike);
-        self.restored(found, (&event.watch, read), before, record, book);
+        self.restored(found, (&event.watch, progress), before, record, book);
     }
 
     /// Whether that etcd holds another state than it did was told already, and a watch has not listed since.
@@ -370,7 +367,7 @@ impl Audits {
     ) {
         let last = self.restored.as_ref().zip(before.watches.get(name));
         if WHOLE && last.is_some_and(|(last, watch)| last.is_kept(name, watch, version)) {
-            found.summary += " What it listed since is from before that still: the server's watch cache did not begin anew, \
+            found.summary += " What it was given since is from before that still: the server's watch cache did not begin anew, \
                               and may not until the server is restarted.";
             return book.raise(found, record.at);
         }
