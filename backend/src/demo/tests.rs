@@ -129,10 +129,20 @@ fn state(fault: Fault) -> Story {
 
 /// The same with faults at the same time.
 fn states(faults: Vec<Fault>) -> Story {
+    states_until(faults, 80)
+}
+
+/// The same, but what is written when they are over comes after the longest wait between two tries: 60 s.
+fn turned_away(faults: Vec<Fault>) -> Story {
+    states_until(faults, 110)
+}
+
+/// Faults at the same time, and then writes from so many seconds on.
+fn states_until(faults: Vec<Fault>, after: u64) -> Story {
     let begin = faults.iter().cloned().map(|fault| (5, on(fault)));
     let between = [(8, write("a", 1)), (12, reset()), (12, write("a", 2))];
     let end = faults.iter().cloned().map(|fault| (40, off(fault)));
-    let after = [(80, write("b", 1)), (82, create("c"))];
+    let after = [(after, write("b", 1)), (after + 2, create("c"))];
     story(begin.chain(between).chain(end).chain(after).collect())
 }
 
@@ -550,16 +560,16 @@ faults! {
         |told| ended(told, Cause::Eof);
     streams_that_are_closed: moment(Fault::CloseStreams { target: Target::All }), 45,
         |told| ended(told, Cause::End);
-    refused_connections: state(Fault::Refuse), 110,
+    refused_connections: turned_away(vec![Fault::Refuse]), 140,
         |told| has(told, "unreachable");
     // Watches are exempt, so it takes a list.
-    too_many_requests_in_flight: states(vec![too_many(Throttle::MaxInFlight), Fault::Expire { resource: None }]), 110,
+    too_many_requests_in_flight: turned_away(vec![too_many(Throttle::MaxInFlight), Fault::Expire { resource: None }]), 140,
         |told| has(told, "429");
-    too_many_requests_by_priority: state(too_many(Throttle::PriorityAndFairness)), 110,
+    too_many_requests_by_priority: turned_away(vec![too_many(Throttle::PriorityAndFairness)]), 140,
         |told| has(told, "429");
-    a_cache_that_is_not_ready: state(too_many(Throttle::CacheNotReady)), 110,
+    a_cache_that_is_not_ready: turned_away(vec![too_many(Throttle::CacheNotReady)]), 140,
         |told| has(told, "429");
-    a_server_that_shuts_down: state(too_many(Throttle::Shutdown)), 110,
+    a_server_that_shuts_down: turned_away(vec![too_many(Throttle::Shutdown)]), 140,
         |told| has(told, "429");
     history_that_expires: state(Fault::Expire { resource: None }), 110,
         |told| has(told, "expired");
