@@ -127,22 +127,13 @@ fn state(fault: Fault) -> Story {
     states(vec![fault])
 }
 
-/// The same with faults at the same time.
+/// The same with faults at the same time. What is written when they are over comes after the longest wait between two
+/// tries: 60 s.
 fn states(faults: Vec<Fault>) -> Story {
-    states_until(faults, 80)
-}
-
-/// The same, but what is written when they are over comes after the longest wait between two tries: 60 s.
-fn turned_away(faults: Vec<Fault>) -> Story {
-    states_until(faults, 110)
-}
-
-/// Faults at the same time, and then writes from so many seconds on.
-fn states_until(faults: Vec<Fault>, after: u64) -> Story {
     let begin = faults.iter().cloned().map(|fault| (5, on(fault)));
     let between = [(8, write("a", 1)), (12, reset()), (12, write("a", 2))];
     let end = faults.iter().cloned().map(|fault| (40, off(fault)));
-    let after = [(after, write("b", 1)), (after + 2, create("c"))];
+    let after = [(110, write("b", 1)), (112, create("c"))];
     story(begin.chain(between).chain(end).chain(after).collect())
 }
 
@@ -560,18 +551,18 @@ faults! {
         |told| ended(told, Cause::Eof);
     streams_that_are_closed: moment(Fault::CloseStreams { target: Target::All }), 45,
         |told| ended(told, Cause::End);
-    refused_connections: turned_away(vec![Fault::Refuse]), 140,
+    refused_connections: state(Fault::Refuse), 140,
         |told| has(told, "unreachable");
     // Watches are exempt, so it takes a list.
-    too_many_requests_in_flight: turned_away(vec![too_many(Throttle::MaxInFlight), Fault::Expire { resource: None }]), 140,
+    too_many_requests_in_flight: states(vec![too_many(Throttle::MaxInFlight), Fault::Expire { resource: None }]), 140,
         |told| has(told, "429");
-    too_many_requests_by_priority: turned_away(vec![too_many(Throttle::PriorityAndFairness)]), 140,
+    too_many_requests_by_priority: state(too_many(Throttle::PriorityAndFairness)), 140,
         |told| has(told, "429");
-    a_cache_that_is_not_ready: turned_away(vec![too_many(Throttle::CacheNotReady)]), 140,
+    a_cache_that_is_not_ready: state(too_many(Throttle::CacheNotReady)), 140,
         |told| has(told, "429");
-    a_server_that_shuts_down: turned_away(vec![too_many(Throttle::Shutdown)]), 140,
+    a_server_that_shuts_down: state(too_many(Throttle::Shutdown)), 140,
         |told| has(told, "429");
-    history_that_expires: state(Fault::Expire { resource: None }), 110,
+    history_that_expires: state(Fault::Expire { resource: None }), 140,
         |told| has(told, "expired");
     silence_both_ways: silence(Fault::Stall { target: ours() }), 500,
         |told| in_order(told, "minutes without a word", "MODIFIED a at 17");
@@ -602,7 +593,7 @@ faults! {
     going_away_with_an_end_of_file: moment(Fault::GoAway { target: Target::All, cut: Some(Cut::Eof) }), 45,
         |told| ended(told, Cause::Eof);
     // The write comes only with the end of what the proxy keeps.
-    a_proxy_that_buffers: state(Fault::Buffer { target: Target::All, bytes: 10_000 }), 110,
+    a_proxy_that_buffers: state(Fault::Buffer { target: Target::All, bytes: 10_000 }), 140,
         |told| in_order(told, "stream ended", "MODIFIED a at 16");
     // The watch that begins anew waits, and is too old once it is heard.
     a_cap_on_streams: story(vec![
@@ -621,26 +612,26 @@ faults! {
     // Nothing says so, and the stream has had no bookmark yet: it is not suspected before ten minutes.
     an_idle_killer_that_does_not: silence(Fault::KillIdle { after: Duration::from_secs(40), says_so: false }), 500,
         |told| !has(told, "MODIFIED b");
-    tokens_that_expire: state(Fault::ExpireTokens { target: ours() }), 110,
+    tokens_that_expire: state(Fault::ExpireTokens { target: ours() }), 140,
         |told| has(told, "401");
-    rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned(), rights: Rights::Read }), 110,
+    rights_that_are_revoked: state(Fault::RevokeAccess { target: ours(), resource: "configmaps".to_owned(), rights: Rights::Read }), 140,
         |told| has(told, "403");
     a_torn_frame_and_a_reset: moment(Fault::TearFrame { target: Target::All, cut: Cut::Reset }), 45,
         |told| has(told, "lost 1 of frame");
     a_torn_frame_and_an_end_of_file: moment(Fault::TearFrame { target: Target::All, cut: Cut::Eof }), 45,
         |told| ended(told, Cause::EofInFrame);
-    a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 110,
+    a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 140,
         |told| has(told, "unreachable");
     // What was written before the reset was still on its way.
-    a_long_way: state(Fault::Delay { by: Duration::from_secs(6) }), 110,
+    a_long_way: state(Fault::Delay { by: Duration::from_secs(6) }), 140,
         |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at 16");
     a_cache_that_begins_anew: moment(Fault::Reinitialise { server: None, resource: None }), 45,
         |told| ended(told, Cause::End);
-    events_told_twice: state(Fault::RepeatEvents { resource: "configmaps".to_owned() }), 110,
+    events_told_twice: state(Fault::RepeatEvents { resource: "configmaps".to_owned() }), 140,
         |told| count(told, "MODIFIED a at 16") == 2;
-    events_of_another_kind: state(Fault::WrongKind { resource: "configmaps".to_owned() }), 110,
+    events_of_another_kind: state(Fault::WrongKind { resource: "configmaps".to_owned() }), 140,
         |told| has(told, "lost 1 of frame");
-    expiry_that_is_not_told: states(vec![Fault::Expire { resource: None }, Fault::SilentExpiry { resource: "configmaps".to_owned() }]), 110,
+    expiry_that_is_not_told: states(vec![Fault::Expire { resource: None }, Fault::SilentExpiry { resource: "configmaps".to_owned() }]), 140,
         |told| has(told, "stream ended: end") && !has(told, "error 410");
     a_consistent_list_whose_cache_stands_still: story(vec![
             (0, on(Fault::FreezeCaches { server: FIRST, resource: None })),
@@ -672,9 +663,9 @@ faults! {
             (140, write("b", 1)),
         ]), 160,
         |told| has(told, "storage is (re)initializing") && has(told, "MODIFIED b");
-    a_member_of_etcd_that_is_cut_off: state(Fault::PartitionMember { server: FIRST }), 110,
+    a_member_of_etcd_that_is_cut_off: state(Fault::PartitionMember { server: FIRST }), 140,
         |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
-    a_member_of_etcd_that_misses_writes: state(Fault::MissWrites { server: FIRST }), 110,
+    a_member_of_etcd_that_misses_writes: state(Fault::MissWrites { server: FIRST }), 140,
         |told| has(told, "MODIFIED b") && !has(told, "MODIFIED a");
     etcd_that_is_compacted: of_events(story(vec![
             (0, event("one")),
@@ -693,11 +684,11 @@ faults! {
             (30, write("b", 1)),
         ])), 45,
         |told| has(told, "list at 10");
-    streams_of_etcd_that_are_slow: state(slow(60)), 110,
+    streams_of_etcd_that_are_slow: state(slow(60)), 140,
         |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
-    a_server_that_lags: state(Fault::Lag { server: FIRST, by: Duration::from_secs(20) }), 110,
+    a_server_that_lags: state(Fault::Lag { server: FIRST, by: Duration::from_secs(20) }), 140,
         |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
-    caches_that_stand_still: state(Fault::FreezeCaches { server: FIRST, resource: None }), 110,
+    caches_that_stand_still: state(Fault::FreezeCaches { server: FIRST, resource: None }), 140,
         |told| in_order(told, "stream ended: tcp-reset", "MODIFIED a at");
     no_bookmarks: bookmarks(Fault::NoBookmarks { resource: MAPS_TYPE.to_owned() }), 110,
         |told| has(told, "MODIFIED b") && has(told, "resourceVersion=16") && !has(told, "resourceVersion=17");
@@ -734,7 +725,7 @@ faults! {
     an_object_that_cannot_be_read: state(Fault::CorruptObject {
             resource: MAPS_TYPE.to_owned(),
             name: "a".to_owned(),
-        }), 110,
+        }), 140,
         |told| ended(told, Cause::End);
     an_object_that_cannot_be_converted: story(vec![
             (5, on(Fault::CannotConvert { resource: MAPS_TYPE.to_owned(), name: "a".to_owned() })),
@@ -788,7 +779,7 @@ faults! {
             (20, write("a", 1)),
         ]), 45,
         |told| !has(told, "MODIFIED a");
-    expiry_as_a_status: states(vec![Fault::Expire { resource: None }, Fault::GoneAsStatus { resource: "configmaps".to_owned() }]), 110,
+    expiry_as_a_status: states(vec![Fault::Expire { resource: None }, Fault::GoneAsStatus { resource: "configmaps".to_owned() }]), 140,
         |told| has(told, "answered Some(410)");
 }
 
