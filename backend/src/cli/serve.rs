@@ -277,12 +277,13 @@ async fn write_down(mut words: mpsc::Receiver<Word>, log: LogHandle) {
     }
 }
 
-async fn narrate(Line { text, watch }: Line, log: &LogHandle) -> Result<(), LogClosed> {
+async fn narrate(Line { text, watch, over }: Line, log: &LogHandle) -> Result<(), LogClosed> {
     tracing::info!("{text}");
     let note = Note {
         author: Author::Story,
         text,
         watch,
+        over: over.then_some(true),
     };
     log.append(Event::from(note)).await
 }

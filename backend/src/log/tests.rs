@@ -64,6 +64,7 @@ pub(crate) fn note(text: &str) -> Event {
         author: Author::Story,
         text: text.to_owned(),
         watch: None,
+        over: None,
     }
     .into()
 }

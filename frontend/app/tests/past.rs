@@ -53,6 +53,7 @@ fn large_log(seed: u64, chance: &mut Chance) -> Log {
                 author: Author::Story,
                 text: "n".repeat(chance.below(100_000) as usize),
                 watch: None,
+                over: None,
             };
             log.push_at(record.at, note);
         }

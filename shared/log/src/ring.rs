@@ -282,6 +282,7 @@ mod tests {
             author: Author::Story,
             text: "x".repeat(1_000),
             watch: None,
+            over: None,
         }
         .into()
     }

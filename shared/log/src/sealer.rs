@@ -235,6 +235,7 @@ mod tests {
             author: Author::Story,
             text: "x".repeat(bytes),
             watch: None,
+            over: None,
         }
         .into()
     }

@@ -462,6 +462,8 @@ events! {
         text "text": String,
         /// The watch it is about.
         watch "watch": Option<WatchName>,
+        /// Whether a story is over with it: the cluster goes on, and nothing more is done to it.
+        over "over": Option<bool>,
     }
 }
 

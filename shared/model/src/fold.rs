@@ -179,6 +179,9 @@ fields! {
         totals "totals": Totals,
         /// Whether another apiserver serves it, so that its resourceVersions are only compared for equality.
         aggregated "aggregated": Option<bool>,
+        /// When something last happened to it: a stream delivered a change or an ERROR, broke off or was refused, or a
+        /// gap ended without a resume. An orderly end that is resumed, a bookmark and a list do not count.
+        last_change "lastChange": Option<Moment>,
     }
 
     /// What a watch does now.
@@ -669,6 +672,7 @@ impl Watch {
             server,
             totals: Totals::begun(),
             aggregated,
+            last_change: None,
         }
     }
 
@@ -679,6 +683,7 @@ impl Watch {
         (self.added, self.modified, self.deleted) = (before.added, before.modified, before.deleted);
         self.lost = before.lost;
         self.totals = before.totals;
+        self.last_change = before.last_change;
     }
 
     /// How this watch's resourceVersion would move to `version`.
@@ -781,7 +786,13 @@ impl Watch {
                 }
                 self.learn(&event.resource_version);
             }
-            Event::Gap(_) => self.gap = None,
+            Event::StreamError(_) => self.last_change = Some(now),
+            Event::Gap(event) => {
+                if !event.resumed {
+                    self.last_change = Some(now);
+                }
+                self.gap = None;
+            }
             Event::Loss(event) => self.lost += event.count,
             Event::Verdict(event) => {
                 let key = verdict_key(&event.object);
@@ -860,6 +871,7 @@ impl Watch {
             .as_ref()
             .is_some_and(ResourceVersion::is_position);
         if can_resume && self.gap.is_none() {
+            self.last_change = Some(now);
             self.gap = Some(OpenGap {
                 since: now,
                 reason: Cause::Refused,
@@ -922,6 +934,9 @@ impl Watch {
     fn apply_ended(&mut self, event: &StreamEnded, now: Moment) {
         self.stream = None;
         self.request = None;
+        if !matches!(event.cause, Cause::Cancelled | Cause::End) {
+            self.last_change = Some(now);
+        }
         if event.cause != Cause::Cancelled && self.gap.is_none() {
             self.gap = Some(OpenGap {
                 since: now,
@@ -938,6 +953,9 @@ impl Watch {
             ChangeType::Modified => self.modified += 1,
             ChangeType::Deleted => self.deleted += 1,
             ChangeType::Unknown => {}
+        }
+        if event.origin == Origin::Live {
+            self.last_change = Some(now);
         }
         let mut is_step = event.origin == Origin::Live;
         if event.change == ChangeType::Deleted {
@@ -1013,8 +1031,111 @@ fn verdict_key(object: &Object) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Gap, Loss, WatchStopped};
+    use crate::event::{Bookmark, Gap, Loss, WatchStopped};
     use crate::vocabulary::{Origin, PhaseReason};
+
+    fn watch_of_pods() -> WatchName {
+        WatchName::from("shop/pods")
+    }
+
+    fn started() -> Event {
+        WatchStarted {
+            watch: watch_of_pods(),
+            group: "".into(),
+            version: "v1".into(),
+            resource: "pods".into(),
+            namespace: None,
+            label_selector: None,
+            field_selector: None,
+            server: None,
+            aggregated: None,
+        }
+        .into()
+    }
+
+    fn added(origin: Origin) -> Event {
+        Change {
+            watch: watch_of_pods(),
+            stream: None,
+            change: ChangeType::Added,
+            origin,
+            object: Arc::new(Object {
+                namespace: None,
+                name: "a".into(),
+                uid: crate::Uid::parse("u"),
+            }),
+            resource_version: 7.into(),
+            generation: None,
+            manager: None,
+            subresource: None,
+            bytes: None,
+            stray: None,
+        }
+        .into()
+    }
+
+    fn ended(cause: Cause) -> Event {
+        StreamEnded {
+            watch: watch_of_pods(),
+            stream: StreamId(1),
+            cause,
+            age_ms: 1,
+            events: 0,
+            bytes: 0,
+            reset_code: None,
+            unread_ms: None,
+        }
+        .into()
+    }
+
+    fn gap(resumed: bool) -> Event {
+        Gap {
+            watch: watch_of_pods(),
+            since: Seq(1),
+            from: None,
+            to: None,
+            reason: Cause::End,
+            resumed,
+            lost: None,
+        }
+        .into()
+    }
+
+    #[test]
+    fn a_list_a_bookmark_and_a_timeout_that_is_resumed_leave_a_watch_quiet() {
+        let bookmark = Bookmark {
+            watch: watch_of_pods(),
+            stream: StreamId(1),
+            resource_version: 9.into(),
+            initial_events_end: None,
+        };
+        let quiet = [
+            added(Origin::List),
+            bookmark.into(),
+            ended(Cause::End),
+            gap(true),
+        ];
+        let loud = [added(Origin::Live), ended(Cause::TcpReset), gap(false)];
+        let last_change = |event: Event| {
+            let mut state = State::default();
+            for (seq, event) in (1..).zip([started(), event]) {
+                let at = Time(0);
+                state.apply(&Record {
+                    seq: Seq(seq),
+                    at,
+                    event,
+                });
+            }
+            state.watches[&watch_of_pods()].last_change
+        };
+        for event in quiet {
+            assert_eq!(last_change(event.clone()), None, "{event:?}");
+        }
+        for event in loud {
+            let seq = last_change(event.clone()).map(|moment| moment.seq);
+            assert_eq!(seq, Some(Seq(2)), "{event:?}");
+        }
+    }
 
     #[test]
     fn only_records_that_the_log_could_not_take_count_as_lost_to_it() {

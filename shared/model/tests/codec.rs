@@ -226,7 +226,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (watch(), any::<u64>(), prop::collection::vec(any::<u64>().prop_map(Seq), 0..5)).prop_map(|(watch, stream, evidence)| Attribution {
             watch, stream: StreamId(stream), code: "F08".into(), certainty: Certainty::Likely, evidence }.into()),
         3 => finding(),
-        1 => any::<String>().prop_map(|text| Note { author: Author::Story, text, watch: None }.into()),
+        1 => (any::<String>(), any::<Option<bool>>()).prop_map(|(text, over)| {
+            Note { author: Author::Story, text, watch: None, over }.into()
+        }),
     ]
 }
 

@@ -230,5 +230,6 @@ fn says(watch: &str, text: &str) -> Option<Line> {
     Some(Line {
         text: text.to_owned(),
         watch: Some(watch.into()),
+        over: false,
     })
 }

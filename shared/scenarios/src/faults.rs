@@ -81,7 +81,11 @@ impl PlannedFault {
         let act = |at: Duration, deed: Deed, text: String| Act {
             at,
             deeds: vec![deed],
-            says: Some(Line { text, watch: None }),
+            says: Some(Line {
+                text,
+                watch: None,
+                over: false,
+            }),
         };
         let asked = &self.asked;
         let text = if self.fault.is_momentary() {

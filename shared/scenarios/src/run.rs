@@ -299,6 +299,7 @@ impl Run {
                         author: Author::Story,
                         text: line.text,
                         watch: line.watch,
+                        over: line.over.then_some(true),
                     };
                     self.recorder.record(note.into(), now);
                 }

@@ -35,13 +35,18 @@ fn told(row: Row) -> Story {
     story.acts.sort_by_key(|act| act.at);
     let last = story.acts.last().map_or(Duration::ZERO, |act| act.at);
     let text = format!(
-        "The story {} is over. Nothing more is done to this cluster; it goes on as it is.",
-        story.name
+        "The story {name} is over. Nothing more is done to this cluster; it goes on as it is. \
+         `watchscope demo {name}` starts it again.",
+        name = story.name
     );
     story.acts.push(Act {
         at: lasts.max(last),
         deeds: Vec::new(),
-        says: Some(Line { text, watch: None }),
+        says: Some(Line {
+            text,
+            watch: None,
+            over: true,
+        }),
     });
     story
 }
@@ -169,12 +174,13 @@ mod tests {
         assert_eq!(
             notes.next_back(),
             Some(
-                "The story F11 is over. Nothing more is done to this cluster; it goes on as it is."
+                "The story F11 is over. Nothing more is done to this cluster; it goes on as it is. \
+                 `watchscope demo F11` starts it again."
             )
         );
         for story in stories().split_off(1) {
             let last = story.acts.last().and_then(|act| act.says.as_ref());
-            let says = last.is_some_and(|line| line.text.contains("is over"));
+            let says = last.is_some_and(|line| line.over);
             assert!(
                 says && story.acts.is_sorted_by_key(|act| act.at),
                 "{}",

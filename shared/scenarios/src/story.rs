@@ -155,6 +155,8 @@ pub struct Line {
     pub text: String,
     /// The watch it is about.
     pub watch: Option<WatchName>,
+    /// Whether the story is over with it.
+    pub over: bool,
 }
 
 /// One thing done to the cluster.

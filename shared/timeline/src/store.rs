@@ -739,6 +739,23 @@ impl Store {
         ))
     }
 
+    /// When a story was over, if one was: of the last epoch, as far as it is loaded.
+    #[must_use]
+    pub fn story_over(&self) -> Option<Time> {
+        let over = self.epochs.last()?.trace.story_over?;
+        Some(over.at)
+    }
+
+    /// When something last happened, as the head knows: a change that a stream delivered, a broken stream, a gap, or a
+    /// finding that stands.
+    #[must_use]
+    pub fn last_news(&self) -> Option<Time> {
+        let state = self.state()?;
+        let changes = state.watches.values().filter_map(|watch| watch.last_change);
+        let findings = state.findings.values().map(|open| open.since);
+        changes.chain(findings).map(|moment| moment.at).max()
+    }
+
     /// Where one epoch ended and the next began.
     #[must_use]
     pub fn seams(&self) -> Vec<Time> {

@@ -11,6 +11,12 @@ const MIN_US_PER_PX: f64 = 5.0;
 const MAX_US_PER_PX: f64 = 864e6;
 /// Share of the width that stays free right of now, when now is followed.
 const LEAD: f64 = 0.025;
+/// The axis of a young log begins this far left of the log's begin, in px.
+const MARGIN_PX: f64 = 10.0;
+/// The spans that the axis of a young log takes one after the other, in seconds.
+pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
+/// Spans that a page opened later may also begin with, in seconds, before all that is kept.
+const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 
 /// A stretch of time on screen. Changes return a new view.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +29,11 @@ pub struct View {
     pub width_px: f64,
     /// Whether it follows now; any pan breaks it.
     pub following: bool,
+    /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. Absent once the last step is
+    /// full, or once a person has panned, zoomed or resized.
+    pub grows_from: Option<Time>,
+    /// Where now is while it is followed, in whole px from the left edge.
+    pub pen_px: f64,
 }
 
 impl View {
@@ -37,8 +48,35 @@ impl View {
             us_per_px,
             width_px,
             following: true,
+            grows_from: None,
+            pen_px: 0.0,
         }
-        .at_now(now)
+        .held_at(now)
+    }
+
+    /// The first view of a page: it follows `now`. While the log that begins at `begin` is shorter than the last of
+    /// [`STEPS_S`], the axis begins with the log. Else it shows the smallest of those spans, 15 min, 1 h or all that is
+    /// kept that reaches `last`, the last change, gap or finding.
+    #[must_use]
+    pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
+        let young = Self {
+            grows_from: Some(begin),
+            ..Self::following(now, SECOND_US, width_px)
+        }
+        .at_now(now);
+        if young.grows_from.is_some() {
+            return young;
+        }
+        let kept_us = now.micros_since(begin);
+        let since_us = last.map_or(0, |last| now.micros_since(last.max(begin)));
+        let spans = STEPS_S.into_iter().chain(LONG_SPANS_S);
+        let spans = spans.map(|seconds| seconds * SECOND_US);
+        // What lies at the very edge is not seen.
+        let mut reaching = spans.filter(|span_us| since_us <= span_us - span_us / 64);
+        let span_us = reaching
+            .next()
+            .map_or(kept_us, |span_us| span_us.min(kept_us));
+        Self::following(now, span_us, width_px)
     }
 
     /// A view of exactly `from` to `to`.
@@ -52,31 +90,82 @@ impl View {
             us_per_px,
             width_px,
             following: false,
+            grows_from: None,
+            pen_px: 0.0,
         }
     }
 
-    /// The same view at a later now: moved along if it follows, else as it is.
+    /// The same view at a later now, if it follows; else as it is. The pen travels to 97.5 % of the width. Then the axis
+    /// of a young log takes its next step, and any other moves along.
     #[must_use]
     pub fn at_now(self, now: Time) -> Self {
         if !self.following {
             return self;
         }
+        let grown = self.grown(now);
+        if grown.grows_from.is_some() {
+            return grown;
+        }
+        let pen_px = grown.x_from_time(now).floor();
+        if (0.0..=grown.lead_px()).contains(&pen_px) {
+            return Self { pen_px, ..grown };
+        }
+        grown.held_at(now)
+    }
+
+    /// The axis of a young log at the smallest step that still has room for `now`; it grows no more if none has.
+    fn grown(self, now: Time) -> Self {
+        let Some(begin) = self.grows_from else {
+            return self;
+        };
+        let mut view = self;
+        for step in STEPS_S {
+            let us_per_px = (step * SECOND_US) as f64 / self.width_px;
+            view = Self {
+                left_us: begin.0 as f64 - MARGIN_PX * us_per_px,
+                us_per_px,
+                ..self
+            };
+            view.pen_px = view.x_from_time(now).max(0.0).floor();
+            if view.pen_px < view.lead_px() {
+                return view;
+            }
+        }
+        Self {
+            grows_from: None,
+            ..view
+        }
+    }
+
+    /// Where now stands once the picture moves along, in whole px.
+    fn lead_px(&self) -> f64 {
+        (self.width_px * (1.0 - LEAD)).floor()
+    }
+
+    /// The same view with now at 97.5 % of the width.
+    fn held_at(self, now: Time) -> Self {
         // By whole px, so that what is drawn moves and does not shimmer.
         let left = now.0 as f64 - self.us_per_px * self.width_px * (1.0 - LEAD);
         Self {
             left_us: (left / self.us_per_px).floor() * self.us_per_px,
+            pen_px: self.lead_px(),
             ..self
         }
     }
 
-    /// Follows now again.
+    /// Follows now again: a young log from its begin, any other with now at 97.5 % of the width.
     #[must_use]
     pub fn follow(self, now: Time) -> Self {
-        Self {
+        let view = Self {
             following: true,
             ..self
         }
-        .at_now(now)
+        .grown(now);
+        if view.grows_from.is_some() {
+            view
+        } else {
+            view.held_at(now)
+        }
     }
 
     /// Stays where it is.
@@ -94,6 +183,7 @@ impl View {
         Self {
             left_us: self.left_us + dx_px * self.us_per_px,
             following: false,
+            grows_from: None,
             ..self
         }
     }
@@ -102,31 +192,36 @@ impl View {
     #[must_use]
     pub fn zoom_at(self, x_px: f64, factor: f64) -> Self {
         let us_per_px = (self.us_per_px / factor).clamp(MIN_US_PER_PX, MAX_US_PER_PX);
-        let x_px = if self.following {
-            self.width_px * (1.0 - LEAD)
-        } else {
-            x_px
-        };
+        let x_px = if self.following { self.pen_px } else { x_px };
         Self {
             left_us: self.left_us + x_px * (self.us_per_px - us_per_px),
             us_per_px,
+            grows_from: None,
             ..self
         }
     }
 
-    /// The same time at the left edge, on another width.
+    /// The same scale on another width: the same time at the left edge, or where now is followed at the right one.
     #[must_use]
     pub fn resized(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
-        if self.following {
-            let right = self.left_us + self.us_per_px * self.width_px;
-            return Self {
-                left_us: right - self.us_per_px * width_px,
-                width_px,
-                ..self
-            };
+        if width_px == self.width_px {
+            return self;
         }
-        Self { width_px, ..self }
+        let view = Self {
+            width_px,
+            grows_from: None,
+            ..self
+        };
+        if !self.following {
+            return view;
+        }
+        let right = self.left_us + self.us_per_px * self.width_px;
+        Self {
+            left_us: right - self.us_per_px * width_px,
+            pen_px: (self.pen_px + width_px - self.width_px).max(0.0),
+            ..view
+        }
     }
 
     /// The same span on another width.
@@ -261,6 +356,104 @@ mod tests {
         let spread = view.spread(1_600.0);
         assert_eq!(spread.left(), view.left());
         assert!((spread.right().0 - view.right().0).abs() <= 1);
+    }
+
+    /// The span of a view in whole seconds, and where its pen is in px.
+    fn span_and_pen(view: View) -> (i64, f64) {
+        let span = view.right().micros_since(view.left());
+        (span.div_euclid(SECOND_US), view.pen_px)
+    }
+
+    #[test]
+    fn the_axis_of_a_young_log_begins_with_it_and_takes_a_step_whenever_the_pen_reaches_the_edge() {
+        let mut view = View::opened(NOW, NOW, None, 1_000.0);
+        assert_eq!(span_and_pen(view), (20, 10.0));
+        let mut steps = Vec::new();
+        let mut left = view.left();
+        for ms in (0..400_000).step_by(250) {
+            let next = view.at_now(NOW.plus_millis(ms));
+            if next.us_per_px != view.us_per_px {
+                steps.push((ms / 1_000, span_and_pen(next).0));
+                assert!(view.pen_px >= 960.0, "a step before the edge, at {ms} ms");
+                left = next.left();
+            }
+            if next.grows_from.is_some() {
+                assert_eq!(next.left(), left, "the axis moved at {ms} ms");
+                assert_eq!(next.x_from_time(NOW).round(), MARGIN_PX);
+            }
+            assert!(next.pen_px <= 975.0);
+            view = next;
+        }
+        let spans = [
+            (19, 30),
+            (29, 45),
+            (43, 60),
+            (58, 90),
+            (87, 120),
+            (116, 180),
+            (173, 300),
+        ];
+        assert_eq!(steps, spans);
+        // Then it follows, with the same span, and the log's begin leaves the picture.
+        assert_eq!((view.grows_from, view.pen_px), (None, 975.0));
+        assert!(view.left() > NOW);
+    }
+
+    #[test]
+    fn zoom_pan_and_resize_end_the_steps_and_a_pause_does_not() {
+        let now = NOW.plus_millis(10_000);
+        let view = View::opened(now, NOW, None, 1_000.0);
+        let zoomed = view.zoom_at(0.0, 2.0);
+        assert_eq!(
+            zoomed.x_from_time(now).round(),
+            view.x_from_time(now).round()
+        );
+        for by_hand in [zoomed, view.pan(-5.0), view.resized(900.0)] {
+            assert_eq!(by_hand.grows_from, None);
+            assert_eq!(
+                by_hand.at_now(NOW.plus_millis(60_000)).us_per_px,
+                by_hand.us_per_px
+            );
+        }
+        // Only the height has changed, as when a panel opens.
+        assert_eq!(view.resized(1_000.0), view);
+        let later = NOW.plus_millis(25_000);
+        assert_eq!(span_and_pen(view.pause().at_now(later)).0, 20);
+        assert_eq!(span_and_pen(view.pause().follow(later)).0, 30);
+    }
+
+    #[test]
+    fn a_page_opened_later_begins_with_the_smallest_span_that_reaches_the_last_news() {
+        let begin = NOW.plus_micros(-7_200 * SECOND_US);
+        // How much of the past it shows: now is at 975 px.
+        let past_s = |view: View| (view.us_per_px * 975.0 / 1e6).round() as i64;
+        let span = |quiet_s: i64| {
+            let last = NOW.plus_micros(-quiet_s * SECOND_US);
+            let view = View::opened(NOW, begin, Some(last), 1_000.0);
+            assert!(
+                view.x_from_time(last) >= 5.0,
+                "{quiet_s} s ago is not in the picture"
+            );
+            past_s(view)
+        };
+        assert_eq!(
+            [3, 25, 200, 299, 1_000, 4_000].map(span),
+            [20, 30, 300, 900, 3_600, 7_200]
+        );
+        let quiet = View::opened(NOW, begin, None, 1_000.0);
+        assert_eq!(past_s(quiet), 20);
+    }
+
+    #[test]
+    fn a_pen_that_was_zoomed_away_from_the_edge_travels_there_before_the_picture_moves() {
+        let now = NOW.plus_millis(10_000);
+        let zoomed = View::opened(now, NOW, None, 1_000.0).zoom_at(0.0, 0.5);
+        let later = zoomed.at_now(NOW.plus_millis(12_000));
+        assert_eq!(later.left_us, zoomed.left_us);
+        assert!(later.pen_px > zoomed.pen_px);
+        let at_edge = zoomed.at_now(NOW.plus_millis(90_000));
+        assert_eq!(at_edge.pen_px, 975.0);
+        assert!(at_edge.left_us > zoomed.left_us);
     }
 
     #[test]

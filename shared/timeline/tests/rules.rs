@@ -1416,6 +1416,7 @@ fn records_of_unknown_kinds_are_counted_and_nothing_else_is_amiss() {
         author: Author::Story,
         text: text.to_owned(),
         watch: None,
+        over: None,
     };
     let mut log = streaming();
     log.push(5.0, note("LATER"));

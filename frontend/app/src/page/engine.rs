@@ -33,9 +33,8 @@ use crate::source::clock::ServerClock;
 use crate::source::connection::{Connection, Effect, Input, Status};
 use crate::source::feed::Delivery;
 
-/// What a new page shows of the past at most, and at least, in microseconds.
-const FIRST_SPAN_US: i64 = 300_000_000;
-const LEAST_SPAN_US: i64 = 90_000_000;
+/// What the picture spans before anything is known of the log, in microseconds.
+const UNKNOWN_SPAN_US: i64 = 300_000_000;
 /// Waits up to this are left to the animation frames, in milliseconds.
 const SMOOTH_MS: f64 = 34.0;
 /// Panels are written at most so often, in milliseconds.
@@ -93,6 +92,8 @@ pub(super) struct Engine {
     pub(super) contexts: Option<(Vec<String>, String)>,
     pub(super) lag_ms: Option<u64>,
     pub(super) view: View,
+    /// The next snapshot is the first: the view is chosen by it.
+    is_first_view: bool,
     pub(super) lanes: Lanes,
     pub(super) rows: Rows,
     pub(super) scene: Scene,
@@ -162,7 +163,8 @@ impl Engine {
             welcome: None,
             contexts: None,
             lag_ms: None,
-            view: View::following(local_now(), FIRST_SPAN_US, 1_000.0),
+            view: View::following(local_now(), UNKNOWN_SPAN_US, 1_000.0),
+            is_first_view: false,
             lanes: Lanes::default(),
             rows: Rows::default(),
             scene: Scene::default(),
@@ -318,12 +320,7 @@ impl Engine {
                 // Of an epoch the store does not know yet, it learns with the head that follows.
                 self.store
                     .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
-                if self.welcome.is_none() {
-                    // A log that has just begun fills the picture from the start.
-                    let kept_us = welcome.at.micros_since(welcome.first_at);
-                    let span_us = kept_us.clamp(LEAST_SPAN_US, FIRST_SPAN_US);
-                    self.view = View::following(self.now(), span_us, self.view.width_px);
-                }
+                self.is_first_view = self.welcome.is_none();
                 self.welcome = Some(welcome);
             }
             Delivery::Head(frame) => {
@@ -339,6 +336,10 @@ impl Engine {
                 if let Some(welcome) = &self.welcome {
                     self.store
                         .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
+                    if std::mem::take(&mut self.is_first_view) {
+                        let (begin, last) = (welcome.first_at, self.store.last_news());
+                        self.view = View::opened(self.now(), begin, last, self.view.width_px);
+                    }
                 }
             }
             Delivery::Segment(frame) => match self.second {

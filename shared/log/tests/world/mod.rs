@@ -153,6 +153,7 @@ pub fn note(bytes: usize) -> Event {
         author: Author::Story,
         text: "n".repeat(bytes),
         watch: None,
+        over: None,
     }
     .into()
 }

@@ -417,6 +417,7 @@ impl Row {
             says: Some(Line {
                 text: text.to_owned(),
                 watch: None,
+                over: false,
             }),
         });
         self.story.acts.sort_by_key(|act| act.at);

@@ -71,6 +71,8 @@ pub(crate) struct Trace {
     pub(crate) asides: Vec<AsideMark>,
     /// Lines of narrators and people.
     pub(crate) notes: Vec<(Moment, String)>,
+    /// When the last story was over.
+    pub(crate) story_over: Option<Moment>,
     /// Until when what opens here is known to last: the end of the chapter, or the live head.
     horizon: Time,
 }
@@ -289,7 +291,12 @@ impl Trace {
                     self.pauses.push((now, paused_us.unwrap_or(i64::MAX)));
                 }
             }
-            Event::Note(note) => self.notes.push((now, note.text.clone())),
+            Event::Note(note) => {
+                self.notes.push((now, note.text.clone()));
+                if note.over == Some(true) {
+                    self.story_over = Some(now);
+                }
+            }
             Event::Loss(loss) if loss.watch.is_none() => {
                 self.losses.push(LossMark {
                     moment: now,

@@ -296,6 +296,8 @@ pub fn views(chance: &mut Chance, from: Time, to: Time) -> Vec<View> {
                 us_per_px,
                 width_px: width,
                 following: false,
+                grows_from: None,
+                pen_px: 0.0,
             }
         })
         .filter(|view| view.us_per_px > 1.0)

@@ -49,6 +49,8 @@ pub(super) struct Desk {
     gestures: Gestures,
     /// What the last release means, until its click.
     released: Option<Gesture>,
+    /// The picture of a story that is over was fitted, once.
+    is_story_fitted: bool,
     /// Records at the head when following stopped.
     paused_at: Option<u64>,
     filter_field: Option<HtmlInputElement>,

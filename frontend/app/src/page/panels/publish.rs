@@ -1,8 +1,8 @@
 //! From the store to what the panels show: words of the header, texts of the status bar, why there is little to see.
 
 use watchscope_model::{State, Time};
-use watchscope_timeline::format;
 use watchscope_timeline::words::{self, Empty};
+use watchscope_timeline::{View, format};
 
 use super::super::engine::Engine;
 use super::super::picture::RULER_PX;
@@ -21,6 +21,7 @@ impl Engine {
         self.follow_check();
         self.follow_evidence();
         self.follow_presence(now);
+        self.fit_story();
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);
         publish(self.panels().summary, summary::summarise(state));
@@ -53,6 +54,21 @@ impl Engine {
             words::accessible(&self.store, lane, now)
         });
         publish(self.panels().lane_text, lane_text);
+    }
+
+    /// Shows all of a story that is over, and stays there. Who looks elsewhere is left alone.
+    fn fit_story(&mut self) {
+        let Some(over) = self.store.story_over() else {
+            return;
+        };
+        if std::mem::replace(&mut self.desk.is_story_fitted, true) || !self.view.following {
+            return;
+        }
+        if let Some(begin) = self.oldest_kept().filter(|begin| *begin < over) {
+            let margin_us = over.micros_since(begin) / 50;
+            let (from, to) = (begin.plus_micros(-margin_us), over.plus_micros(margin_us));
+            self.set_view(View::between(from, to, self.view.width_px));
+        }
     }
 
     /// Writes the panels that cannot wait.
