@@ -4,7 +4,6 @@ use watchscope_model::Seq;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
 
-use crate::WHOLE;
 use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
 
 /// A stream that ends so close to the timeout it asked for ended by it (F05), in milliseconds.
@@ -56,13 +55,13 @@ impl Answer {
 /// Whether the end itself says why, so that neither others' ends nor waiting are needed. A reset is plain too, but what
 /// follows may show that the server went away.
 pub(crate) fn is_plain(end: &End) -> bool {
-    by_itself(end).is_some() || (WHOLE && end.pause.is_some_and(|pause| !pause.is_short))
+    by_itself(end).is_some() || end.pause.is_some_and(|pause| !pause.is_short)
 }
 
 /// Says why a stream ended, as far as is known by now.
 pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     let of_pause = || {
-        let pause = end.pause.filter(|_| WHOLE)?;
+        let pause = end.pause?;
         Some(by_pause(end, pause.is_short)?.with([pause.seq]))
     };
     // What a server said, or that it went away, a short pause did not do.
@@ -185,7 +184,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
     let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
     // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
-    if WHOLE && may_be_slow && end.unread_ms.is_some() {
+    if may_be_slow && end.unread_ms.is_some() {
         return Answer::new("F36", Certainty::Likely, end);
     }
     if let Some(answer) = left {
@@ -217,7 +216,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F10", certainty, end);
     }
-    if WHOLE && end.cut_short > 0 {
+    if end.cut_short > 0 {
         let certainty = if end.cut_short >= CUT_SHORT_STREAMS {
             Certainty::Likely
         } else {
@@ -245,17 +244,10 @@ fn by_itself(end: &End) -> Option<Answer> {
         Cause::TcpReset => Some(Answer::new("F08", Certainty::Definite, end)),
         Cause::IdleTimeout => Some(by_silence(end)),
         // Where bodies end with their connection, a timeout does.
-        Cause::Eof if WHOLE => {
-            is_at_timeout(end).then(|| Answer::new("normal", Certainty::Likely, end))
-        }
+        Cause::Eof => is_at_timeout(end).then(|| Answer::new("normal", Certainty::Likely, end)),
         Cause::Goaway => Some(Answer::new("F09", Certainty::Definite, end).with(end.goaway)),
         Cause::Decode => Some(by_unread(end)),
-        Cause::Eof
-        | Cause::EofInFrame
-        | Cause::RstStream
-        | Cause::Tls
-        | Cause::Refused
-        | Cause::Unknown => None,
+        Cause::EofInFrame | Cause::RstStream | Cause::Tls | Cause::Refused | Cause::Unknown => None,
     }
 }
 
@@ -294,7 +286,7 @@ fn by_unread(end: &End) -> Answer {
 /// Nothing came, and a second look or an unanswered ping proved it dead; or its end, too, did not come.
 fn by_silence(end: &End) -> Answer {
     let is_overdue = |timeout_ms: u64| end.age_ms >= timeout_ms.saturating_add(OVERDUE_MS);
-    let certainty = if WHOLE && end.stream.timeout_ms.is_some_and(is_overdue) {
+    let certainty = if end.stream.timeout_ms.is_some_and(is_overdue) {
         Certainty::Suspected
     } else {
         Certainty::Definite

@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
-use crate::WHOLE;
-
 /// Most pauses that are remembered; a moment before the oldest of them is told as if it were before all.
 const MAX_PAUSES: usize = 64;
 
@@ -50,9 +48,6 @@ impl Awake {
 
     /// The awake time of a moment of the log.
     pub(crate) fn of(&self, at: Time) -> Time {
-        if !WHOLE {
-            return at;
-        }
         let mut after = None;
         for pause in self.0.iter().rev() {
             if pause.until <= at {
@@ -65,9 +60,6 @@ impl Awake {
 
     /// The moment of the log at an awake time; of one at which there was a pause, its beginning.
     pub(crate) fn logged(&self, awake: Time) -> Time {
-        if !WHOLE {
-            return awake;
-        }
         let before = self.0.iter().rev().find(|pause| pause.at < awake);
         before.map_or(awake, |pause| awake.plus_micros(pause.total_us))
     }

@@ -11,7 +11,6 @@ use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
 
-use crate::WHOLE;
 use crate::attribution::{Answer, is_plain};
 
 /// Ends so close to each other are "together" (semantics 3), in microseconds.
@@ -230,10 +229,10 @@ impl Ends {
             }
             Event::WatchPhase(event) => self.phase(event, record),
             Event::RequestSent(event) => {
-                let query = event.query.as_deref().filter(|_| WHOLE);
+                let query = event.query.as_deref();
                 if query.is_some_and(|query| query.contains("sendInitialEvents=true")) {
                     self.asks_initial.insert(event.watch.clone());
-                } else if WHOLE {
+                } else {
                     self.asks_initial.remove(&event.watch);
                 }
                 let remote = before
@@ -252,7 +251,7 @@ impl Ends {
                 }
             }
             Event::RequestAnswered(event) => self.answered(event, before, record),
-            Event::Clock(event) if WHOLE => {
+            Event::Clock(event) => {
                 if let Some(lasted_ms) = event.paused_ms {
                     self.paused(lasted_ms, before, record);
                 }
@@ -311,7 +310,7 @@ impl Ends {
             .and_then(|connection| before.connections.get(&connection)?.goaway)
             .map(|moment| moment.seq);
         let watch = before.watches.get(&event.watch);
-        let pause = stream.pause.as_ref().filter(|_| WHOLE);
+        let pause = stream.pause.as_ref();
         let pause = pause.filter(|pause| pause.may_matter(watch, record.at));
         let pause = pause.map(|pause| Excuse {
             seq: pause.seq,
@@ -372,7 +371,7 @@ impl Ends {
             Some(429) if error.contains("initializing") => FactKind::Initializing,
             _ => return,
         };
-        if WHOLE && kind == FactKind::ShuttingDown {
+        if kind == FactKind::ShuttingDown {
             self.shuts_down(&event.watch, before, record);
         }
         self.fact(kind, event.watch.clone(), None, record);
@@ -395,7 +394,7 @@ impl Ends {
 
     /// The record in which the server of an ended stream told anybody that it shuts down, about then.
     pub(crate) fn shut_down(&self, end: &End) -> Option<Seq> {
-        let remote = end.stream.remote.as_ref().filter(|_| WHOLE)?;
+        let remote = end.stream.remote.as_ref()?;
         let (seq, first, last) = self.draining.get(remote)?;
         let is_then =
             first.plus_micros(-REVISED_US) <= end.at && end.at <= last.plus_micros(DRAIN_US);
@@ -431,7 +430,7 @@ impl Ends {
 
     /// The definition of what some streams are of was edited.
     fn edited_under(&mut self, resource: &Text, before: &State, record: Moment) {
-        let open = self.open.values_mut().filter(|_| WHOLE);
+        let open = self.open.values_mut();
         for stream in open.filter(|stream| stream.resource == *resource) {
             let watch = before.watches.get(&stream.watch);
             stream.edit = Some(Pause {
@@ -449,7 +448,7 @@ impl Ends {
         name: &WatchName,
         before: &State,
     ) -> Option<(Seq, Time)> {
-        let mut open = self.open.values().filter(|_| WHOLE);
+        let mut open = self.open.values();
         let edit = open.find(|stream| stream.watch == *name)?.edit.as_ref()?;
         let seen = before.watches.get(name)?.seen.as_ref();
         (edit.seen.as_ref() == seen).then_some((edit.seq, edit.at))
@@ -457,7 +456,7 @@ impl Ends {
 
     /// Whether the last request of a watch asked for initial events.
     pub(crate) fn asks_initial(&self, watch: &WatchName) -> bool {
-        WHOLE && self.asks_initial.contains(watch)
+        self.asks_initial.contains(watch)
     }
 
     /// Keeps a fact, if there is an end that it may explain.
@@ -543,10 +542,8 @@ impl Ends {
         }
         self.edits
             .retain(|_, (_, at)| now.micros_since(*at) <= EDIT_US);
-        if WHOLE {
-            self.draining
-                .retain(|_, (.., last)| now.micros_since(*last) <= DRAIN_US);
-        }
+        self.draining
+            .retain(|_, (.., last)| now.micros_since(*last) <= DRAIN_US);
     }
 
     /// The facts of a kind that came after `end`, to its watch or to one whose stream ended with it.
@@ -616,8 +613,8 @@ impl Ends {
 
 /// Whether a stream was accepted and closed at once, with nothing in it.
 pub(crate) fn is_barren(event: &StreamEnded) -> bool {
-    let is_closed = event.cause == Cause::End
-        || (WHOLE && matches!(event.cause, Cause::Eof | Cause::RstStream));
+    let is_closed =
+        event.cause == Cause::End || matches!(event.cause, Cause::Eof | Cause::RstStream);
     is_closed && event.events == 0 && event.age_ms < BARREN_MS
 }
 

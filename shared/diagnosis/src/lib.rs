@@ -35,10 +35,6 @@ pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US,
 };
 
-/// Whether all of diagnosis is compiled in (feature `whole`); else it is only what the lessons reach. A branch on it
-/// costs nothing: what is behind it is left out.
-pub(crate) const WHOLE: bool = cfg!(feature = "whole");
-
 /// Whether an event says, for the first time, that the cluster holds an older state than its watches have seen (F33).
 /// Each of them has to begin anew then: what it holds may never have been.
 #[must_use]
@@ -83,7 +79,6 @@ impl Diagnosis {
             paused_ms: Some(paused_ms),
             ..
         }) = record.event
-            && WHOLE
         {
             self.awake.pause(record.at, paused_ms);
         }
@@ -114,10 +109,9 @@ impl Diagnosis {
         if self.findings.wake_at().is_some_and(|due| due <= now) {
             self.findings.conclude(now, &mut out);
             for event in &mut out {
-                if WHOLE
-                    && let Event::Finding(Finding {
-                        since: Some(since), ..
-                    }) = event
+                if let Event::Finding(Finding {
+                    since: Some(since), ..
+                }) = event
                 {
                     *since = self.awake.logged(*since);
                 }

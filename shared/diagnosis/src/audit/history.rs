@@ -13,8 +13,6 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-use crate::WHOLE;
-
 /// How long what was undone is kept, in microseconds: twice what a paged read of 150,000 objects takes, and as long as
 /// etcd keeps revisions.
 pub const KEPT_US: i64 = 600_000_000;
@@ -111,9 +109,7 @@ impl History {
         }
         let was_replaced = self.replaced.take();
         let is_in_order = match &before.progress {
-            Some(progress) if WHOLE && change.resource_version == *progress => {
-                self.is_beside_last(change)
-            }
+            Some(progress) if change.resource_version == *progress => self.is_beside_last(change),
             Some(progress) => change.resource_version.is_after(progress),
             None => false,
         };

@@ -22,7 +22,6 @@ use super::compare::{Comparison, Difference};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
 use super::{FULL_WATCH, Gone, Level, Read};
-use crate::WHOLE;
 
 /// How long a watch may stand still short of a list: two periods of bookmarks (semantics 4.2), in microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
@@ -626,7 +625,7 @@ fn position(watch: &Watch) -> Option<&ResourceVersion> {
 /// one of them need not be the state that the watch was told there.
 pub(super) fn is_unordered(watch: &Watch) -> bool {
     let progress = watch.progress.as_ref();
-    WHOLE && progress.is_some_and(|progress| !progress.is_ordered())
+    progress.is_some_and(|progress| !progress.is_ordered())
 }
 
 fn is_long(watch: &Watch) -> bool {

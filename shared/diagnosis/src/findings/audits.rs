@@ -13,7 +13,6 @@ use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchNam
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
-use crate::WHOLE;
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -170,7 +169,7 @@ impl Audits {
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match &*event.method {
             Audit::LIST_NEWEST_TWICE => self.went_back(event, before, record, book),
-            Audit::LIST_ONE_TWICE if WHOLE && &*event.outcome == Audit::DIFFERS => {
+            Audit::LIST_ONE_TWICE if &*event.outcome == Audit::DIFFERS => {
                 self.never_was(event, (before, watch), awake, record, book);
             }
             Audit::SECOND_WATCH if &*event.outcome == Audit::DIFFERS => {
@@ -366,7 +365,7 @@ impl Audits {
         book: &mut Book,
     ) {
         let last = self.restored.as_ref().zip(before.watches.get(name));
-        if WHOLE && last.is_some_and(|(last, watch)| last.is_kept(name, watch, version)) {
+        if last.is_some_and(|(last, watch)| last.is_kept(name, watch, version)) {
             found.summary += " What it was given since is from before that still: the server's watch cache did not begin anew, \
                               and may not until the server is restarted.";
             return book.raise(found, record.at);
@@ -491,7 +490,7 @@ impl Audits {
     ) {
         self.wrong.remove(watch);
         self.silent.remove(watch);
-        let is_any_back = WHOLE && !self.back.is_empty();
+        let is_any_back = !self.back.is_empty();
         let Some(stopped) = before.watches.get(watch).filter(|_| is_any_back) else {
             return;
         };

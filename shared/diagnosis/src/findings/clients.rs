@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
-use watchscope_model::brief_json;
 use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
@@ -16,7 +15,6 @@ use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
 use super::words::{count, seconds, server_version};
 use super::{Timer, Timers};
-use crate::WHOLE;
 
 /// Most clients that are followed; the records of others are passed over.
 pub const MAX_CLIENTS: usize = 1_024;
@@ -229,7 +227,7 @@ impl Clients {
         };
         if !line.is_watch {
             // The pages of a list are all of its first one's state.
-            let goes_on = WHOLE && line.query.contains("continue=");
+            let goes_on = line.query.contains("continue=");
             if !goes_on || client.listed.is_none() {
                 client.listed = Some((record.at, record.seq, line.version.is_none()));
             }
@@ -292,9 +290,7 @@ impl Clients {
                 }
             }
         }
-        if WHOLE {
-            client.compares(&line, record.seq);
-        }
+        client.compares(&line, record.seq);
         if line.is_watch && client.watched_paths.len() < CROWD {
             client.watched_paths.insert(line.path.to_owned());
         }
@@ -312,7 +308,7 @@ impl Clients {
         client.wait(name, record.at.plus_micros(STUCK_US), timers);
         if line.is_watch && version.is_none() && !line.wants_initial_events {
             self.crowd(before, record, book);
-        } else if WHOLE {
+        } else {
             self.dissolve(record, book);
         }
     }
@@ -406,7 +402,7 @@ impl Clients {
                 book,
             );
         }
-        if WHOLE && event.belief.is_none() && handled > 0 {
+        if event.belief.is_none() && handled > 0 {
             client.found_differences(handled, &event.client, record, book);
         }
         match event.belief.as_deref() {
@@ -487,7 +483,7 @@ impl Clients {
             "connecting" | "syncing" => client.wait(name, record.at.plus_micros(STUCK_US), timers),
             _ => {}
         }
-        if WHOLE && !is_same_phase {
+        if !is_same_phase {
             self.dissolve(record, book);
         }
     }
@@ -795,8 +791,8 @@ fn may_ask_etcd(state: &State) -> bool {
 /// Reads the `belief` of a `client.report`: a list with an entry for each resource. What is no such thing is passed
 /// over.
 fn read_belief(text: &str) -> Vec<Belief> {
-    let parts = match brief_json::read(text.as_bytes()) {
-        Some(Value::Array(parts)) => parts,
+    let parts = match serde_json::from_str(text) {
+        Ok(Value::Array(parts)) => parts,
         _ => Vec::new(),
     };
     let number = |text: &str| ResourceVersion::parse(text).number();

@@ -10,7 +10,7 @@ use super::book::{Book, Found, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
 use crate::ends::{AFTERMATH_US, MAX_ENDS, REVISED_US, TOGETHER_US, is_barren};
-use crate::{WHOLE, rows};
+use crate::rows;
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -122,7 +122,7 @@ impl Ended {
         let message = event.message.as_deref().unwrap_or("");
         let said = Said {
             oldest: oldest_of(message),
-            is_leaderless: WHOLE && message.contains("no leader"),
+            is_leaderless: message.contains("no leader"),
         };
         self.said.insert(event.watch.clone(), said);
     }
@@ -157,7 +157,7 @@ impl Ended {
         if run.len() > BARREN_STREAMS {
             run.remove(0);
         }
-        let place = if WHOLE && from == 0 {
+        let place = if from == 0 {
             String::new()
         } else {
             format!(" from {from}")
@@ -202,7 +202,7 @@ impl Ended {
             self.rebuilt.insert(event.watch.clone(), event.stream);
         }
         let is_of = |pause: Moment| event.evidence.contains(&pause.seq);
-        if WHOLE && self.pause.is_some_and(is_of) {
+        if self.pause.is_some_and(is_of) {
             self.slept.insert(event.watch.clone(), event.stream);
         }
         // An end in the same gap may still turn out to be the cause.
@@ -246,21 +246,21 @@ impl Ended {
         };
         let is_consequence = is_in_gap(self.rebuilt.get(&end.watch));
         // History that passed while watchscope did not run is its own doing, however long it then took to get back.
-        let is_asleep = WHOLE && is_in_gap(self.slept.get(&end.watch));
+        let is_asleep = is_in_gap(self.slept.get(&end.watch));
         let pause = self.pause.filter(|pause| {
             let Course {
                 moved_at, gap_at, ..
             } = end.course;
             let is_near = pause.at.plus_micros(AFTERMATH_US) >= gap_at;
-            let may_be = WHOLE && is_history_gone(code) && (is_near || is_asleep);
+            let may_be = is_history_gone(code) && (is_near || is_asleep);
             may_be && moved_at.is_none_or(|at| at <= pause.at)
         });
         // And a type that says nothing for long expires between two streams, though nothing went wrong.
-        let is_quiet = WHOLE && code == "F12" && end.was_quiet();
+        let is_quiet = code == "F12" && end.was_quiet();
         // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
         let edit = end.edited().filter(|_| is_history_gone(code));
         // Where nothing proved a connection dead its server may as well keep to no timeouts.
-        let is_unproven = WHOLE && code == "F04" && answer.certainty == Certainty::Suspected;
+        let is_unproven = code == "F04" && answer.certainty == Certainty::Suspected;
         let severity = if is_unproven {
             Severity::Warning
         } else if is_consequence || is_quiet || pause.is_some() || edit.is_some() {
@@ -353,11 +353,11 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
         "F16" if !is_suspected => ("F16", &[]),
         "F17" if is_suspected => ("F17", &["F16"]),
         "F17" => ("F17", &[]),
-        "F24" if WHOLE => ("F24", &["F25", "F26", "F27"]),
-        "F36" if WHOLE && !is_suspected => ("F36", &[]),
-        "F37" if WHOLE && !is_suspected => ("F37", &["F36"]),
-        "F38" if WHOLE => ("F38", &[]),
-        "F39" if WHOLE => ("F39", &[]),
+        "F24" => ("F24", &["F25", "F26", "F27"]),
+        "F36" if !is_suspected => ("F36", &[]),
+        "F37" if !is_suspected => ("F37", &["F36"]),
+        "F38" => ("F38", &[]),
+        "F39" => ("F39", &[]),
         "F47" => ("F47", &[]),
         _ => return None,
     })
@@ -380,10 +380,7 @@ fn oldest_of(message: &str) -> Option<u64> {
 }
 
 fn asked_from(end: &Pending) -> String {
-    match (
-        end.course.from.filter(|from| !WHOLE || *from > 0),
-        end.said.oldest,
-    ) {
+    match (end.course.from.filter(|from| *from > 0), end.said.oldest) {
         (Some(from), Some(oldest)) if oldest > from => format!(
             ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
             oldest - from
@@ -417,7 +414,7 @@ impl Pending {
 /// Whether the type was so quiet that its version aged until it was compacted.
 fn quiet(end: &Pending) -> String {
     match end.quiet_ms() {
-        Some(quiet_ms) if WHOLE && quiet_ms > QUIET_TYPE_MS => format!(
+        Some(quiet_ms) if quiet_ms > QUIET_TYPE_MS => format!(
             " Neither event nor bookmark had moved it on for {}, while others wrote: what is quiet for so long expires.",
             seconds(quiet_ms)
         ),
@@ -433,7 +430,7 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         count(end.events, "event")
     );
     match code {
-        "F04" if WHOLE && is_suspected => format!(
+        "F04" if is_suspected => format!(
             "Nothing came to {watch} any more, nor did its stream end when it was to: given up {after}. Its connection is \
              dead, or its server keeps to no timeouts."
         ),
@@ -460,7 +457,7 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
             asked_from(end),
             quiet(end)
         ),
-        "F16" if WHOLE && end.said.is_leaderless => format!(
+        "F16" if end.said.is_leaderless => format!(
             "etcd had no leader, and the server ended {watch} {after}: it goes to etcd itself, without a cache."
         ),
         "F16" => {
@@ -469,21 +466,21 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         "F17" => {
             format!("The server ended {watch} {after}: the storage of its type was built anew.")
         }
-        "F24" if WHOLE => format!(
+        "F24" => format!(
             "The server told {watch} that etcd gave it an event without what was there before, {after}."
         ),
-        "F36" if WHOLE => format!(
+        "F36" => format!(
             "The server ended {watch} {after}, and watchscope itself had not read it for {}: the buffer that the server \
              keeps for a watch was full, most likely.",
             seconds(end.unread_ms.unwrap_or(0))
         ),
-        "F37" if WHOLE => format!(
+        "F37" => format!(
             "The server ended {watch} {after}, before all that was there had come, and not for the first time."
         ),
-        "F38" if WHOLE => {
+        "F38" => {
             format!("What came to {watch} could not be read; the stream was given up {after}.")
         }
-        "F39" if WHOLE => {
+        "F39" => {
             format!("An object of another kind came to {watch}; the stream was given up {after}.")
         }
         "F47" => format!("The stream of {watch} ended inside an event {after}."),

@@ -42,7 +42,6 @@ use self::requests::Requests;
 use self::servers::Servers;
 use self::streams::Streams;
 pub(crate) use self::words::{count, minor_and_patch};
-use crate::WHOLE;
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -131,19 +130,15 @@ impl Findings {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
                 requests.changed(event, before, record);
-                if WHOLE {
-                    left.changed(event, before, record, book);
-                    if event.origin == Origin::Live {
-                        audits.came(&event.watch, record, book);
-                    }
+                left.changed(event, before, record, book);
+                if event.origin == Origin::Live {
+                    audits.came(&event.watch, record, book);
                 }
                 servers.changed(event, record, book, timers);
             }
             Event::Bookmark(event) => {
                 streams.bookmarked(event, record, book, timers);
-                if WHOLE {
-                    audits.came(&event.watch, record, book);
-                }
+                audits.came(&event.watch, record, book);
                 servers.bookmarked(event, record, book, timers);
             }
             Event::StreamOpened(event) => {
@@ -154,11 +149,9 @@ impl Findings {
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
-                if WHOLE {
-                    audits.came(&event.watch, record, book);
-                }
+                audits.came(&event.watch, record, book);
                 let (from, moved_at) = streams.ended(event, record, book, timers);
-                let watch = before.watches.get(&event.watch).filter(|_| WHOLE);
+                let watch = before.watches.get(&event.watch);
                 let listed = watch.and_then(|watch| watch.list.as_ref()?.complete);
                 let gap = watch.and_then(|watch| watch.gap.as_ref());
                 let course = Course {
@@ -167,9 +160,7 @@ impl Findings {
                     gap_at: gap.map_or(record.at, |gap| awake.of(gap.since.at)),
                     edit: watch.and_then(|_| open.last_edit(event.stream)),
                 };
-                if WHOLE {
-                    requests.ended(&event.watch, before, record);
-                }
+                requests.ended(&event.watch, before, record);
                 servers.ended(&event.watch);
                 ends.ended(event, course, record, book, timers);
             }
@@ -180,46 +171,36 @@ impl Findings {
                 requests.stream_error(event, before, record, book);
             }
             Event::RequestSent(event) => {
-                if WHOLE {
-                    left.asked(event);
-                    book.unread.asked(event);
-                }
+                left.asked(event);
+                book.unread.asked(event);
                 requests.sent(event, before, record, timers);
             }
             Event::RequestAnswered(event) => {
-                if WHOLE {
-                    left.answered(event, record, book);
-                }
+                left.answered(event, record, book);
                 requests.answered(event, before, record, book, timers);
             }
             Event::ListComplete(event) => {
                 requests.listed(event, before, record, book);
                 servers.listed(event, record, timers);
-                if WHOLE {
-                    left.listed(event);
-                    book.unread.listed(event, before);
-                }
+                left.listed(event);
+                book.unread.listed(event, before);
             }
-            Event::ListPage(event) if WHOLE => left.page(event),
-            Event::WatchPhase(event) if WHOLE => requests.entered(event, record, book),
+            Event::ListPage(event) => left.page(event),
+            Event::WatchPhase(event) => requests.entered(event, record, book),
             Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
             Event::ClientReport(event) => {
                 clients.reported(event, before, streams, record, book, timers);
             }
-            Event::Verdict(event) if WHOLE => audits.judged(event, before, streams, record, book),
-            Event::Audit(event) if WHOLE => {
-                audits.audited(event, before, record, (awake, open), book)
-            }
-            Event::Loss(event) if WHOLE => book.unread.lost(event),
-            Event::Clock(event) if WHOLE && event.paused_ms.is_some() => ends.paused(record),
+            Event::Verdict(event) => audits.judged(event, before, streams, record, book),
+            Event::Audit(event) => audits.audited(event, before, record, (awake, open), book),
+            Event::Loss(event) => book.unread.lost(event),
+            Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
                 audits.forget(watch, before, record, book);
-                if WHOLE {
-                    left.forget(watch);
-                    book.unread.forget(watch);
-                }
+                left.forget(watch);
+                book.unread.forget(watch);
                 streams.forget(watch, timers);
                 servers.forget(watch, timers);
                 requests.forget(watch, timers);
@@ -239,7 +220,7 @@ impl Findings {
         while let Some((at, timer)) = self.timers.next(now) {
             let book = &mut self.book;
             match timer {
-                Timer::Bookmark(stream) if WHOLE => {
+                Timer::Bookmark(stream) => {
                     self.streams.no_bookmark(stream, at, book, &mut self.timers);
                 }
                 Timer::Initial(stream) => {
@@ -251,7 +232,6 @@ impl Findings {
                     self.servers.behind(&what, at, book, &mut self.timers);
                 }
                 Timer::Client(client) => self.clients.silent(&client, at, book),
-                Timer::Bookmark(_) => {}
             }
         }
         self.book.take(now, out);

@@ -15,7 +15,6 @@ use watchscope_model::{
 use super::book::{Book, Found, Lasts, Subject};
 use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
-use crate::WHOLE;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -244,7 +243,7 @@ impl Requests {
                 .watch
                 .about()
                 .and_then(|watch| self.lanes.get_mut(&watch));
-            if let Some(lane) = lane.filter(|_| WHOLE && &*event.verb == "list") {
+            if let Some(lane) = lane.filter(|_| &*event.verb == "list") {
                 lane.audit = Some(event.request);
             }
             return;
@@ -258,7 +257,7 @@ impl Requests {
             .ended_at
             .is_some_and(|at| record.at.micros_since(at) <= JUST_ENDED_US);
         let is_old = || server_version(before).is_none_or(|(minor, _)| minor < ANSWERS_UNREADY);
-        let patience_us = if WHOLE && has_just_ended && is_old() {
+        let patience_us = if has_just_ended && is_old() {
             NO_ANSWER_OF_OLD_US
         } else {
             NO_ANSWER_US
@@ -278,7 +277,7 @@ impl Requests {
             is_aggregated: before
                 .watches
                 .get(&event.watch)
-                .is_some_and(|watch| WHOLE && watch.aggregated == Some(true)),
+                .is_some_and(|watch| watch.aggregated == Some(true)),
             due,
             is_told: false,
         });
@@ -341,11 +340,7 @@ impl Requests {
         );
         let may_be_cache = open.due.micros_since(open.at) > NO_ANSWER_US;
         let over = |lane: &&Lane| lane.streams_over == Some(connection);
-        let beside = if WHOLE {
-            self.lanes.values().filter(over).count()
-        } else {
-            0
-        };
+        let beside = self.lanes.values().filter(over).count();
         // Beside few streams it is not their number: what is on the way may hold back the headers of those streams that
         // have nothing to tell yet.
         let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
@@ -357,7 +352,7 @@ impl Requests {
             ),
             _ => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
         };
-        if WHOLE && beside > 0 {
+        if beside > 0 {
             summary += &format!(
                 " {} over its connection {} open.",
                 count(beside as u64, "stream"),
@@ -366,7 +361,7 @@ impl Requests {
         }
         let subject = Subject::Watch(watch.clone());
         let mut found = Found::of(code, certainty, subject, evidence, since, summary);
-        if WHOLE && is_aggregated && beside < MANY_STREAMS {
+        if is_aggregated && beside < MANY_STREAMS {
             found.severity = Severity::Note;
         }
         book.raise(found.alike(alike), now);
@@ -382,7 +377,7 @@ impl Requests {
             freed.connection == open.connection && was_full && is_why
         };
         let mut lanes = self.lanes.values();
-        let is_let_in = WHOLE && lanes.any(|lane| lane.freed.is_some_and(lets_in));
+        let is_let_in = lanes.any(|lane| lane.freed.is_some_and(lets_in));
         let (code, other, alike, why): (_, _, &'static [&'static str], _) = if is_let_in {
             let why = "It was answered once a stream of its connection had ended (F50).";
             ("F50", "F44", &["F44"], why)
@@ -396,7 +391,7 @@ impl Requests {
             headers_come(open.is_aggregated)
         );
         let subject = Subject::Watch(watch.clone());
-        if WHOLE && book.stands(other, subject.clone()) {
+        if book.stands(other, subject.clone()) {
             book.clear(other, subject.clone(), record.seq, why);
             let evidence = vec![open.seq, record.seq];
             let found = Found::of(code, Certainty::Likely, subject, evidence, open.at, summary);
@@ -419,7 +414,7 @@ impl Requests {
         book: &mut Book,
         timers: &mut Timers,
     ) {
-        if WHOLE && let Some(watch) = event.watch.about() {
+        if let Some(watch) = event.watch.about() {
             self.audited(&watch, event, before, record, book);
             return;
         }
@@ -439,28 +434,26 @@ impl Requests {
         let Some(status) = event.status else {
             return;
         };
-        if WHOLE && status != 401 {
+        if status != 401 {
             lane.unknown = 0;
         }
         if status == 200 {
             lane.throttled = Streak::default();
-            if WHOLE {
-                *lane.right(is_watch) = Right {
-                    was_had: true,
-                    refused: 0,
-                };
-                lane.leak.take_if(|_| !is_watch);
-                lane.not_found = None;
-            }
-            if WHOLE && let Some(open) = open.as_ref().filter(|open| open.is_watch) {
+            *lane.right(is_watch) = Right {
+                was_had: true,
+                refused: 0,
+            };
+            lane.leak.take_if(|_| !is_watch);
+            lane.not_found = None;
+            if let Some(open) = open.as_ref().filter(|open| open.is_watch) {
                 lane.streams_over = Some(open.connection);
             }
-            if WHOLE && lane.unready.take().is_some() {
+            if lane.unready.take().is_some() {
                 let why = "The server's cache is ready.";
                 book.clear("F15", subject.clone(), record.seq, why);
             }
             let refusals = ["F18", "F40", "F41"].into_iter();
-            for code in refusals.filter(|_| WHOLE) {
+            for code in refusals {
                 // A stream that may be had does not make a list allowed again, nor a list a stream.
                 if code == "F41" && lane.lacks_right() {
                     continue;
@@ -483,7 +476,7 @@ impl Requests {
         let words = event.error.as_deref().unwrap_or("");
         let (code, certainty, summary) = match status {
             // A server that has just started may not know credentials, roles or custom resources yet: it is asked again.
-            401 if WHOLE && lane.had_success() => {
+            401 if lane.had_success() => {
                 lane.unknown += 1;
                 if lane.unknown < SURE {
                     return;
@@ -494,7 +487,7 @@ impl Requests {
                 );
                 ("F40", Certainty::Definite, summary)
             }
-            403 if WHOLE && lane.right(is_watch).was_had => {
+            403 if lane.right(is_watch).was_had => {
                 let leak = lane.leak;
                 let right = lane.right(is_watch);
                 right.refused += 1;
@@ -517,7 +510,7 @@ impl Requests {
                 };
                 ("F41", Certainty::Definite, summary)
             }
-            404 if WHOLE && lane.had_success() => {
+            404 if lane.had_success() => {
                 match lane.not_found {
                     Some(first) => not_found(&event.watch, first, record, book),
                     None => lane.not_found = Some(record),
@@ -540,14 +533,14 @@ impl Requests {
                 self.throttled(event, before, server, words, record, book);
                 return;
             }
-            500 if WHOLE => {
+            500 => {
                 if !is_watch && is_unsaid(words) && is_secrets(before, &event.watch) {
                     self.fails_unsaid(&event.watch, record, book);
                 }
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }
-            504 if WHOLE && !is_watch && words.contains(TOO_LARGE) => {
+            504 if !is_watch && words.contains(TOO_LARGE) => {
                 self.too_large(&event.watch, before, record, book);
                 return;
             }
@@ -674,13 +667,13 @@ impl Requests {
         record: Moment,
         book: &mut Book,
     ) {
-        if WHOLE && words.contains("initializing") {
+        if words.contains("initializing") {
             self.unready(event, server, record, book);
             return;
         }
         let is_other = words.contains("shutting down") || words.contains("initializing");
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
-        if is_other || is_unsaid(words) && (!WHOLE || is_secrets(before, &event.watch)) {
+        if is_other || is_unsaid(words) && (is_secrets(before, &event.watch)) {
             return;
         }
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
@@ -778,11 +771,10 @@ impl Requests {
         book: &mut Book,
     ) {
         match event.code {
-            504 if WHOLE
-                && event
-                    .message
-                    .as_deref()
-                    .is_some_and(|words| words.contains(TOO_LARGE)) =>
+            504 if event
+                .message
+                .as_deref()
+                .is_some_and(|words| words.contains(TOO_LARGE)) =>
             {
                 self.too_large(&event.watch, before, record, book);
             }
@@ -859,7 +851,7 @@ impl Requests {
     }
 
     pub(super) fn changed(&mut self, event: &Change, before: &State, record: Moment) {
-        let is_by_list = event.stream.is_none() || (WHOLE && is_listing(before, &event.watch));
+        let is_by_list = event.stream.is_none() || (is_listing(before, &event.watch));
         if event.origin != Origin::Inferred || !is_by_list {
             return;
         }
@@ -977,7 +969,7 @@ fn not_found(watch: &WatchName, first: Moment, record: Moment, book: &mut Book) 
 
 /// When a server sends its headers.
 fn headers_come(is_aggregated: bool) -> &'static str {
-    if WHOLE && is_aggregated {
+    if is_aggregated {
         "another apiserver may send its headers with its first event"
     } else {
         "a server sends its headers at once"

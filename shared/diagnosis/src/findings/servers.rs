@@ -18,7 +18,6 @@ use super::book::{Book, Found, Subject};
 use super::streams::SILENT_LOSS;
 use super::words::{count, place, seconds};
 use super::{Timer, Timers};
-use crate::WHOLE;
 
 /// How much later than another a server may tell of events, in microseconds (F31): 19 of 20 have to come sooner.
 const BEHIND_US: i64 = 3_000_000;
@@ -204,9 +203,7 @@ impl Servers {
     pub(super) fn since(state: &State) -> Self {
         let mut servers = Self::default();
         for (watch, Watch { server, seen, .. }) in &state.watches {
-            if let Some(server) = server
-                && WHOLE
-            {
+            if let Some(server) = server {
                 let floor = seen.as_ref().and_then(ResourceVersion::number);
                 let group = servers.join(watch, server);
                 group.floor = group.floor.max(floor.unwrap_or(0));
@@ -226,7 +223,7 @@ impl Servers {
     /// The group of a watch, if it is by a server of its own, or something is watched by its servers beside it.
     fn group(&mut self, watch: &WatchName) -> Option<&mut Group> {
         // Nearly always: it must cost an event nothing.
-        if !WHOLE || self.groups.is_empty() {
+        if self.groups.is_empty() {
             return None;
         }
         let (what, _) = watch.what_and_ordinal();
@@ -235,7 +232,7 @@ impl Servers {
     }
 
     pub(super) fn started(&mut self, event: &WatchStarted, before: &State, now: Time) {
-        if !WHOLE || event.watch.is_aside() {
+        if event.watch.is_aside() {
             return;
         }
         let (what, _) = event.watch.what_and_ordinal();
@@ -438,7 +435,7 @@ impl Servers {
 
     /// Somebody may have fallen behind, or caught up.
     pub(super) fn behind(&mut self, what: &Text, now: Time, book: &mut Book, timers: &mut Timers) {
-        let Some(group) = self.groups.get_mut(what).filter(|_| WHOLE) else {
+        let Some(group) = self.groups.get_mut(what) else {
             return;
         };
         group.due = None;

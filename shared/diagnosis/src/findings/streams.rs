@@ -13,7 +13,6 @@ use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchNa
 use super::book::{Book, Found, Lasts, Subject};
 use super::words::{is_listing, name, seconds, server_version};
 use super::{Timer, Timers};
-use crate::WHOLE;
 
 /// Versions of a watch that are remembered, to tell what comes twice (F29) from what comes late (F30).
 const REMEMBERED: usize = 256;
@@ -139,13 +138,13 @@ impl Streams {
             .resource_version
             .as_ref()
             .and_then(ResourceVersion::number);
-        let may_lack = WHOLE && asks_bookmarks && has_order(event, before);
+        let may_lack = asks_bookmarks && has_order(event, before);
         let due = (may_lack && may_expect_bookmarks(before))
             .then(|| record.at.plus_micros(NO_BOOKMARK_US));
         if let Some(due) = due {
             timers.set(due, Timer::Bookmark(event.stream));
         }
-        let initial = (WHOLE && asks_initial).then(|| {
+        let initial = (asks_initial).then(|| {
             let due = record.at.plus_micros(NO_END_US);
             timers.set(due, Timer::Initial(event.stream));
             (record.at, due)
@@ -177,12 +176,12 @@ impl Streams {
             return (None, None);
         };
         lane.stop_waiting(event.stream, timers);
-        if WHOLE && lane.may_be_dead && event.cause == Cause::IdleTimeout {
+        if lane.may_be_dead && event.cause == Cause::IdleTimeout {
             let subject = Subject::Watch(lane.watch.clone());
             let why = "Its stream was dead (F04): nothing could come.";
             book.clear(NO_BOOKMARK, subject, record.seq, why);
         }
-        if WHOLE && let Some((last, _)) = lane.initial {
+        if let Some((last, _)) = lane.initial {
             let subject = Subject::Watch(lane.watch.clone());
             // The probe waits as long as diagnosis does, and then asks for a list instead.
             let has_waited = record.at.micros_since(last) >= NO_END_US;
@@ -194,7 +193,7 @@ impl Streams {
                 book.raise(lane.lacks_end(last, record.at), record.at);
             }
         }
-        let memory = self.memories.get(&event.watch).filter(|_| WHOLE);
+        let memory = self.memories.get(&event.watch);
         let moved_at = memory.and_then(|memory| {
             let event = memory.recent.back().map(|(.., at)| *at);
             event.max(memory.bookmarked_at)
@@ -236,7 +235,7 @@ impl Streams {
         record: Moment,
         book: &mut Book,
     ) {
-        if WHOLE && event.stray == Some(true) {
+        if event.stray == Some(true) {
             let why = "whose selectors do not ask for it";
             return unasked(event, why, vec![record.seq], record, book);
         }
@@ -249,7 +248,7 @@ impl Streams {
         ) else {
             return;
         };
-        if WHOLE && std::mem::take(&mut lane.may_be_dead) {
+        if std::mem::take(&mut lane.may_be_dead) {
             let subject = Subject::Watch(lane.watch.clone());
             book.amend(NO_BOOKMARK, subject, |found| {
                 found.alike = &[];
@@ -259,14 +258,14 @@ impl Streams {
         match event.origin {
             Origin::Live => {}
             // What initial events lack, or have under another uid, went while nothing was open (F28).
-            Origin::Inferred if WHOLE && is_listing(before, &event.watch) => return,
+            Origin::Inferred if is_listing(before, &event.watch) => return,
             Origin::Inferred => {
                 // The name came back with another uid (C5).
                 lost(LostEvent::Deleted, event, lane, record, book);
                 return;
             }
             Origin::Initial => {
-                if let Some((last, _)) = lane.initial.as_mut().filter(|_| WHOLE) {
+                if let Some((last, _)) = lane.initial.as_mut() {
                     *last = record.at;
                 }
                 return;
@@ -274,7 +273,7 @@ impl Streams {
             Origin::List | Origin::Unknown => return,
         }
         let is_elsewhere = |namespace| event.object.namespace.as_ref() != Some(namespace);
-        if WHOLE && watch.namespace.as_ref().is_some_and(is_elsewhere) {
+        if watch.namespace.as_ref().is_some_and(is_elsewhere) {
             let why = "which did not ask for its namespace";
             return unasked(event, why, vec![record.seq, lane.opened], record, book);
         }
@@ -289,7 +288,7 @@ impl Streams {
             return;
         }
         check_life(event, held, watch, lane, memory, record, book);
-        if WHOLE && let Some(from) = lane.start() {
+        if let Some(from) = lane.start() {
             remember(&mut memory.starts, (from, version), STARTS);
         }
         lane.highest = version;
@@ -341,11 +340,10 @@ impl Streams {
             return;
         }
         let reached = lane.bookmark.map_or(0, |(last, ..)| last);
-        if WHOLE && version > reached.max(lane.highest).max(lane.from) {
+        if version > reached.max(lane.highest).max(lane.from) {
             memory(&mut self.memories, &event.watch).bookmarked_at = Some(record.at);
         }
-        if WHOLE
-            && event.initial_events_end == Some(true)
+        if event.initial_events_end == Some(true)
             && let Some((_, due)) = lane.initial.take()
         {
             timers.unset(due, Timer::Initial(event.stream));
@@ -353,7 +351,7 @@ impl Streams {
             let why = "The bookmark came that ends the initial events.";
             book.clear(NO_END, subject, record.seq, why);
             lane.is_initial = true;
-        } else if WHOLE && let Some(from) = lane.start() {
+        } else if let Some(from) = lane.start() {
             let memory = memory(&mut self.memories, &event.watch);
             remember(&mut memory.starts, (from, version + 1), STARTS);
         }
@@ -419,7 +417,7 @@ impl Streams {
         book: &mut Book,
         timers: &mut Timers,
     ) {
-        let Some(lane) = self.lanes.get_mut(&stream).filter(|_| WHOLE) else {
+        let Some(lane) = self.lanes.get_mut(&stream) else {
             return;
         };
         let Some((last, due)) = &mut lane.initial else {
@@ -484,7 +482,7 @@ impl Lane {
         if let Some(due) = self.bookmark_due {
             timers.unset(due, Timer::Bookmark(stream));
         }
-        if let Some((_, due)) = self.initial.filter(|_| WHOLE) {
+        if let Some((_, due)) = self.initial {
             timers.unset(due, Timer::Initial(stream));
         }
     }
@@ -497,7 +495,7 @@ fn has_order(event: &StreamOpened, state: &State) -> bool {
         watch.is_some_and(|watch| watch.aggregated == Some(true))
     };
     let from = event.resource_version.as_ref();
-    !WHOLE || (from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated())
+    from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated()
 }
 
 /// The resource and group that a watch is of.
@@ -649,10 +647,10 @@ fn check_life(
                 lost(LostEvent::Modified { step }, event, lane, record, book);
             }
         }
-        (ChangeType::Deleted, _) if WHOLE && has_selector => {
+        (ChangeType::Deleted, _) if has_selector => {
             remember(&mut memory.left, uid.clone(), GONE);
         }
-        (ChangeType::Added, None) if WHOLE && has_selector && memory.left.contains(uid) => {
+        (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
             memory.left.retain(|gone| gone != uid);
             let summary = format!(
                 "{} came back to {} with the same uid at {}: its DELETED was only that it left the selector.",

@@ -6,8 +6,6 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, LossPlace};
 use watchscope_model::{State, WatchName};
 
-use crate::WHOLE;
-
 /// What the reason of such a loss begins with.
 const ITEM: &str = "an item of";
 
@@ -29,7 +27,7 @@ impl Unread {
     pub(super) fn since(state: &State) -> Self {
         let (this, last) = (false, true);
         let watches = state.watches.iter();
-        let have_lost = watches.filter(|(_, watch)| WHOLE && watch.lost > 0);
+        let have_lost = watches.filter(|(_, watch)| watch.lost > 0);
         Self(
             have_lost
                 .map(|(name, _)| (name.clone(), Lists { this, last }))
@@ -78,7 +76,7 @@ impl Unread {
         watch: &WatchName,
         sure: Certainty,
     ) -> (Certainty, &'static str) {
-        if WHOLE && self.0.get(watch).is_some_and(|lists| lists.last) {
+        if self.0.get(watch).is_some_and(|lists| lists.last) {
             let why = " An item of its last list could not be read, which may be why.";
             (Certainty::Suspected, why)
         } else {
