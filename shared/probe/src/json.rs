@@ -10,8 +10,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use watchscope_model::brief_json::unescaped;
-
 /// Deepest nesting that is read; serde_json's limit. Kubernetes' own objects stay under 30.
 pub(crate) const DEPTH_LIMIT: u32 = 128;
 
@@ -521,6 +519,48 @@ fn digits_end(bytes: &[u8], mut at: usize) -> Place {
         at += 1;
     }
     if at == start { Err(At(at)) } else { Ok(at) }
+}
+
+/// What stands between the quotes of a JSON string, without its escapes.
+fn unescaped(inner: &str) -> Option<String> {
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let escape = *rest.as_bytes().get(at + 1)?;
+        rest = rest.get(at + 2..)?;
+        text.push(match escape {
+            b'"' | b'\\' | b'/' => char::from(escape),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = code(&mut rest)?;
+                let whole = if (0xd800..0xdc00).contains(&first) {
+                    rest = rest.strip_prefix("\\u")?;
+                    let low = code(&mut rest)?;
+                    let low = (0xdc00..0xe000).contains(&low).then(|| low - 0xdc00)?;
+                    0x10000 + ((first - 0xd800) << 10) + low
+                } else {
+                    first
+                };
+                char::from_u32(whole)?
+            }
+            _ => return None,
+        });
+    }
+    text.push_str(rest);
+    Some(text)
+}
+
+/// Takes four hexadecimal digits.
+fn code(rest: &mut &str) -> Option<u32> {
+    let digits = rest.get(..4)?;
+    *rest = &rest[4..];
+    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
 }
 
 #[cfg(test)]

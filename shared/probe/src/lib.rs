@@ -17,10 +17,6 @@
 //! Pure: no clock, no I/O; the same inputs and seed give the same outputs. Absent on purpose: connections, what
 //! happens on them (the driver reports that), and any opinion on why a stream ended (that is diagnosis).
 
-/// Whether all of the probe is compiled in (feature `whole`); else it is only what the lessons reach. A branch on it costs
-/// nothing: what is behind it is left out.
-pub(crate) const WHOLE: bool = cfg!(feature = "whole");
-
 mod backoff;
 mod decode;
 mod held;

@@ -8,7 +8,6 @@ use watchscope_model::id::is_built_in_group;
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, PhaseReason};
 use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
 
-use crate::WHOLE;
 use crate::decode::page::Item;
 use crate::decode::{self, DecodeError, Decoder, ObjectHead, decode_page};
 use crate::held::Relation;
@@ -294,7 +293,7 @@ impl Probe {
             .held
             .relate(head.namespace.as_deref(), name, uid, &version);
         let change = match relation {
-            Relation::Newer if WHOLE && origin == Origin::List && self.is_lost_there(&object) => {
+            Relation::Newer if origin == Origin::List && self.is_lost_there(&object) => {
                 self.held.touch(&object, self.list.number);
                 // What is held stays: the record says what the list has in its place.
                 let learned = Learned {
@@ -417,8 +416,7 @@ impl Probe {
     ) {
         let head = &read.head;
         // A DELETED may be told with what the object has become.
-        let is_stray = WHOLE
-            && learned.change != ChangeType::Deleted
+        let is_stray = learned.change != ChangeType::Deleted
             && self
                 .selector
                 .as_ref()

@@ -8,7 +8,6 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
 use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Time, WatchName};
 
-use crate::WHOLE;
 use crate::backoff::Backoff;
 use crate::decode::Decoder;
 use crate::held::{Held, Texts};
@@ -167,7 +166,7 @@ impl Probe {
         };
         let mut probe = Self {
             list: ListRun::new(config.page_size),
-            selector: WHOLE.then(|| Selector::of(&spec)).flatten(),
+            selector: Selector::of(&spec),
             spec,
             config,
             rng: Chance::new(seed),

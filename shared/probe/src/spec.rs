@@ -8,7 +8,6 @@ use watchscope_model::request::{
 };
 use watchscope_model::{ResourceVersion, Text, WatchName};
 
-use crate::WHOLE;
 use crate::port::{Get, Served};
 
 /// What to watch.
@@ -99,11 +98,9 @@ impl WatchSpec {
 
     /// Whether another apiserver serves it.
     pub(crate) fn is_aggregated(&self) -> bool {
-        WHOLE
-            && self
-                .served
-                .as_ref()
-                .is_some_and(|served| served.is_aggregated)
+        self.served
+            .as_ref()
+            .is_some_and(|served| served.is_aggregated)
     }
 
     /// The event that opens the watch.

@@ -6,7 +6,6 @@ use watchscope_model::event::{Bookmark, StreamEnded, StreamError, StreamOpened};
 use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
 use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 
-use crate::WHOLE;
 use crate::backoff::jittered;
 use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, decode_line};
 use crate::held::Relation;
@@ -327,8 +326,7 @@ impl Probe {
         };
         let is_past = matches!(relation, Relation::Newer);
         // A DELETED of the version held says nothing of where the stream stands.
-        let is_step =
-            !WHOLE || change != ChangeType::Deleted || !matches!(relation, Relation::Same);
+        let is_step = change != ChangeType::Deleted || !matches!(relation, Relation::Same);
         if let Relation::Replaced(gone, last) = relation
             && change != ChangeType::Deleted
         {
@@ -522,7 +520,7 @@ impl Probe {
     pub(crate) fn has_place(&self) -> bool {
         self.progress
             .as_ref()
-            .is_some_and(|progress| !WHOLE || progress.is_ordered())
+            .is_some_and(|progress| progress.is_ordered())
     }
 
     /// When something may be due on a stream.

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::DecodeError;
 use super::value::{Cuts, FIELDS, cut, fields, follow, follow_at};
-use crate::WHOLE;
 use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 use crate::redact::{LAST_APPLIED, Rule, copy_without, rule_for};
 
@@ -235,7 +234,7 @@ fn read_metadata<'a>(
                 head.generation = reader.text()[place].parse().ok();
             }
             "annotations" => read_annotations(reader, cuts, head)?,
-            "labels" if WHOLE => {
+            "labels" => {
                 let place = reader.skip()?;
                 head.labels = Some(&reader.text()[place]);
             }
