@@ -448,9 +448,7 @@ impl State {
             }
             Event::WatchStarted(event) => {
                 let mut watch = Watch::new(event, now);
-                if totals::WHOLE
-                    && let Some(before) = self.watches.remove(&event.watch)
-                {
+                if let Some(before) = self.watches.remove(&event.watch) {
                     watch.count_on_from(before);
                 }
                 self.watches.insert(event.watch.clone(), watch);
@@ -732,9 +730,7 @@ impl Watch {
 
     fn apply(&mut self, event: &Event, now: Moment) {
         self.counts.add(event.kind());
-        if totals::WHOLE {
-            self.count(event, now);
-        }
+        self.count(event, now);
         match event {
             Event::WatchPhase(event) => {
                 self.phase = Some(OpenPhase {
@@ -963,9 +959,8 @@ impl Watch {
             // are in order see to that by themselves.
             let version = &event.resource_version;
             let is_last = |held: &Held| held.resource_version == *version;
-            is_step &= !totals::WHOLE
-                || version.number().is_some()
-                || !self.objects.get(&event.object).is_some_and(is_last);
+            is_step &=
+                version.number().is_some() || !self.objects.get(&event.object).is_some_and(is_last);
             self.objects.remove(event);
         } else {
             self.objects.hold(event, now);
@@ -1159,7 +1154,6 @@ mod tests {
         assert_eq!(state.lost, 5);
     }
 
-    #[cfg(feature = "whole")]
     #[test]
     fn a_watch_that_is_stopped_and_started_again_counts_on_and_holds_nothing() {
         let watch = || WatchName::from("shop/pods");

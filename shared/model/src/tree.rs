@@ -21,6 +21,11 @@ pub fn sort_by<T>(things: &mut Vec<T>, order: impl Fn(&T, &T) -> std::cmp::Order
     things.sort_by(order);
 }
 
+/// Puts things in the order of a key; what is equal stays as it was.
+pub fn sort_by_key<T, K: Ord>(things: &mut Vec<T>, key: impl Fn(&T) -> K) {
+    sort_by(things, |one, other| key(one).cmp(&key(other)));
+}
+
 /// Puts things in their order.
 pub fn sort<T: Ord>(things: &mut Vec<T>) {
     sort_by(things, T::cmp);

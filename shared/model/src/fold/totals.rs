@@ -1,8 +1,7 @@
 //! What a watch has been through since it was started, counted: why its streams ended, its gaps, what it read again.
 //!
 //! An end counts under what was seen on the wire until diagnosis says why it was; a later answer takes the place of an
-//! earlier one. All is one list of numbers, so that the fold's code stays small: it is in what is downloaded first. The
-//! lessons' module does not count (feature `whole`): the page does, from the records it is sent.
+//! earlier one. All is one list of numbers, so that the fold's code stays small: it is in what is downloaded first.
 
 use std::collections::BTreeMap;
 
@@ -40,9 +39,6 @@ const UNKNOWN: u64 = 52;
 /// What is added to an F number.
 const CATALOGUE: u64 = 100;
 
-/// Whether anything is counted at all; a branch on it costs nothing.
-pub(super) const WHOLE: bool = cfg!(feature = "whole");
-
 /// Totals of a watch; of none if the fold was of a version that did not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
@@ -71,7 +67,7 @@ fn word_of(number: u64) -> String {
 impl Totals {
     /// Nothing has happened yet.
     pub(super) fn begun() -> Self {
-        Self(if WHOLE { vec![0; COUNTED] } else { Vec::new() })
+        Self(vec![0; COUNTED])
     }
 
     /// Whether anything was counted.
