@@ -3,9 +3,6 @@
 //! A [`Story`] says what happens in a simulated cluster; whoever owns the [`World`](watchscope_simulator::World)
 //! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
 
-/// Whether there is more than lessons need: the audit, and all of the simulator.
-pub(crate) const WHOLE: bool = cfg!(feature = "whole");
-
 pub mod catalogue;
 mod clients;
 pub mod demo;

@@ -7,7 +7,6 @@ mod audit;
 
 use std::time::Duration;
 
-#[cfg(feature = "whole")]
 use watchscope_diagnosis::audit::Auditor;
 use watchscope_diagnosis::audit::Level;
 use watchscope_diagnosis::{Diagnosis, is_restored};
@@ -30,7 +29,6 @@ use watchscope_simulator::{
 };
 
 use self::audit::Wire as AuditWire;
-use crate::WHOLE;
 use crate::inside::{Told, take_told};
 use crate::story::{Deed, Story, Telling};
 
@@ -58,7 +56,7 @@ struct Recorder {
     ids: Counters,
     state: State,
     diagnosis: Diagnosis,
-    auditor: Option<self::audit::Auditing>,
+    auditor: Option<Box<dyn self::audit::Audits>>,
     /// etcd was found to hold an older state, and the probes do not know yet.
     is_restored: bool,
     records: Vec<Record>,
@@ -125,7 +123,7 @@ impl Run {
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
         let leaves_unread = |deed: &Deed| matches!(deed, Deed::Read(_));
-        let flow = if WHOLE && story.deeds().any(leaves_unread) {
+        let flow = if story.deeds().any(leaves_unread) {
             Flow::Credit
         } else {
             Flow::Immediate
@@ -159,7 +157,7 @@ impl Run {
                 label_selector: labels.clone(),
                 ..WatchSpec::of(namespace, resource, "")
             };
-            let shares = WHOLE && view.http2;
+            let shares = view.http2;
             run.add(spec, ProbeConfig::default(), seed, shares);
         }
         run
@@ -183,7 +181,7 @@ impl Run {
     /// The first server says its version; others may be of another one, and say so over the audit's connections.
     fn connected(mut self) -> Self {
         let first = self.world.servers().next();
-        if let Some((_, version)) = first.filter(|_| WHOLE) {
+        if let Some((_, version)) = first {
             let event = ClusterConnected {
                 cluster: "simulated".into(),
                 server: "https://simulated:6443".into(),
@@ -220,23 +218,20 @@ impl Run {
 
     /// Audits what is watched from now on.
     pub fn audit(&mut self, level: Level) {
-        let mut auditor = self::audit::begin(level);
+        let mut auditor = Auditor::new(level);
         // It knows what was told before, as one that was there from the beginning.
         let mut state = State::default();
         for record in &self.recorder.records {
-            if let Some(auditor) = &mut auditor {
-                auditor.observe(&state, record);
-            }
+            auditor.observe(&state, record);
             state.apply(record);
         }
-        self.recorder.auditor = auditor;
+        self.recorder.auditor = Some(Box::new(auditor));
     }
 
     /// The audit, if there is one.
-    #[cfg(feature = "whole")]
     #[must_use]
     pub fn auditor(&self) -> Option<&Auditor> {
-        self.recorder.auditor.as_ref()
+        self.recorder.auditor.as_ref().map(|audit| audit.auditor())
     }
 
     /// Adds a probe and starts it. One that is pinned to a server (see [`address_of`]) goes past the load balancer.
@@ -318,7 +313,7 @@ impl Run {
 
     /// After a restore of etcd all probes stop and start as if they had never been, as the backend's do.
     fn begin_anew(&mut self) {
-        if !WHOLE || !std::mem::take(&mut self.recorder.is_restored) {
+        if !std::mem::take(&mut self.recorder.is_restored) {
             return;
         }
         for client in 0..self.clients.len() {
@@ -332,9 +327,6 @@ impl Run {
 
     /// Leaves unread what comes, or reads what was left, as the story says.
     fn read_or_not(&mut self) {
-        if !WHOLE {
-            return;
-        }
         if !self.telling.as_ref().is_none_or(Telling::reads) {
             self.unread.get_or_insert((self.world.now(), Vec::new()));
         } else if let Some((since, unread)) = self.unread.take() {
@@ -416,13 +408,13 @@ impl Run {
     /// When the next timer of a probe, or diagnosis, is due, in the world's time.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
-        let auditor = self.recorder.auditor.as_ref().filter(|_| WHOLE);
+        let auditor = self.recorder.auditor.as_ref();
         let audit = auditor.and_then(|auditor| auditor.wake_at());
         let asked = self.audits.iter().filter_map(|wire| wire.asked.as_ref());
         let at = timers
             .chain(self.recorder.diagnosis.wake_at())
             .chain(audit)
-            .chain(asked.filter(|_| WHOLE).map(|asked| asked.until))
+            .chain(asked.map(|asked| asked.until))
             .min()?;
         let wait = u64::try_from(at.micros_since(self.now())).unwrap_or(0);
         Some(self.world.now() + Duration::from_micros(wait))
@@ -458,7 +450,7 @@ impl Run {
     /// Opens a connection to a server, or to any.
     fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
         match server {
-            Some(server) if WHOLE => self.world.connect_to(server, self.flow),
+            Some(server) => self.world.connect_to(server, self.flow),
             _ => self.world.connect(self.flow),
         }
     }
@@ -525,7 +517,7 @@ impl Run {
         channel: Channel,
     ) -> Option<(sim::ConnectionId, Option<ConnectionId>)> {
         let client = &self.clients[index];
-        if !WHOLE || !client.shares || channel == Channel::Side {
+        if !client.shares || channel == Channel::Side {
             return None;
         }
         let others = self
@@ -540,7 +532,7 @@ impl Run {
     /// Whether anybody still has a connection.
     fn is_in_use(&self, world: sim::ConnectionId) -> bool {
         let mut wires = self.clients.iter().filter_map(|other| other.main.as_ref());
-        WHOLE && wires.any(|wire| wire.world == world)
+        wires.any(|wire| wire.world == world)
     }
 
     fn send(&mut self, index: usize, connection: ConnectionId, request: RequestId, get: &Get) {
@@ -600,7 +592,7 @@ impl Run {
 
     fn take(&mut self, delivery: Delivery) {
         let is_its = |wire: &AuditWire| wire.world == delivery.connection;
-        if WHOLE && let Some(wire) = self.audits.iter().position(is_its) {
+        if let Some(wire) = self.audits.iter().position(is_its) {
             return self.take_audit(wire, delivery.arrival);
         }
         let of = |arrival: &Arrival| match arrival {
@@ -614,7 +606,7 @@ impl Run {
         let Some(&(index, channel)) = found.first() else {
             return;
         };
-        if WHOLE && let Some((_, unread)) = &mut self.unread {
+        if let Some((_, unread)) = &mut self.unread {
             unread.push(delivery);
             return;
         }
@@ -832,9 +824,6 @@ pub fn address_of(server: ServerId) -> Text {
 }
 
 fn server_at(address: &str) -> Option<ServerId> {
-    if !WHOLE {
-        return None;
-    }
     let (last, _) = address.strip_prefix("10.0.0.")?.split_once(':')?;
     last.parse::<u16>().ok()?.checked_sub(1).map(ServerId)
 }
@@ -860,10 +849,8 @@ impl Recorder {
             event,
         };
         self.diagnosis.observe(&self.state, &record);
-        if WHOLE {
-            self.is_restored |= is_restored(&record.event);
-        }
-        if WHOLE && let Some(auditor) = &mut self.auditor {
+        self.is_restored |= is_restored(&record.event);
+        if let Some(auditor) = &mut self.auditor {
             auditor.observe(&self.state, &record);
         }
         self.state.apply(&record);

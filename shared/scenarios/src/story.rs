@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::WatchName;
-use watchscope_model::tree::BTreeMap;
+use watchscope_model::tree::{self, BTreeMap};
 use watchscope_simulator::{
     ClientId, Config, EtcdVersion, Fault, NotInThisEtcd, Program, Request, Scope, Target, Time,
     Version, World,
 };
 
-use crate::WHOLE;
 use crate::faults::PlannedFault;
 
 /// A scripted run of a simulated cluster.
@@ -221,10 +220,8 @@ impl Telling {
     pub fn begin(script: impl Into<Script>, now: Time) -> Self {
         let Script { story, faults } = script.into();
         let mut besides: Vec<Act> = Vec::new();
-        if WHOLE {
-            besides.extend(faults.iter().flat_map(PlannedFault::acts));
-            besides.sort_by_key(|act| std::cmp::Reverse(act.at));
-        }
+        besides.extend(faults.iter().flat_map(PlannedFault::acts));
+        tree::sort_by_key(&mut besides, |act| std::cmp::Reverse(act.at));
         Self {
             story,
             began: now,
@@ -260,9 +257,6 @@ impl Telling {
     /// When the next act is due; `None` once the story is over.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
-        if !WHOLE {
-            return self.next_of_story();
-        }
         let besides = self.besides.last().map(|act| self.began + act.at);
         [self.next_of_story(), besides].into_iter().flatten().min()
     }
@@ -335,7 +329,7 @@ impl Telling {
                 }
             }
             // No lesson does it.
-            Deed::Read(reads) if WHOLE => {
+            Deed::Read(reads) => {
                 let lost = Fault::LoseAnswers {
                     target: Target::UserAgent(WATCHER.to_owned()),
                 };
@@ -345,7 +339,6 @@ impl Telling {
                     None => world.inject(lost),
                 }
             }
-            Deed::Read(_) => {}
             Deed::Restart {
                 namespace,
                 deployment,

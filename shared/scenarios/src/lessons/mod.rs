@@ -143,12 +143,11 @@ impl Lesson {
     /// The story of it, with a version of the server and of client-go.
     fn story(&self, server: Version, client: ClientGo) -> (Vec<Deed>, Story) {
         let settling = i64::try_from(SETTLING.as_micros()).unwrap_or(0);
-        let mut config = Config {
+        let config = Config {
             wall_start_us: MIDNIGHT_US - settling,
             servers: vec![server],
-            ..Config::empty()
+            ..Config::bare()
         };
-        config.workload.controllers = false;
         let Script { before, mut acts } = (self.script)(client);
         tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
         let story = Story {

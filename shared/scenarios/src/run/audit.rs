@@ -1,64 +1,55 @@
 //! The audit in a simulated cluster: carries out its reads over connections of its own, one to each server, as
 //! `backend/src/audit` does over sockets, and decides nothing.
 
-use watchscope_diagnosis::audit::{Level, Read, Reply};
+use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, RequestAnswered};
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
-use watchscope_model::{ConnectionId, RequestId, Text, Time};
-#[cfg(not(feature = "whole"))]
-use watchscope_model::{Event, Record, State};
+use watchscope_model::{ConnectionId, Event, Record, RequestId, State, Text, Time};
 use watchscope_probe::{
     Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
 };
 use watchscope_simulator::{self as sim, Arrival, Cut};
 
 use super::{Recorder, Run, opened, server_at};
-use crate::WHOLE;
 
 /// A read without an answer is given up after so long, in milliseconds; an apiserver answers within 60 s or not at all.
 const PATIENCE_MS: u64 = 70_000;
 
-/// What says what to read.
-#[cfg(feature = "whole")]
-pub(super) type Auditing = watchscope_diagnosis::audit::Auditor;
-
-/// What says what to read: nothing, where there is no room for what it takes even to drop it.
-#[cfg(not(feature = "whole"))]
-#[derive(Clone, Debug)]
-pub(super) enum Auditing {}
-
-/// An audit, where there can be one.
-pub(super) fn begin(level: Level) -> Option<Auditing> {
-    #[cfg(feature = "whole")]
-    return Some(Auditing::new(level));
-    #[cfg(not(feature = "whole"))]
-    {
-        let _ = level;
-        None
-    }
+/// What plans reads and judges their answers. A table of functions that [`Run::audit`] fills with the [`Auditor`]: a
+/// lesson never audits, so its module carries none of it.
+pub(super) trait Audits: std::fmt::Debug {
+    fn observe(&mut self, before: &State, record: &Record);
+    fn wake_at(&self) -> Option<Time>;
+    fn take(&mut self) -> Vec<Event>;
+    fn next(&mut self, now: Time, state: &State) -> Option<Read>;
+    fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State);
+    fn auditor(&self) -> &Auditor;
 }
 
-#[cfg(not(feature = "whole"))]
-impl Auditing {
-    pub(super) fn observe(&mut self, _: &State, _: &Record) {
-        match *self {}
+impl Audits for Auditor {
+    fn observe(&mut self, before: &State, record: &Record) {
+        self.observe(before, record);
     }
 
-    pub(super) fn wake_at(&self) -> Option<Time> {
-        match *self {}
+    fn wake_at(&self) -> Option<Time> {
+        self.wake_at()
     }
 
-    pub(super) fn take(&mut self) -> Vec<Event> {
-        match *self {}
+    fn take(&mut self) -> Vec<Event> {
+        self.take()
     }
 
-    fn next(&mut self, _: Time, _: &State) -> Option<Read> {
-        match *self {}
+    fn next(&mut self, now: Time, state: &State) -> Option<Read> {
+        self.next(now, state)
     }
 
-    fn answer(&mut self, _: &Read, _: Reply, _: Time, _: &State) {
-        match *self {}
+    fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
+        self.answer(read, reply, now, state);
+    }
+
+    fn auditor(&self) -> &Auditor {
+        self
     }
 }
 
@@ -89,9 +80,6 @@ pub(super) struct Asked {
 impl Run {
     /// Asks what the audit wants to know next.
     pub(super) fn ask_audit(&mut self) {
-        if !WHOLE {
-            return;
-        }
         let now = self.now();
         self.recorder.append_audits(now);
         while let Some(read) = self.next_read(now) {
@@ -205,9 +193,6 @@ impl Run {
     }
 
     pub(super) fn give_up_audit(&mut self, now: Time) {
-        if !WHOLE {
-            return;
-        }
         let is_late = |wire: &Wire| wire.asked.as_ref().is_some_and(|asked| asked.until <= now);
         while let Some(wire) = self.audits.iter().position(is_late) {
             self.world.close(self.audits[wire].world);
