@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::etcd::EtcdVersion;
 use crate::version::Version;
+use crate::workload::Controllers;
 
 /// The settings of a world. [`Config::default`] is a small living cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,15 +27,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config {
-            wall_start_us: 1_795_251_600_000_000,
-            warm_up: Duration::from_secs(600),
-            servers: vec![Version::DEFAULT],
-            network: NetworkConfig::default(),
-            etcd: EtcdConfig::default(),
-            apiserver: ApiserverConfig::default(),
-            workload: WorkloadConfig::default(),
-        }
+        Config::with(WorkloadConfig::default())
     }
 }
 
@@ -42,9 +35,28 @@ impl Config {
     /// A cluster with namespaces and nothing in them, where nothing happens by itself; no warm-up.
     pub fn empty() -> Config {
         Config {
-            warm_up: Duration::ZERO,
             workload: WorkloadConfig::none(),
-            ..Config::default()
+            ..Config::bare()
+        }
+    }
+
+    /// The same without controllers: an apiserver and nothing else.
+    pub fn bare() -> Config {
+        Config {
+            warm_up: Duration::ZERO,
+            ..Config::with(WorkloadConfig::bare())
+        }
+    }
+
+    fn with(workload: WorkloadConfig) -> Config {
+        Config {
+            wall_start_us: 1_795_251_600_000_000,
+            warm_up: Duration::from_secs(600),
+            servers: vec![Version::DEFAULT],
+            network: NetworkConfig::default(),
+            etcd: EtcdConfig::default(),
+            apiserver: ApiserverConfig::default(),
+            workload,
         }
     }
 }
@@ -144,9 +156,8 @@ impl Default for ApiserverConfig {
 /// What goes on in the cluster by itself; a period of `None` leaves it to the story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
-    /// Whether controllers, scheduler and kubelets answer to what is written; without them there is an apiserver and
-    /// nothing else, which still establishes CustomResourceDefinitions, as a real one does by itself.
-    pub controllers: bool,
+    /// Whether controllers, scheduler and kubelets answer to what is written, and install what the cluster begins with.
+    pub controllers: Controllers,
     /// How many nodes there are.
     pub nodes: usize,
     /// Whether the standing applications (deployments, services, configmaps, a CRD and its objects) are installed.
@@ -171,7 +182,15 @@ impl WorkloadConfig {
     /// No nodes, nothing installed, nothing happening; the controllers still answer to what is written.
     pub fn none() -> WorkloadConfig {
         WorkloadConfig {
-            controllers: true,
+            controllers: Controllers::ALL,
+            ..WorkloadConfig::bare()
+        }
+    }
+
+    /// An apiserver and nothing else.
+    pub fn bare() -> WorkloadConfig {
+        WorkloadConfig {
+            controllers: Controllers::NONE,
             nodes: 0,
             applications: false,
             leases: false,
@@ -188,7 +207,7 @@ impl WorkloadConfig {
 impl Default for WorkloadConfig {
     fn default() -> WorkloadConfig {
         WorkloadConfig {
-            controllers: true,
+            controllers: Controllers::ALL,
             nodes: 3,
             applications: true,
             leases: true,

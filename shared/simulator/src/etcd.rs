@@ -34,7 +34,6 @@ pub(crate) use self::stream::{
 pub use self::version::{EtcdVersion, NotInThisEtcd, UnknownEtcdVersion};
 use self::watch::{Around, Watches};
 pub(crate) use self::watch::{WatchRequest, WatcherId};
-use crate::WHOLE;
 use crate::config::EtcdConfig;
 use crate::fault::Fault;
 use crate::kinds::ResourceId;
@@ -195,7 +194,7 @@ impl Etcd {
     /// Whether a server's member can reach a leader: without one there are no writes and no consistent reads.
     pub(crate) fn has_leader(&self, server: ServerId) -> bool {
         // No lesson takes it away.
-        !WHOLE || self.leaderless.is_none() && !self.members.is_partitioned(server)
+        self.leaderless.is_none() && !self.members.is_partitioned(server)
     }
 
     /// When a client of a server's member that asks for a leader now gives up; `None` if there is one.

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::WHOLE;
 use crate::apiserver::names::lowercase;
 use crate::object::{at, items, text};
 
@@ -181,7 +180,7 @@ fn custom_type(definition: &Value) -> Option<ResourceType> {
         .iter()
         .find(|v| v["storage"] == true)?;
     let others = items(definition, &["spec", "versions"]).iter();
-    let others = others.filter(|v| WHOLE && v["storage"] != true && v["served"] == true);
+    let others = others.filter(|v| v["storage"] != true && v["served"] == true);
     let also_served = others.map(|v| text(v, &["name"]).to_owned()).collect();
     let plural = text(names, &["plural"]);
     let strings = |key: &str| -> Vec<String> {

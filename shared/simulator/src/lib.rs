@@ -41,10 +41,6 @@ mod version;
 mod workload;
 mod world;
 
-/// Whether all of the simulator is compiled in (feature `whole`); else it is only what the lessons reach, and a request
-/// for more is answered 501. A branch on it costs nothing: what is behind it is left out.
-pub(crate) const WHOLE: bool = cfg!(feature = "whole");
-
 pub use client::{
     Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
     Controller, Held, Key, KubeList, KubeRs, KubeWatcher, Program, Scope, UnknownVersion,
@@ -65,4 +61,5 @@ pub use object::Object;
 pub use time::Time;
 pub use truth::Truth;
 pub use version::{UnknownServerVersion, Version};
+pub use workload::Controllers;
 pub use world::{Pause, World};

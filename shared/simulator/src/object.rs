@@ -186,7 +186,7 @@ fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
             metadata_at = Some(bytes.len());
         }
         let from = bytes.len();
-        json::write_text(bytes, key);
+        json::write(bytes, key);
         escape_html(bytes, from);
         bytes.push(b':');
         write_json(bytes, part);

@@ -5,8 +5,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::WHOLE;
-
 /// A version of Kubernetes: 1.9.0 to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -141,7 +139,7 @@ impl Version {
     /// A list of one name at an exact version says that it is of the newest, and is refused with 500 where that version
     /// is compacted: `GetToList` put the header of etcd's answer into it (etcd3/store.go, 1.19 to 1.23).
     pub(crate) fn lists_one_name_as_newest(self) -> bool {
-        WHOLE && self.has_version_match() && !self.is_at_least(24)
+        self.has_version_match() && !self.is_at_least(24)
     }
 
     /// Lists without resourceVersion come from the watch cache (ConsistentListFromCache, beta on in 1.31).
@@ -249,9 +247,6 @@ pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
 
 /// The minor version, of those there are, that may be meant by what is no version; none if there is no number in it.
 pub(crate) fn nearest_minor(text: &str, major: u64, oldest: u8, newest: u8) -> Option<u8> {
-    if !WHOLE {
-        return None;
-    }
     let number = |part: &str| {
         let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
         digits.parse::<u64>().ok()

@@ -16,7 +16,6 @@ use self::clients::Clients;
 use self::inside::Observer;
 use self::parts::EtcdLink;
 use self::shutdown::Stopping;
-use crate::WHOLE;
 use crate::apiserver::{Alarm, Apiserver};
 use crate::config::Config;
 use crate::etcd::{Change, Etcd, EtcdAlarm, Response, StreamKey};
@@ -334,9 +333,7 @@ impl World {
             Event::Client(moment) => self.client_moment(moment),
             Event::IdleCheck(connection) => self.kill_if_idle(connection),
             Event::Stopping(server, since) => {
-                if WHOLE {
-                    self.go_on_stopping(server, since);
-                }
+                self.go_on_stopping(server, since);
             }
         }
     }

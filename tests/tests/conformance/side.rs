@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 use watchscope::demo::Demo;
 use watchscope_scenarios::{Story, View};
-use watchscope_simulator::{Config, Fault, Rights, ServerId, Target, Throttle, WorkloadConfig};
+use watchscope_simulator::{Config, Fault, Rights, ServerId, Target, Throttle};
 use watchscope_tests::kube::{Rule, TOKEN_USER};
 use watchscope_tests::{ClusterOptions, KubeCluster, KubeTools, eventually};
 
@@ -92,13 +92,7 @@ impl Side {
         let story = Story {
             name: "conformance",
             title: "An apiserver alone",
-            config: Config {
-                workload: WorkloadConfig {
-                    controllers: false,
-                    ..WorkloadConfig::none()
-                },
-                ..Config::empty()
-            },
+            config: Config::bare(),
             view: View::of("default", &[]),
             acts: Vec::new(),
             period: None,

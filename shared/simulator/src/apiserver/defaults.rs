@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::names::{label_error, label_key_error, label_value_error, lowercase, subdomain_error};
 use super::status::FieldError;
-use crate::WHOLE;
 use crate::json::json_text;
 use crate::kinds::ResourceType;
 use crate::object::{at, items, items_mut, number, remove, set, set_default, text};
@@ -17,13 +16,13 @@ pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &
     }
     let status = match kind.kind.as_str() {
         "Pod" => json!({"phase": "Pending", "qosClass": quality_of_service(value)}),
-        "Deployment" if WHOLE => json!({}),
-        "Job" if WHOLE => {
+        "Deployment" => json!({}),
+        "Job" => {
             select_own_pods(value, uid);
             json!({})
         }
-        "ReplicaSet" if WHOLE => json!({"replicas": 0}),
-        "Service" if WHOLE => {
+        "ReplicaSet" => json!({"replicas": 0}),
+        "Service" => {
             allocate_cluster_ip(value, random);
             json!({"loadBalancer": {}})
         }
@@ -31,7 +30,7 @@ pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &
             set(value, &["spec", "finalizers"], json!(["kubernetes"]));
             json!({"phase": "Active"})
         }
-        "CustomResourceDefinition" if WHOLE => {
+        "CustomResourceDefinition" => {
             json!({
                 "conditions": null,
                 "acceptedNames": {"plural": "", "kind": ""},
@@ -55,7 +54,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             defaults(&[("enableServiceLinks", json!(true))]);
             pod_spec(value, &["spec"]);
         }
-        "Deployment" if WHOLE => {
+        "Deployment" => {
             defaults(&[
                 ("replicas", json!(1)),
                 ("revisionHistoryLimit", json!(10)),
@@ -67,11 +66,11 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             ]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
-        "ReplicaSet" if WHOLE => {
+        "ReplicaSet" => {
             defaults(&[("replicas", json!(1))]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
-        "Job" if WHOLE => {
+        "Job" => {
             defaults(&[
                 ("parallelism", json!(1)),
                 ("completions", json!(1)),
@@ -83,7 +82,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
             ]);
             pod_spec(value, &["spec", "template", "spec"]);
         }
-        "Service" if WHOLE => {
+        "Service" => {
             defaults(&[
                 ("type", json!("ClusterIP")),
                 ("sessionAffinity", json!("None")),
@@ -99,21 +98,21 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
                 name,
             );
         }
-        "Secret" if WHOLE => secret(value),
-        "Endpoints" if WHOLE => {
+        "Secret" => secret(value),
+        "Endpoints" => {
             for subset in items_mut(value, &["subsets"]) {
                 for port in items_mut(subset, &["ports"]) {
                     set_default(port, &["protocol"], json!("TCP"));
                 }
             }
         }
-        "Node" if WHOLE => {
+        "Node" => {
             let range = text(value, &["spec", "podCIDR"]).to_owned();
             if !range.is_empty() {
                 set_default(value, &["spec", "podCIDRs"], json!([range]));
             }
         }
-        "CustomResourceDefinition" if WHOLE => {
+        "CustomResourceDefinition" => {
             let kind = text(value, &["spec", "names", "kind"]).to_owned();
             if kind.is_empty() {
                 return;
@@ -183,7 +182,7 @@ pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) ->
                 }
             }
         }
-        "Deployment" | "ReplicaSet" | "Job" if WHOLE && differs(&["spec", "selector"]) => {
+        "Deployment" | "ReplicaSet" | "Job" if differs(&["spec", "selector"]) => {
             errors.push(FieldError::invalid_value(
                 "spec.selector",
                 &new["spec"]["selector"],
@@ -233,7 +232,7 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
             "spec.containers",
             &mut errors,
         ),
-        "Deployment" | "ReplicaSet" if WHOLE => {
+        "Deployment" | "ReplicaSet" => {
             selector_matches_template(value, &mut errors);
             template_containers(value, &mut errors);
             if let Some(replicas) = number(value, &["spec", "replicas"])
@@ -246,15 +245,14 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
                 ));
             }
         }
-        "Job" if WHOLE => template_containers(value, &mut errors),
+        "Job" => template_containers(value, &mut errors),
         "Service"
-            if WHOLE
-                && items(value, &["spec", "ports"]).is_empty()
+            if items(value, &["spec", "ports"]).is_empty()
                 && text(value, &["spec", "clusterIP"]) != "None" =>
         {
             errors.push(FieldError::required("spec.ports", ""));
         }
-        "CustomResourceDefinition" if WHOLE => definition(value, &mut errors),
+        "CustomResourceDefinition" => definition(value, &mut errors),
         _ => {}
     }
     errors

@@ -126,7 +126,7 @@ pub(crate) fn record(
         ["operation", "time", "manager", "apiVersion", "subresource"]
             .map(|key| text(entry, &[key]).to_owned())
     };
-    entries.sort_by_cached_key(place);
+    tree::sort_by_key(&mut entries, place);
     set(new, &["metadata", "managedFields"], json!(entries));
 }
 

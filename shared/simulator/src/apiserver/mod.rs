@@ -45,7 +45,6 @@ use bytes::Bytes;
 use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use crate::WHOLE;
 use crate::config::Config;
 use crate::etcd::Etcd;
 use crate::fault::Fault;
@@ -60,7 +59,6 @@ use cacher::Cacher;
 pub(crate) use cacher::Step;
 use negotiate::{Representation, aggregated_discovery, representation};
 use options::Query;
-use patch::is_merge_patch;
 use read::Waiting;
 pub(crate) use reply::{Part, Reply};
 use route::{Route, Target};
@@ -530,14 +528,14 @@ impl Apiserver {
     ) -> Result<Outcome, ApiError> {
         let (route, query) = routed(request, ctx.kinds);
         if !direct {
-            if WHOLE && let Some(answer) = self.refusal_of_stopping(request, &query) {
+            if let Some(answer) = self.refusal_of_stopping(request, &query) {
                 return Ok(Outcome::Now(answer));
             }
             if let Some(answer) = throttle::throttled(&route, &query, ctx) {
                 return Ok(Outcome::Now(answer));
             }
             // Long-running requests have another clock.
-            if WHOLE && !query.flag("watch").unwrap_or(false) {
+            if !query.flag("watch").unwrap_or(false) {
                 match patience::patience(&query)? {
                     Some(patience) if patience < LEAST_TIME => {
                         return Ok(Outcome::Now(allotted_time_is_over()));
@@ -553,7 +551,6 @@ impl Apiserver {
             Route::Resource(target) => self.resource(id, request, &query, target, direct, ctx),
             Route::NotModelled(what) => Err(status::not_modelled(&what)),
             Route::UnknownResource => Err(status::unknown_resource()),
-            _ if !WHOLE => Err(left_out()),
             Route::Health if query.get("verbose").is_some() => {
                 Err(status::not_modelled("checks of its health one by one"))
             }
@@ -598,10 +595,7 @@ impl Apiserver {
         let watch = query.flag("watch").unwrap_or(false);
         let kind = ctx.kinds.get(target.resource);
         let form = representation(request, query, kind, collection, watch)?;
-        if !WHOLE && is_left_out(request, query, &target, form, ctx) {
-            return Err(left_out());
-        }
-        if WHOLE && watch && collection && request.header_value("upgrade").is_some() {
+        if watch && collection && request.header_value("upgrade").is_some() {
             return Err(status::not_modelled("watches over WebSocket"));
         }
         let in_scope = !target.namespace.is_empty() || !ctx.kinds.get(target.resource).namespaced;
@@ -622,9 +616,7 @@ impl Apiserver {
             "DELETE" if !collection && target.subresource.is_empty() => {
                 write::delete(request, query, &target, form, ctx)
             }
-            "DELETE"
-                if WHOLE && collection && ctx.kinds.get(target.resource).kind != "Namespace" =>
-            {
+            "DELETE" if collection && ctx.kinds.get(target.resource).kind != "Namespace" => {
                 write::delete_collection(request, query, &target, ctx)
             }
             _ => Err(status::method_not_allowed()),
@@ -678,33 +670,6 @@ fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
     (route, query)
 }
 
-/// What only the whole simulator answers.
-fn left_out() -> ApiError {
-    status::not_modelled("this request in a lesson")
-}
-
-/// Whether only the whole simulator answers a request for objects. Lessons
-/// write three kinds, and read without selectors and in one page.
-fn is_left_out(
-    request: &Request,
-    query: &Query,
-    target: &Target,
-    form: Representation,
-    ctx: &Context<'_>,
-) -> bool {
-    let kind = ctx.kinds.get(target.resource).kind.as_str();
-    let writes = !matches!(request.method.as_str(), "GET" | "HEAD");
-    let asks = |name: &str| query.get(name).is_some_and(|text| !text.is_empty());
-    matches!(form, Representation::Table(_))
-        || ["labelSelector", "fieldSelector", "continue"]
-            .into_iter()
-            .any(asks)
-        || !matches!(target.subresource.as_str(), "" | "status" | "binding")
-        || (writes && !matches!(kind, "Pod" | "ConfigMap" | "Lease"))
-        || (request.method == "DELETE" && target.name.is_empty())
-        || (request.method == "PATCH" && !is_merge_patch(request))
-}
-
 /// How long a request waits for etcd to have a leader; a watch that has to know etcd's revision waits on.
 ///
 /// What waits and what goes on is as seen at 1.36.3 over three members of etcd of which two were killed.
@@ -715,11 +680,7 @@ fn leader_patience(request: &Request) -> Option<Duration> {
         "GET" => READ_TIMEOUT,
         _ => WRITE_TIMEOUT,
     };
-    let clients = if WHOLE {
-        patience::patience(&query).ok().flatten()
-    } else {
-        None
-    };
+    let clients = patience::patience(&query).ok().flatten();
     Some(clients.map_or(most, |patience| most.min(patience)))
 }
 
@@ -859,7 +820,6 @@ fn object_body(
     match form {
         Representation::Whole => object.json(),
         Representation::Metadata => object.metadata_json(),
-        Representation::Table(_) if !WHOLE => Bytes::new(),
         Representation::Table(include) => {
             let kind = ctx.kinds.get(target.resource);
             let row = std::slice::from_ref(object);

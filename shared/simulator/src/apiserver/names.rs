@@ -1,7 +1,5 @@
 //! What names, labels and their values may look like, and the words in which apimachinery refuses others.
 
-use crate::WHOLE;
-
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
 an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
 '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -38,11 +36,7 @@ fn is_label(text: &str) -> bool {
 
 /// As Go's `strings.ToLower`. What lessons write is ASCII.
 pub(crate) fn lowercase(text: &str) -> String {
-    if WHOLE {
-        text.to_lowercase()
-    } else {
-        text.to_ascii_lowercase()
-    }
+    text.to_lowercase()
 }
 
 /// Why a text is no key of a label or annotation.

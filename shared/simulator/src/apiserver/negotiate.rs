@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::options::Query;
 use super::status::{ApiError, bad_request, not_acceptable, not_modelled, unsupported_media_type};
-use crate::WHOLE;
 use crate::kinds::ResourceType;
 use crate::message::Request;
 
@@ -92,9 +91,7 @@ pub(crate) fn representation(
             _ => {}
         }
     }
-    if WHOLE {
-        not_in_other_forms(accept)?;
-    }
+    not_in_other_forms(accept)?;
     let mut known =
         "application/json, application/yaml, application/vnd.kubernetes.protobuf".to_owned();
     if any_json {

@@ -4,7 +4,6 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use super::route::Target;
 use super::status::{ApiError, FieldError, bad_request, invalid, server_error};
-use crate::WHOLE;
 use crate::version::Version;
 
 /// Query parameters of a list or watch.
@@ -68,9 +67,7 @@ impl Query {
         };
         text.parse().map(Some).map_err(|error: ParseIntError| {
             let why = match error.kind() {
-                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow if WHOLE => {
-                    "value out of range"
-                }
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
                 _ => "invalid syntax",
             };
             bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))

@@ -9,9 +9,7 @@ use super::status::{
     ApiError, bad_request, not_modelled, patch_does_not_fit, server_error, unsupported_media_type,
 };
 use super::strategic;
-use crate::WHOLE;
 use crate::kinds::ResourceType;
-use crate::message::Request;
 
 /// A patch, read from a body of a content type.
 #[derive(Debug)]
@@ -25,11 +23,6 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 
 fn media_type(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or("").trim()
-}
-
-/// Whether a request brings a JSON merge patch.
-pub(crate) fn is_merge_patch(request: &Request) -> bool {
-    media_type(request.header_value("content-type").unwrap_or("")) == MERGE_PATCH
 }
 
 impl Patch {
@@ -53,7 +46,7 @@ impl Patch {
                 let patch = read().and_then(map).map_err(undecodable)?;
                 Ok(Patch::Merge(patch))
             }
-            "application/json-patch+json" if WHOLE => match read().map_err(undecodable)? {
+            "application/json-patch+json" => match read().map_err(undecodable)? {
                 patch @ Value::Array(_) => serde_json::from_value(patch)
                     .map(Patch::Json)
                     // An operation it does not know is found only when it is to be done.
@@ -63,7 +56,7 @@ impl Patch {
                     go::kind_of(&other)
                 ))),
             },
-            "application/strategic-merge-patch+json" if WHOLE && Struct::of(kind).is_some() => {
+            "application/strategic-merge-patch+json" if Struct::of(kind).is_some() => {
                 let patch = read().and_then(map).map_err(bad_request)?;
                 Ok(Patch::Strategic(patch))
             }
@@ -84,8 +77,6 @@ impl Patch {
         let mut patched = object.clone();
         match self {
             Patch::Merge(patch) => json_patch::merge(&mut patched, patch),
-            // Read only where there is all.
-            _ if !WHOLE => {}
             Patch::Json(patch) => {
                 json_patch::patch(&mut patched, patch).map_err(|_| patch_does_not_fit())?;
             }

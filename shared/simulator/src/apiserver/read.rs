@@ -22,7 +22,6 @@ use super::status::{
 };
 use super::watch::PendingWatch;
 use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body, table};
-use crate::WHOLE;
 use crate::fault::{Fault, Throttle};
 use crate::json::json_text;
 use crate::kinds::{Printer, ResourceId, ResourceType};
@@ -210,7 +209,7 @@ impl Apiserver {
         };
         let revision = options.revision()?;
         let cached = self.cachers.contains_key(&resource) && !direct;
-        let continued = WHOLE && !options.continue_token.is_empty();
+        let continued = !options.continue_token.is_empty();
         let revision_is_zero = revision == Some(0);
         // One name is one key, read alone: there is nothing to page.
         let one_scope = !read.target.namespace.is_empty() || !kind.namespaced;
@@ -492,7 +491,7 @@ impl Apiserver {
         if revision > ctx.etcd.revision() {
             return Err(too_large_for_etcd(revision, ctx.etcd.revision()));
         }
-        let says = if WHOLE && read.says_newest {
+        let says = if read.says_newest {
             ctx.etcd.revision()
         } else {
             revision
@@ -516,7 +515,7 @@ impl Apiserver {
                 let start = read.start.strip_prefix(&read.prefix).unwrap_or("");
                 Err(continue_compacted(encode_continue(start, -1)))
             }
-            Err(_) if WHOLE && read.says_newest => Err(super::status::internal_error(
+            Err(_) if read.says_newest => Err(super::status::internal_error(
                 "etcdserver: mvcc: required revision has been compacted",
             )),
             Err(_) => Err(list_compacted()),
@@ -574,7 +573,7 @@ impl ListRead {
             }
             last_key = Some(key);
         }
-        let continue_token = last_key.filter(|_| WHOLE && left > 0).map(|key| {
+        let continue_token = last_key.filter(|_| left > 0).map(|key| {
             let start = key.strip_prefix(self.prefix.as_str()).unwrap_or(key);
             let slash = match by {
                 ServedBy::Cache => "/",
@@ -603,7 +602,6 @@ impl ListRead {
             metadata["remainingItemCount"] = json!(remaining);
         }
         let body = match self.form {
-            Representation::Table(_) if !WHOLE => Vec::new(),
             Representation::Table(include) => {
                 let table = table::table(
                     &page.objects,
@@ -680,7 +678,7 @@ fn one_object(
     let object = found.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
     readable(std::iter::once(object), target.resource, ctx)?;
     let body = match target.subresource.as_str() {
-        "scale" if WHOLE => encode(&super::scale::of(object)),
+        "scale" => encode(&super::scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(200, "application/json", body);

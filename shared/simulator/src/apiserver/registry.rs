@@ -13,7 +13,6 @@ use super::status::{
     ApiError, FieldError, already_exists, bad_request, conflict, forbidden, invalid, not_found,
     server_error,
 };
-use crate::WHOLE;
 use crate::etcd::{ChangeKind, Etcd};
 use crate::kinds::{Kinds, Printer, ResourceId, ResourceType};
 use crate::object::{Object, at, items, number, remove, set, set_default, text};
@@ -143,7 +142,7 @@ impl Registry<'_> {
                 let account = format!("/registry/serviceaccounts/{namespace}/default");
                 defaults::admit_pod(&mut body, self.etcd.get(&account).is_some());
             }
-            "Node" if WHOLE => defaults::admit_node(&mut body),
+            "Node" => defaults::admit_node(&mut body),
             _ => {}
         }
         self.validate(None, &body, kind, &name)?;

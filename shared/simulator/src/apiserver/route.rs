@@ -2,7 +2,6 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::WHOLE;
 use crate::kinds::{Kinds, ResourceId};
 
 /// What a path names.
@@ -58,7 +57,7 @@ impl Route {
             ["version"] => Route::Version,
             ["healthz" | "livez" | "readyz"] => Route::Health,
             ["healthz" | "livez" | "readyz", "etcd" | "log" | "ping"] => Route::Health,
-            ["healthz" | "livez" | "readyz", ..] if WHOLE => {
+            ["healthz" | "livez" | "readyz", ..] => {
                 Route::NotModelled("that check of its health".to_owned())
             }
             ["api"] => Route::Core,
@@ -76,17 +75,13 @@ impl Route {
                 group_not_modelled(group, Some(version), kinds)
                     .unwrap_or_else(|| Route::OpenApiOf((*group).to_owned(), (*version).to_owned()))
             }
-            [] | [""] if WHOLE => Route::NotModelled("the list of all paths".to_owned()),
+            [] | [""] => Route::NotModelled("the list of all paths".to_owned()),
             ["metrics" | "flagz" | "statusz"]
             | ["metrics", "slis"]
             | ["openapi", "v2"]
             | ["openid", "v1", "jwks"]
             | [".well-known", "openid-configuration"]
-            | ["debug", "pprof", ..]
-                if WHOLE =>
-            {
-                Route::NotModelled(parts.join("/"))
-            }
+            | ["debug", "pprof", ..] => Route::NotModelled(parts.join("/")),
             ["api", version, "watch", rest @ ..] => watch("", version, rest, kinds),
             ["apis", group, version, "watch", rest @ ..] => watch(group, version, rest, kinds),
             ["api", version, rest @ ..] => target("", version, rest, kinds)
@@ -181,11 +176,7 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
 }
 
 /// What Kubernetes 1.36 serves, a line for each resource: group and version, scope, plural name, subresources.
-const SERVED: &str = if WHOLE {
-    include_str!("served.txt")
-} else {
-    ""
-};
+const SERVED: &str = include_str!("served.txt");
 
 /// A resource of Kubernetes 1.36.
 struct Served {
@@ -213,14 +204,11 @@ fn served() -> impl Iterator<Item = Served> {
 
 /// Whether a real server has a group, modelled or not.
 pub(crate) fn is_group(group: &str) -> bool {
-    WHOLE && served().any(|s| s.group == group)
+    served().any(|s| s.group == group)
 }
 
 /// A group, or one version of it, that a real server has and this one has nothing of.
 fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Option<Route> {
-    if !WHOLE {
-        return None;
-    }
     let is_it = |g: &str, v: &str| g == group && version.is_none_or(|wanted| v == wanted);
     if kinds.served().any(|(_, k)| is_it(&k.group, &k.version)) {
         return None;
@@ -238,9 +226,6 @@ fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Opti
 
 /// What the path below a group and version names, if a real server has it and this one has not.
 fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
-    if !WHOLE {
-        return None;
-    }
     // What follows `proxy` is the proxied server's path.
     let proxied = rest.iter().position(|part| *part == "proxy");
     let place = place(group, proxied.map_or(rest, |at| &rest[..=at]))?;

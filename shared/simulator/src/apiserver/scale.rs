@@ -1,6 +1,7 @@
 //! The scale subresource: the replicas of a deployment or replica set as an autoscaling/v1 Scale.
 
 use serde_json::{Value, json};
+use watchscope_model::tree;
 
 use super::schema::Struct;
 use crate::object::{Object, at, items, number, text};
@@ -51,7 +52,7 @@ fn selector(value: &Value) -> String {
             .iter()
             .filter_map(Value::as_str)
             .collect();
-        values.sort_unstable();
+        tree::sort(&mut values);
         let values = values.join(",");
         let told = match text(expression, &["operator"]) {
             "In" => format!("{key} in ({values})"),
@@ -61,7 +62,7 @@ fn selector(value: &Value) -> String {
         };
         parts.push((key.to_owned(), told));
     }
-    parts.sort();
+    tree::sort(&mut parts);
     let told: Vec<String> = parts.into_iter().map(|(_, told)| told).collect();
     told.join(",")
 }

@@ -1,8 +1,8 @@
 //! The shapes of the built-in kinds: fields in the order in which the apiserver writes them, their types, and how
 //! their lists and maps are merged and owned.
 //!
-//! One line per struct in `schema.txt` and `schema-rest.txt`: `Name^ field:TYPE…`, where `^` after a struct, or after a map's type, makes it
-//! atomic. A TYPE is a struct's name or
+//! One line per struct in `schema.txt`, by name: `Name^ field:TYPE…`, where `^` after a struct, or after a map's type,
+//! makes it atomic. A TYPE is a struct's name or
 //!
 //! ```text
 //! s text   i int32   l int64   f float   b bool   t time   u time with micros   y bytes   q quantity
@@ -19,20 +19,11 @@ use serde_json::{Map, Value, json};
 use watchscope_model::tree::{self, BTreeMap};
 
 use super::go::kind_of;
-use crate::WHOLE;
 use crate::json::json_text;
 use crate::kinds::{Printer, ResourceType};
 use crate::object::{sort_all, sort_keys};
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    // What lessons have need of, and the rest.
-    let rest = if WHOLE {
-        include_str!("schema-rest.txt")
-    } else {
-        ""
-    };
-    Schema::parse([include_str!("schema.txt"), rest])
-});
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
 
 /// All structs.
 #[derive(Debug)]
@@ -88,9 +79,8 @@ pub(crate) enum Shape {
 }
 
 impl Schema {
-    fn parse(texts: [&'static str; 2]) -> Schema {
-        let lines = texts.into_iter().flat_map(str::lines);
-        let structs: Vec<Struct> = lines.map(Struct::parse).collect();
+    fn parse(text: &'static str) -> Schema {
+        let structs: Vec<Struct> = text.lines().map(Struct::parse).collect();
         let names = (0..).zip(&structs).map(|(i, s)| (s.name, i)).collect();
         Schema { structs, names }
     }

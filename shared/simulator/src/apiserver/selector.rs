@@ -5,7 +5,6 @@ use watchscope_model::tree::BTreeSet;
 
 use super::names::{label_key_error, label_value_error};
 use super::status::{ApiError, bad_request};
-use crate::WHOLE;
 use crate::kinds::{Printer, ResourceType};
 use crate::object::{Object, at};
 
@@ -40,9 +39,6 @@ impl Selector {
         fields: &str,
         resource: &ResourceType,
     ) -> Result<Selector, ApiError> {
-        if !WHOLE {
-            return Ok(Selector::default());
-        }
         Ok(Selector {
             labels: parse_labels(labels)?,
             fields: parse_fields(fields, resource)?,
@@ -50,7 +46,7 @@ impl Selector {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        !WHOLE || (self.labels.is_empty() && self.fields.is_empty())
+        self.labels.is_empty() && self.fields.is_empty()
     }
 
     /// The one name a field selector asks for.

@@ -1,6 +1,7 @@
 //! Strategic merge patch: lists merged item by item where the kind's schema says by which key.
 
 use serde_json::{Map, Value};
+use watchscope_model::tree;
 
 use super::schema::{Field, Shape, Struct};
 
@@ -214,8 +215,8 @@ fn in_order(merged: Vec<Value>, order: &[Value], old: &[Value], key: &str) -> Ve
     let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
         .into_iter()
         .partition(|item| place(order, item).is_some());
-    named.sort_by_key(|item| place(order, item));
-    others.sort_by_key(|item| place(old, item));
+    tree::sort_by_key(&mut named, |item| place(order, item));
+    tree::sort_by_key(&mut others, |item| place(old, item));
     let mut sorted = Vec::new();
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
     loop {

@@ -9,7 +9,6 @@ use super::negotiate::{IncludeObject, Representation};
 use super::schema::Struct;
 use super::selector::Selector;
 use super::table;
-use crate::WHOLE;
 use crate::etcd::{Change, ChangeKind};
 use crate::kinds::{ResourceId, ResourceType};
 use crate::object::{Object, encode, frame, partial_metadata, sort_all};
@@ -185,9 +184,6 @@ impl Watcher {
         object: &Arc<Object>,
         telling: Telling<'_>,
     ) -> Bytes {
-        if !WHOLE {
-            return Bytes::new();
-        }
         let with_columns = !self.columns_sent;
         self.columns_sent = true;
         let row = std::slice::from_ref(object);

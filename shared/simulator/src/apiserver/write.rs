@@ -15,7 +15,6 @@ use super::schema::{Misfits, Struct, misfits, patched_order};
 use super::selector::Selector;
 use super::status::{ApiError, FieldError, bad_request, conflict, invalid, patched_into_none};
 use super::{Answer, Context, Outcome, deprecation, object_body, warning};
-use crate::WHOLE;
 use crate::json;
 use crate::kinds::{Kinds, Printer, ResourceType};
 use crate::message::Request;
@@ -93,8 +92,8 @@ pub(super) fn replace(
     let mut registry = registry(ctx);
     registry.dry_run = options.dry_run;
     let object = match target.subresource.as_str() {
-        "scale" if WHOLE => registry.scale(target.place(), &body, &manager)?,
-        "finalize" if WHOLE => registry.finalize(target.place(), &body)?,
+        "scale" => registry.scale(target.place(), &body, &manager)?,
+        "finalize" => registry.finalize(target.place(), &body)?,
         _ => registry.update(target.place(), body, &manager)?,
     };
     Ok(committed(200, &object, form, target, warnings, ctx))
@@ -115,7 +114,7 @@ pub(super) fn patch(
     let mut registry = registry(ctx);
     registry.dry_run = options.dry_run;
     let old = std::sync::Arc::clone(registry.get(target.place())?);
-    let (object, warnings) = if WHOLE && target.subresource == "scale" {
+    let (object, warnings) = if target.subresource == "scale" {
         let scale = patch.apply(&scale::of(&old), &kind)?;
         (
             registry.scale(target.place(), &scale, &manager)?,
@@ -181,7 +180,7 @@ fn committed(
     ctx: &Context<'_>,
 ) -> Outcome {
     let body = match target.subresource.as_str() {
-        "scale" if WHOLE => crate::object::encode(&scale::of(object)),
+        "scale" => crate::object::encode(&scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(status, "application/json", body);

@@ -38,7 +38,6 @@ pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
 pub use scope::Scope;
 pub use watch_deployment::WatchDeployment;
 
-use crate::WHOLE;
 use crate::message::{Arrival, ConnectionId, Request, RequestId};
 use crate::random::Random;
 use crate::time::Time;
@@ -133,11 +132,11 @@ impl Program {
     pub(crate) fn build(&self, scope: &Scope) -> Box<dyn Machine> {
         let scope = scope.clone();
         match self {
-            Program::Poller { every } if WHOLE => Box::new(poller::Poller::new(scope, *every)),
-            Program::Comparer { listed, every } if WHOLE => {
+            Program::Poller { every } => Box::new(poller::Poller::new(scope, *every)),
+            Program::Comparer { listed, every } => {
                 Box::new(comparer::Comparer::new(*every, (**listed).clone(), scope))
             }
-            Program::Reflector { version } if WHOLE => {
+            Program::Reflector { version } => {
                 Box::new(reflector::ReflectorProgram::new(*version, scope, None))
             }
             Program::PvcLoop { fixed } => Box::new(pvc_loop::PvcLoop::new(*fixed, scope)),
@@ -145,17 +144,16 @@ impl Program {
                 watch_deployment::WatchDeploymentProgram::new(*variant, scope),
             ),
             Program::LastSeen => Box::new(last_seen::LastSeen::new(scope)),
-            Program::RetryWatcher { version } if WHOLE => {
+            Program::RetryWatcher { version } => {
                 Box::new(retry_watcher::RetryWatcher::new(*version, scope))
             }
             Program::Controller(how) => Box::new(informer::ControllerProgram::new(*how, scope)),
-            Program::MiniScheduler { version } if WHOLE => {
+            Program::MiniScheduler { version } => {
                 Box::new(scheduler::MiniScheduler::new(*version, &scope))
             }
-            Program::KubeWatcher(how) if WHOLE => {
+            Program::KubeWatcher(how) => {
                 Box::new(kube_watcher::KubeWatcherProgram::new(*how, scope))
             }
-            _ => unreachable!("lessons start no other program"),
         }
     }
 }

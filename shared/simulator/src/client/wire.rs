@@ -1,10 +1,9 @@
 //! What a client reads from bytes: watch frames as they come, lists, and the Status of a refusal.
 
 use serde_json::{Map, Value};
-use watchscope_model::brief_json::Unreadable;
 
 use super::{Held, Key};
-use crate::json;
+use crate::json::{self, Unreadable};
 
 /// Bytes of one unfinished frame a client keeps before it gives the stream up; an object is at most 1.5 MB.
 const FRAME_BYTES_MOST: usize = 4 * 1024 * 1024;

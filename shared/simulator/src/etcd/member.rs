@@ -3,7 +3,6 @@
 use watchscope_model::tree::BTreeMap;
 
 use super::store::{Missed, Store};
-use crate::WHOLE;
 use crate::message::ServerId;
 use crate::time::Time;
 
@@ -82,7 +81,7 @@ impl Members {
     /// Whether all members applied a revision.
     pub(super) fn have(&self, revision: u64) -> bool {
         // No lesson has a member that misses anything.
-        !WHOLE || !self.0.values().any(|m| m.missed.contains(&revision))
+        !self.0.values().any(|m| m.missed.contains(&revision))
     }
 
     pub(super) fn missed(&self, server: ServerId) -> &Missed {

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use watchscope_model::tree;
 
 use super::install::{self, APPLICATIONS, NAMESPACE};
 use super::{CONTROLLER_MANAGER, Context, Name, Task};
@@ -199,7 +200,7 @@ fn start_job(turn: u64, ctx: &mut Context<'_>) {
     ctx.create("jobs.batch", NAMESPACE, job, "kubectl-create");
     let mut ended = ctx.list("jobs.batch", NAMESPACE);
     ended.retain(|job| !text(job.value(), &["status", "completionTime"]).is_empty());
-    ended.sort_by_key(|job| job.revision());
+    tree::sort_by_key(&mut ended, |job| job.revision());
     let surplus = ended.len().saturating_sub(JOBS_KEPT);
     for job in ended.into_iter().take(surplus) {
         ctx.delete("jobs.batch", &Name::of(&job), &DeleteOptions::default());

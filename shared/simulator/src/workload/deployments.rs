@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use watchscope_model::tree;
 
 use super::{CONTROLLER_MANAGER, Context, Name, owner_reference, recorder};
 use crate::apiserver::managed_fields::Manager;
@@ -62,7 +63,7 @@ pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
         }
     } else if have > wanted {
         // Those that are ready stay; of equals the older stays.
-        pods.sort_by_key(|pod| (is_ready(pod), Reverse(pod.revision())));
+        tree::sort_by_key(&mut pods, |pod| (is_ready(pod), Reverse(pod.revision())));
         let surplus = usize::try_from(have - wanted).unwrap_or(0);
         for pod in pods.iter().take(surplus) {
             ctx.delete("pods", &Name::of(pod), &DeleteOptions::default());
@@ -301,7 +302,7 @@ fn forget_old_sets(deployment: &Object, old: &[Arc<Object>], ctx: &mut Context<'
             replicas(set) == 0 && number(set.value(), &["status", "replicas"]).unwrap_or(0) == 0
         })
         .collect();
-    empty.sort_by_key(|set| revision_of(set));
+    tree::sort_by_key(&mut empty, |set| revision_of(set));
     let surplus = empty
         .len()
         .saturating_sub(usize::try_from(limit).unwrap_or(0));

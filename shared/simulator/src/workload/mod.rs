@@ -5,6 +5,7 @@
 //! up to date.
 
 mod activity;
+mod controllers;
 mod definitions;
 mod deployments;
 mod garbage;
@@ -20,17 +21,17 @@ use std::time::Duration;
 use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use crate::WHOLE;
 use crate::apiserver::managed_fields::Manager;
 use crate::apiserver::registry::{DeleteOptions, Place, Registry};
 use crate::config::WorkloadConfig;
-use crate::etcd::{Change, ChangeKind, Etcd};
+use crate::etcd::{Change, Etcd};
 use crate::kinds::{Kinds, ResourceId};
 use crate::object::{Object, items, text};
 use crate::random::Random;
 use crate::time::{Time, Wall};
 
 pub(crate) use activity::Activity;
+pub use controllers::Controllers;
 pub(crate) use pods::PodStep;
 
 /// The field manager of the built-in controllers.
@@ -115,98 +116,32 @@ pub(crate) struct Workload {
 impl Workload {
     /// A change has reached the informers.
     pub(crate) fn observe(&mut self, change: &Arc<Change>, ctx: &mut Context<'_>) {
-        let kind = ctx.kinds.get(change.resource);
-        let own = Name::of(&change.object);
-        if !WHOLE {
-            return;
+        if ctx.kinds.get(change.resource).kind == "CustomResourceDefinition" {
+            self.enqueue(Controller::Definition, Name::of(&change.object), ctx);
         }
-        if !ctx.config.controllers {
-            if kind.kind == "CustomResourceDefinition" {
-                self.enqueue(Controller::Definition, own, ctx);
-            }
-            return;
+        if let Some(controllers) = ctx.config.controllers.0 {
+            (controllers.observe)(self, change, ctx);
         }
-        match kind.kind.as_str() {
-            "Deployment" => self.enqueue(Controller::Deployment, own, ctx),
-            "ReplicaSet" => {
-                self.enqueue_owner(&change.object, "Deployment", Controller::Deployment, ctx);
-                self.enqueue(Controller::ReplicaSet, own, ctx);
-            }
-            "Job" => self.enqueue(Controller::Job, own, ctx),
-            "Pod" => {
-                self.enqueue_owner(&change.object, "ReplicaSet", Controller::ReplicaSet, ctx);
-                self.enqueue_owner(&change.object, "Job", Controller::Job, ctx);
-                for service in services::selecting(&change.object, ctx) {
-                    self.enqueue(Controller::Endpoints, service, ctx);
-                }
-                if change.kind != ChangeKind::Deleted {
-                    if text(change.object.value(), &["spec", "nodeName"]).is_empty() {
-                        self.enqueue(Controller::Scheduler, own, ctx);
-                    } else {
-                        pods::observe(change, ctx);
-                    }
-                }
-            }
-            "Service" => self.enqueue(Controller::Endpoints, own, ctx),
-            "Namespace" if change.kind == ChangeKind::Added => {
-                self.enqueue(Controller::NewNamespace, own, ctx)
-            }
-            "Namespace" if change.object.is_terminating() && change.kind != ChangeKind::Deleted => {
-                self.enqueue(Controller::EndingNamespace, own, ctx);
-            }
-            "CustomResourceDefinition" => self.enqueue(Controller::Definition, own, ctx),
-            "Event" if change.kind == ChangeKind::Added => {
-                ctx.later(recorder::EVENT_LIFETIME, Task::ExpireEvent(own));
-            }
-            _ => {}
-        }
-        garbage::observe(change, ctx);
     }
 
     /// Something is due.
     pub(crate) fn work(&mut self, task: Task, ctx: &mut Context<'_>) {
-        if !WHOLE {
-            return;
-        }
-        match task {
-            Task::Reconcile(controller, name) => {
-                self.queued.remove(&(controller, name.clone()));
-                match controller {
-                    Controller::Deployment => deployments::reconcile_deployment(&name, ctx),
-                    Controller::ReplicaSet => deployments::reconcile_replica_set(&name, ctx),
-                    Controller::Job => jobs::reconcile(&name, ctx),
-                    Controller::Scheduler => pods::schedule(&name, ctx),
-                    Controller::Endpoints => services::reconcile(&name, ctx),
-                    Controller::NewNamespace => garbage::furnish_namespace(&name, ctx),
-                    Controller::EndingNamespace => {
-                        if garbage::empty_namespace(&name, ctx) == garbage::Emptied::NotYet {
-                            self.enqueue_after(Duration::from_secs(1), controller, name, ctx);
-                        }
-                    }
-                    Controller::Definition => {
-                        let emptied = definitions::reconcile(&name, &mut self.established, ctx);
-                        if emptied == garbage::Emptied::NotYet {
-                            self.enqueue_after(definitions::CLEAN_UP_PERIOD, controller, name, ctx);
-                        }
-                    }
-                }
+        if let Task::Reconcile(controller @ Controller::Definition, name) = task {
+            self.queued.remove(&(controller, name.clone()));
+            let emptied = definitions::reconcile(&name, &mut self.established, ctx);
+            if emptied == garbage::Emptied::NotYet {
+                self.enqueue_after(definitions::CLEAN_UP_PERIOD, controller, name, ctx);
             }
-            Task::Pod(step, pod) => pods::step(step, &pod, ctx),
-            Task::Activity(activity) => {
-                let turn = self.turns.entry(activity).or_default();
-                activity::act(activity, *turn, ctx);
-                *turn += 1;
-            }
-            Task::ExpireEvent(name) => ctx.delete("events", &name, &DeleteOptions::now()),
+        } else if let Some(controllers) = ctx.config.controllers.0 {
+            (controllers.work)(self, task, ctx);
         }
     }
 
     /// Installs the cluster.
     pub(crate) fn install(&mut self, ctx: &mut Context<'_>) {
         install::namespaces(ctx);
-        if WHOLE {
-            install::install(ctx);
-            activity::start(ctx);
+        if let Some(controllers) = ctx.config.controllers.0 {
+            (controllers.install)(ctx);
         }
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use watchscope_model::tree::BTreeSet;
 
 use super::World;
-use crate::WHOLE;
 use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};
@@ -91,10 +90,7 @@ impl World {
                 grace,
                 sends_retry_after,
             } => {
-                // No lesson has it.
-                if WHOLE {
-                    self.begin_shutdown(*server, *delay, *grace, *sends_retry_after);
-                }
+                self.begin_shutdown(*server, *delay, *grace, *sends_retry_after);
             }
             Fault::Refuse
             | Fault::TooManyRequests { .. }
@@ -176,7 +172,7 @@ impl World {
                 self.etcd.slow_streams(*server, resource, None);
             }
             Fault::FreezeCaches { .. } => self.thaw(),
-            Fault::Shutdown { server, .. } if WHOLE => self.start_server(*server),
+            Fault::Shutdown { server, .. } => self.start_server(*server),
             Fault::SwapEvents { .. } => {
                 for id in self.server_ids() {
                     self.with_server(id, |server, ctx| server.tell_swapped(ctx));

@@ -1,0 +1,123 @@
+//! Who answers to what is written besides the apiserver: controllers, scheduler and kubelets, as a table of functions.
+//!
+//! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{
+    Context, Controller, Name, Task, Workload, activity, deployments, garbage, install, jobs, pods,
+    recorder, services,
+};
+use crate::apiserver::registry::DeleteOptions;
+use crate::etcd::{Change, ChangeKind};
+use crate::object::text;
+
+/// Whether controllers, scheduler and kubelets answer to what is written, and install what the cluster begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Controllers(pub(super) Option<&'static Table>);
+
+/// What they do.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// A change has reached their informers.
+    pub(super) observe: fn(&mut Workload, &Arc<Change>, &mut Context<'_>),
+    /// Something is due.
+    pub(super) work: fn(&mut Workload, Task, &mut Context<'_>),
+    /// The cluster begins.
+    pub(super) install: fn(&mut Context<'_>),
+}
+
+static ALL: Table = Table {
+    observe,
+    work,
+    install: |ctx| {
+        install::install(ctx);
+        activity::start(ctx);
+    },
+};
+
+impl Controllers {
+    /// All of them.
+    pub const ALL: Self = Self(Some(&ALL));
+    /// None: there is an apiserver and nothing else, which still establishes CustomResourceDefinitions, as a real one
+    /// does by itself.
+    pub const NONE: Self = Self(None);
+}
+
+impl PartialEq for Controllers {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_some() == other.0.is_some()
+    }
+}
+
+impl Eq for Controllers {}
+
+fn observe(workload: &mut Workload, change: &Arc<Change>, ctx: &mut Context<'_>) {
+    let kind = ctx.kinds.get(change.resource);
+    let own = Name::of(&change.object);
+    match kind.kind.as_str() {
+        "Deployment" => workload.enqueue(Controller::Deployment, own, ctx),
+        "ReplicaSet" => {
+            workload.enqueue_owner(&change.object, "Deployment", Controller::Deployment, ctx);
+            workload.enqueue(Controller::ReplicaSet, own, ctx);
+        }
+        "Job" => workload.enqueue(Controller::Job, own, ctx),
+        "Pod" => {
+            workload.enqueue_owner(&change.object, "ReplicaSet", Controller::ReplicaSet, ctx);
+            workload.enqueue_owner(&change.object, "Job", Controller::Job, ctx);
+            for service in services::selecting(&change.object, ctx) {
+                workload.enqueue(Controller::Endpoints, service, ctx);
+            }
+            if change.kind != ChangeKind::Deleted {
+                if text(change.object.value(), &["spec", "nodeName"]).is_empty() {
+                    workload.enqueue(Controller::Scheduler, own, ctx);
+                } else {
+                    pods::observe(change, ctx);
+                }
+            }
+        }
+        "Service" => workload.enqueue(Controller::Endpoints, own, ctx),
+        "Namespace" if change.kind == ChangeKind::Added => {
+            workload.enqueue(Controller::NewNamespace, own, ctx)
+        }
+        "Namespace" if change.object.is_terminating() && change.kind != ChangeKind::Deleted => {
+            workload.enqueue(Controller::EndingNamespace, own, ctx);
+        }
+        "Event" if change.kind == ChangeKind::Added => {
+            ctx.later(recorder::EVENT_LIFETIME, Task::ExpireEvent(own));
+        }
+        _ => {}
+    }
+    garbage::observe(change, ctx);
+}
+
+fn work(workload: &mut Workload, task: Task, ctx: &mut Context<'_>) {
+    match task {
+        Task::Reconcile(controller, name) => {
+            workload.queued.remove(&(controller, name.clone()));
+            match controller {
+                Controller::Deployment => deployments::reconcile_deployment(&name, ctx),
+                Controller::ReplicaSet => deployments::reconcile_replica_set(&name, ctx),
+                Controller::Job => jobs::reconcile(&name, ctx),
+                Controller::Scheduler => pods::schedule(&name, ctx),
+                Controller::Endpoints => services::reconcile(&name, ctx),
+                Controller::NewNamespace => garbage::furnish_namespace(&name, ctx),
+                Controller::EndingNamespace => {
+                    if garbage::empty_namespace(&name, ctx) == garbage::Emptied::NotYet {
+                        workload.enqueue_after(Duration::from_secs(1), controller, name, ctx);
+                    }
+                }
+                // The apiserver's own.
+                Controller::Definition => {}
+            }
+        }
+        Task::Pod(step, pod) => pods::step(step, &pod, ctx),
+        Task::Activity(activity) => {
+            let turn = workload.turns.entry(activity).or_default();
+            activity::act(activity, *turn, ctx);
+            *turn += 1;
+        }
+        Task::ExpireEvent(name) => ctx.delete("events", &name, &DeleteOptions::now()),
+    }
+}
