@@ -1,7 +1,5 @@
 //! All stories, run in a browser: a module that only a test loads, which compares what their records come to there with
 //! what they come to on the host.
-//!
-//! It has the whole simulator, which the lessons' module has not.
 #![allow(
     unsafe_code,
     unreachable_pub,

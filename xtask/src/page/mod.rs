@@ -157,7 +157,10 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
     let mut bindgen = bindgen(&parts.first, "frontend", profile)?;
     // The second part is linked to them.
     bindgen.keep_lld_exports(true);
-    let (script, first) = glue_of(bindgen, profile, parts::join)?;
+    let (script, mut first) = glue_of(bindgen, profile, parts::join)?;
+    if !keeps_names(profile) {
+        first = order::by_likeness(&first)?;
+    }
     Ok(BTreeMap::from([
         // It names the second part's file.
         ("frontend.js".to_owned(), names::Source::Template(script)),
@@ -231,11 +234,7 @@ fn glue_of(
         }
         script = names.shorten(&script)?;
     }
-    let module = output.wasm_mut().emit_wasm();
-    if keeps_names(profile) {
-        return Ok((script, module));
-    }
-    Ok((script, order::by_likeness(&module)?))
+    Ok((script, output.wasm_mut().emit_wasm()))
 }
 
 /// The pictures of the failures, which findings.json refers to.
