@@ -75,6 +75,8 @@ pub(super) struct ListRead {
     limit: u64,
     /// What the cache has to know before; etcd's revision of the moment for a consistent list.
     fresh_at: u64,
+    /// The list is of exactly `fresh_at`, from a snapshot that the cache takes when it comes there.
+    is_exact: bool,
     /// It says that it is of the newest version, whatever it is of.
     says_newest: bool,
     /// A list without resourceVersion: it falls back to etcd when the cache does not get there.
@@ -204,6 +206,7 @@ impl Apiserver {
             start: String::new(),
             limit: options.limit,
             fresh_at: 0,
+            is_exact: false,
             says_newest: false,
             is_consistent: false,
         };
@@ -257,10 +260,12 @@ impl Apiserver {
             Wanted::Exactly(r) if is_one => {
                 return self.list_from_etcd(&read, r, continued, direct, ctx);
             }
-            // Snapshots of the cache serve it where there is one.
-            Wanted::Exactly(r) if r > current && ctx.version.has_snapshots() => {
-                return Err(too_large(r, current));
+            // A cache that keeps snapshots is waited for (cacher/delegator.go, shouldDelegateExactRV).
+            Wanted::Exactly(r) if self.is_ahead_of_snapshots(resource, r, ctx) => {
+                read.fresh_at = r;
+                read.is_exact = true;
             }
+            // Snapshots of the cache serve it where there is one.
             Wanted::Exactly(r) => {
                 if let Some(answer) = self.list_from_snapshot(&read, r, ctx) {
                     return Ok(Outcome::Now(answer?));
@@ -315,10 +320,32 @@ impl Apiserver {
             self.wait(id, resource, until, PendingRead::List(read), ctx);
             return Ok(Outcome::Open);
         }
+        if read.is_exact {
+            let answer = self.list_from_snapshot(&read, read.fresh_at, ctx);
+            return match answer {
+                Some(answer) => Ok(Outcome::Now(answer?)),
+                None => self.list_from_etcd(&read, read.fresh_at, false, false, ctx),
+            };
+        }
         let found = cacher.cache.list(&read.prefix, &read.start);
         let page = read.page(found, cacher.cache.revision(), ServedBy::Cache);
         readable(page.objects.iter(), resource, ctx)?;
         Ok(Outcome::Now(read.answer(&page, ctx)))
+    }
+
+    /// Whether a list at exactly this revision waits for the cache: the cache keeps snapshots, is ready, can ask etcd for
+    /// progress, and has not come so far.
+    fn is_ahead_of_snapshots(
+        &self,
+        resource: ResourceId,
+        revision: u64,
+        ctx: &Context<'_>,
+    ) -> bool {
+        let asks_progress = ctx.version.lists_consistently_from_cache() && ctx.etcd.is_trusted();
+        let cacher = self.cachers.get(&resource).filter(|c| c.is_ready());
+        ctx.version.has_snapshots()
+            && asks_progress
+            && cacher.is_some_and(|c| c.cache.revision() < revision)
     }
 
     /// Lists as the cache was at a revision, if it keeps a snapshot of then (1.9 rule 8).

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchscope_simulator::{Config, Defect, Fault, Request};
+use watchscope_simulator::{Config, Defect, Fault, Request, ServerId, Version};
 
 use crate::rig::{Rig, version};
 
@@ -113,6 +113,7 @@ fn a_version_from_the_future_is_504_after_three_seconds() {
     for query in [
         format!("resourceVersion={future}"),
         format!("resourceVersion={future}&resourceVersionMatch=NotOlderThan&limit=1"),
+        format!("resourceVersion={future}&resourceVersionMatch=Exact"),
     ] {
         let before = rig.world.now();
         let (status, error) = rig.get(&format!("{MAPS}?{query}"));
@@ -132,13 +133,44 @@ fn a_version_from_the_future_is_504_after_three_seconds() {
         let waited = rig.world.now().since(before).as_millis();
         assert!((3000..3010).contains(&waited), "{waited} ms");
     }
-    let before = rig.world.now();
-    let exactly = format!("{MAPS}?resourceVersion={future}&resourceVersionMatch=Exact");
-    assert_eq!(rig.get(&exactly).0, 504);
-    assert!(
-        rig.world.now().since(before).as_millis() < 10,
-        "an exact revision is not waited for"
-    );
+}
+
+/// From 1.34 on the cache serves exact lists (cacher/delegator.go, shouldDelegateExactRV).
+#[test]
+fn an_exact_list_waits_for_a_cache_that_stands_still_where_caches_keep_snapshots() {
+    let exact_list = |minor: u8, lifts: bool| {
+        let mut config = Config::empty();
+        config.servers = vec![Version::new(minor, 0).unwrap()];
+        let mut rig = Rig::new(config);
+        rig.run_secs(1);
+        let before = version(&rig.config_map("a"));
+        rig.run_secs(1);
+        let frozen = Fault::FreezeCaches {
+            server: ServerId(0),
+            resource: Some("configmaps".to_owned()),
+        };
+        rig.world.inject(frozen.clone());
+        let at = version(&rig.config_map("b"));
+        if lifts {
+            rig.world.lift(&frozen);
+        }
+        let began = rig.world.now();
+        let (status, list) = rig.get(&format!(
+            "{MAPS}?resourceVersion={at}&resourceVersionMatch=Exact"
+        ));
+        let waited_s = rig.world.now().since(began).as_secs();
+        let message = list["message"].as_str().unwrap_or("").to_owned();
+        let message = message.replace(&at.to_string(), "P");
+        let message = message.replace(&before.to_string(), "Y");
+        let names = (status == 200).then(|| told(&list, at));
+        (status, waited_s, message, names.unwrap_or_default())
+    };
+    let etcds = (200, 0, String::new(), "ab at +0".to_owned());
+    assert_eq!(exact_list(33, false), etcds);
+    let (status, waited_s, message, _) = exact_list(36, false);
+    let too_large = "Timeout: Too large resource version: P, current: Y";
+    assert_eq!((status, waited_s, &*message), (504, 3, too_large));
+    assert_eq!(exact_list(36, true), etcds, "it is there in time");
 }
 
 /// Snapshots serve recursive reads only (cacher/delegator.go, ShouldDelegateExactRV): a list of one name is etcd's, also
