@@ -24,7 +24,7 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, Text, WatchName};
 use watchscope_probe::{
-    asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
+    asked_to_wait_ms, headers_worth_keeping, read_current, read_object, read_page, read_watch,
 };
 
 use crate::cluster::{ServerVersion, Session};
@@ -268,6 +268,7 @@ impl Reader {
             return Err(Reply::Refused {
                 status,
                 retry_after_ms: answer.retry_after_ms,
+                current: None,
             });
         }
         let connection = rest.or(kept.ok()).ok_or(Reply::Unreached)?;
@@ -363,6 +364,7 @@ impl Answer {
         read.reply(
             self.status.filter(|_| self.error.is_none()),
             self.retry_after_ms,
+            || read_current(&self.body),
             || read_object(&self.body),
             || read_page(&self.body),
             || read_watch(&self.body),

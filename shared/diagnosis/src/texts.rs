@@ -470,7 +470,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         ANY,
         "It waits, and knows of nothing.",
         "Compare with a list of the same server; list again.",
-        "A list of the same server has a lower resourceVersion, for more than 3 s. Where all servers have, it is F33.",
+        "A list of the same server has a lower resourceVersion, for more than 3 s, or the server refuses lists at the resourceVersion that was asked for (504), for 20 s and more; before 1.34 it lists them from etcd. Where all servers have, it is F33.",
         "kubernetes/kubernetes#135452, #107457",
     ),
     row(

@@ -41,6 +41,8 @@ struct Stage {
     compacted: u64,
     /// What lists served by a cache return instead, whatever they ask for.
     cache: Option<(u64, Objects)>,
+    /// The cache stands at its version: lists that ask for more are refused, or are etcd's if they ask for the newest.
+    cache_waits: bool,
     /// The same of the lists of one server.
     cache_of: BTreeMap<Text, (u64, Objects)>,
     /// Answers given instead of the server's, by the number of the read.
@@ -90,6 +92,7 @@ impl Stage {
             etcd: BTreeMap::from([(10, Objects::new())]),
             compacted: 0,
             cache: None,
+            cache_waits: false,
             cache_of: BTreeMap::new(),
             answers: BTreeMap::new(),
             says: None,
@@ -382,6 +385,12 @@ impl Stage {
         };
         let of_server = read.server.as_ref().and_then(|of| self.cache_of.get(of));
         let (at, found) = match (of_server.or(self.cache.as_ref()), wanted) {
+            (Some((cache, _)), Some(at)) if cached && self.cache_waits && at > *cache => {
+                return too_large((*cache).into());
+            }
+            (Some((cache, _)), None) if cached && self.cache_waits && now > *cache => {
+                (now, objects)
+            }
             (Some((at, objects)), None | Some(0)) if cached => (*at, objects.clone()),
             (Some((_, objects)), Some(at)) if cached => (at, objects.clone()),
             (_, None | Some(0)) => (now, objects),
@@ -568,6 +577,16 @@ fn refused(status: u16) -> Reply {
     Reply::Refused {
         status,
         retry_after_ms: None,
+        current: None,
+    }
+}
+
+/// The server has come to this version, which is below the one asked for.
+fn too_large(current: ResourceVersion) -> Reply {
+    Reply::Refused {
+        status: 504,
+        retry_after_ms: Some(1_000),
+        current: Some(current),
     }
 }
 
@@ -1240,6 +1259,87 @@ fn a_watch_from_the_future_is_told_by_the_servers_own_cache() {
     ");
 }
 
+/// A watch of a type that nobody writes, whose server's cache stands at 11, below where the watch was opened.
+fn beyond_its_cache(minor: u64, level: Level) -> Stage {
+    let mut stage = watching(minor, level);
+    let (_, objects) = stage.current();
+    stage.cache = Some((11, objects));
+    stage.cache_waits = true;
+    stage
+}
+
+#[test]
+fn of_a_quiet_type_each_list_that_is_refused_since_the_cache_is_behind_says_where_that_is() {
+    let mut stage = beyond_its_cache(36, Level::Light);
+    stage.after_s(45);
+    let lists = |told: &str| {
+        let lines = told.lines().filter(|line| line.contains(" list "));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(lists(&stage.told()), @r"
+    0.01 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
+    0.02 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    20.02 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
+    20.03 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    40.03 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
+    40.04 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    ");
+    // Its cache has caught up.
+    stage.cache = None;
+    stage.after_s(60);
+    assert_snapshot!(lists(&stage.told()), @r"
+    60.04 shop/pods list exact at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    90.04 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    ");
+    // Before 1.34 the list is etcd's.
+    let mut stage = beyond_its_cache(33, Level::Light);
+    stage.after_s(45);
+    assert_snapshot!(lists(&stage.told()), @r"
+    0.01 shop/pods list exact at 12 2 agrees
+    30.01 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    ");
+}
+
+#[test]
+fn where_lists_are_refused_since_the_cache_is_behind_what_the_newest_lacks_is_looked_up_in_etcd() {
+    let mut stage = beyond_its_cache(36, Level::Light);
+    stage.delete("a");
+    // A bookmark says more than the cache knows.
+    let version = stage.write_elsewhere();
+    stage.bookmark(version);
+    stage.after_s(3);
+    assert_eq!(
+        stage.verdicts(),
+        [
+            "0.03 a ghost held 11 listed - raised likely",
+            "0.04 a ghost held 11 listed - confirmed definite",
+        ]
+    );
+}
+
+#[test]
+fn the_second_list_of_full_that_is_refused_comes_twenty_seconds_after_the_first_too() {
+    let mut stage = beyond_its_cache(36, Level::Full);
+    stage.after_s(45);
+    let told = stage.told();
+    let at = told.lines().filter(|line| line.contains("too large"));
+    let at: Vec<&str> = at.filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(at, ["0.01", "15.01", "20.02", "35.02"]);
+}
+
+#[test]
+fn who_asks_once_with_the_audit_off_is_told_of_a_refused_list_once() {
+    let mut stage = beyond_its_cache(36, Level::Off);
+    stage.ask(None);
+    stage.after_s(100);
+    assert_snapshot!(stage.told(), @r"
+    0.01 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
+    0.02 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.04 shop/pods get each at 12 2 agrees
+    0.04 over
+    ");
+}
+
 #[test]
 fn an_event_that_comes_after_a_later_one_makes_no_verdict() {
     let mut stage = watching(30, Level::Light);
@@ -1484,6 +1584,7 @@ fn a_server_that_is_busy_is_left_alone_as_long_as_it_asks() {
     let busy = Reply::Refused {
         status: 429,
         retry_after_ms: Some(25_000),
+        current: None,
     };
     stage.answers = BTreeMap::from([(0, busy)]);
     stage.after_s(40);
@@ -1505,6 +1606,7 @@ fn a_server_too_busy_for_a_second_watch_is_left_alone_as_well() {
             let busy = Reply::Refused {
                 status: 429,
                 retry_after_ms: Some(25_000),
+                current: None,
             };
             (read, busy)
         })

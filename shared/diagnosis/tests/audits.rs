@@ -12,6 +12,8 @@ use watchscope_model::vocabulary::{Cause, ChangeType, Divergence, Standing};
 
 const ADDED: ChangeType = ChangeType::Added;
 const MODIFIED: ChangeType = ChangeType::Modified;
+/// How the audit calls it that a list is refused since the server has not come so far.
+const TOO_LARGE: &str = "list exact too large";
 const A: &str = "*/pods";
 const B: &str = "*/pods#2";
 const C: &str = "*/pods#3";
@@ -276,6 +278,92 @@ fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_unt
         let is_all = of(" raised ") == raised && of(" cleared ") == ["F31", "F32"];
         assert!(is_all, "{told}");
     }
+}
+
+/// A watch that was opened at 40, and lists of it at that version that were refused, since the server had come to these
+/// versions, so many seconds apart.
+fn refused_at(refused: &[(u64, u64)]) -> Stage {
+    let mut stage = Stage::new(1, &[A]).telling_alike();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.resumed_from(A, 40);
+    for (after_s, current) in refused {
+        stage.after_s(*after_s);
+        stage.audited(A, TOO_LARGE, Audit::CANNOT_TELL, *current);
+    }
+    stage
+}
+
+#[test]
+fn a_watch_of_a_quiet_type_is_from_the_future_where_two_lists_twenty_seconds_apart_are_refused() {
+    let mut stage = refused_at(&[(1, 37), (12, 37), (8, 38)]);
+    stage.after_s(5).bookmark(A, 40);
+    insta::assert_snapshot!(stage.found(), @r"
+    21.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server has come to 38, 2 before that, and says nothing until it comes further: two lists at 40, 20.0 s apart, were refused (504).
+    26.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
+    ");
+    let over = |end: fn(&mut Stage)| {
+        let mut stage = refused_at(&[(1, 37), (20, 37)]);
+        end(stage.after_s(5));
+        stage.found().lines().last().unwrap_or_default().to_owned()
+    };
+    let by = [
+        over(|stage| {
+            stage.live(A, MODIFIED, "a", "u1", 41, None);
+        }),
+        over(|stage| {
+            stage.ended(A, Cause::End);
+        }),
+    ];
+    insta::assert_snapshot!(by.join("\n"), @r"
+    26.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
+    26.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
+    ");
+}
+
+#[test]
+fn lists_that_are_refused_for_less_than_twenty_seconds_or_of_two_streams_show_no_watch_from_the_future()
+ {
+    insta::assert_snapshot!(refused_at(&[(1, 37), (19, 38)]).found(), @"");
+    // Its server has come as far as it was opened at.
+    insta::assert_snapshot!(refused_at(&[(1, 40), (25, 40)]).found(), @"");
+    let mut of_two = refused_at(&[(1, 37)]);
+    of_two.resumed_from(A, 40).after_s(25);
+    of_two.audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37);
+    let found: Vec<&str> = of_two
+        .found()
+        .lines()
+        .filter(|line| line.contains(" F32 "))
+        .collect();
+    assert_eq!(found, [""; 0]);
+    // What came between shows that it is not.
+    let mut goes_on = refused_at(&[(1, 37)]);
+    goes_on.after_s(5).bookmark(A, 41).after_s(20);
+    goes_on
+        .audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37)
+        .after_s(30);
+    goes_on.audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37);
+    insta::assert_snapshot!(goes_on.found(), @"");
+}
+
+#[test]
+fn where_the_newest_list_is_below_what_was_seen_it_is_etcd_and_no_watch_from_the_future() {
+    let mut stage = refused_at(&[(1, 37), (25, 37)]);
+    stage
+        .after_s(5)
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 38);
+    insta::assert_snapshot!(stage.found(), @r"
+    26.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server has come to 37, 3 before that, and says nothing until it comes further: two lists at 40, 25.0 s apart, were refused (504).
+    31.000 F32 or F31 cleared error likely x1 */pods: The newest list is below what the watch has seen: it is not its server's cache that is behind.
+    31.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd holds an older state than it did.
+    ");
+    let mut stage = refused_at(&[(1, 37)]);
+    stage
+        .after_s(5)
+        .audited(A, "list newest twice", Audit::CANNOT_TELL, 38);
+    stage
+        .after_s(20)
+        .audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37);
+    insta::assert_snapshot!(stage.found(), @"6.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd holds an older state than it did.");
 }
 
 #[test]

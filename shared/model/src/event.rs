@@ -538,12 +538,17 @@ impl Audit {
     pub const LIST_EXACT: &str = "list exact";
     /// The same, since the first time something differed.
     pub const LIST_EXACT_AGAIN: &str = "list exact again";
+    /// The same, refused since the server's cache has not come so far (504); the audit's version is where the cache is.
+    pub const LIST_EXACT_TOO_LARGE: &str = "list exact too large";
     /// What is there now.
     pub const LIST_NEWEST: &str = "list newest";
     /// The newest list is of before what the watch has seen, twice: the revision went back (F33).
     pub const LIST_NEWEST_TWICE: &str = "list newest twice";
     /// What a server listed for its own watch, held against a watch of another one.
     pub const LIST_ELSEWHERE: &str = "list of another server";
+    /// Reads, the first and the last at least 10 s apart, show objects at versions that the stream, which delivered nothing
+    /// meanwhile, has not come to (F31); the audit's version is the highest of them.
+    pub const AHEAD_TWICE: &str = "reads ahead";
     /// How far the server's cache is.
     pub const LIST_ANY: &str = "list any";
     /// The server's cache is behind where the watch was opened, twice (F32).
@@ -554,6 +559,8 @@ impl Audit {
     pub const LIST_ONE_TWICE: &str = "list one as told twice";
     /// One object, or samples that are not named, by path: as etcd has them now.
     pub const GET: &str = "get";
+    /// One object, by path, of which the watch's stream brought DELETED: etcd has it, with the uid it had (F43).
+    pub const GET_LEFT: &str = "get of what left";
     /// Each object that the watch held at the version, one by one in etcd, for one who asked.
     pub const GET_EACH: &str = "get each";
     /// What another watch told of the same time (C9): events, and no objects.

@@ -40,6 +40,8 @@ pub use port::{
     Served,
 };
 pub use probe::Probe;
-pub use read::{asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch};
+pub use read::{
+    asked_to_wait_ms, headers_worth_keeping, read_current, read_object, read_page, read_watch,
+};
 pub use redact::REDACTION_VERSION;
 pub use spec::{ProbeConfig, WatchSpec};

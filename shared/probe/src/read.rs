@@ -76,6 +76,13 @@ pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
     refusal::retry_after_ms(headers).or_else(of_status)
 }
 
+/// The resourceVersion that a server has come to which refuses a read of a higher one (504).
+#[must_use]
+pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
+    let status = Status::parse(std::str::from_utf8(body).ok()?)?;
+    status.current().map(ResourceVersion::from)
+}
+
 /// The headers of an answer that its record keeps.
 #[must_use]
 pub fn headers_worth_keeping(headers: Headers) -> Headers {
@@ -190,5 +197,23 @@ mod tests {
         assert_eq!((read_object(status), read_page(status)), (None, None));
         assert_eq!(asked_to_wait_ms(&Headers::default(), status), Some(3_000));
         assert_eq!((read_object(b"\xff"), read_page(b"")), (None, None));
+    }
+
+    #[test]
+    fn a_server_that_has_not_come_so_far_says_how_far_it_has_come() {
+        let status = |message: &str| {
+            let cause = r#"{"reason":"ResourceVersionTooLarge","message":"Too large"}"#;
+            format!(r#"{{"code":504,"message":"{message}","details":{{"causes":[{cause}]}}}}"#)
+        };
+        let current = |message: &str| read_current(status(message).as_bytes());
+        let told = current("Timeout: Too large resource version: 9, current: 7");
+        assert_eq!(told, Some(7.into()));
+        assert_eq!(current("Timeout: Too large resource version: 9"), None);
+        assert_eq!(
+            current("Too large resource version: 9, current: many"),
+            None
+        );
+        let other = br#"{"code":504,"message":"upstream timed out, current: 7"}"#;
+        assert_eq!(read_current(other), None);
     }
 }

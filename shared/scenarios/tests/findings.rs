@@ -504,6 +504,9 @@ fn line(row: &Row, finds: &Finds, told: usize, times: &[f64]) -> String {
     if let Some((_, why)) = UNSEEN.iter().find(|(unseen, _)| *unseen == code) {
         return format!("| {code} | {what} | {told} | no: {why} | | |\n");
     }
+    if finds.family.is_empty() {
+        return format!("| {code} | {what} | {told} | not to be found | | |\n");
+    }
     let found = times.len();
     let slowest = times.iter().copied().fold(f64::MIN, f64::max);
     let by = finds.within().as_secs();
@@ -531,7 +534,8 @@ const TABLE_HEAD: &str = "# What is found\n\n\
 
 const FORMS_HEAD: &str = "\n## In other forms\n\n\
     What else shows a row than its own story does, told in the same variants and held to the same: each is known by its \
-    sentence. All sentences that diagnosis has are told by some story, but for those that the tests name with a reason.\n\n\
+    sentence. All sentences that diagnosis has are told by some story, but for those that the tests name with a reason. A \
+    twin is like the form above it but for one thing, and nothing of the row may be found in it.\n\n\
     | Row | What shows it | Told | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
 
 /// Holds a page of docs/ against what it should be; with `WATCHSCOPE_WRITE_DOCS=1` writes it.

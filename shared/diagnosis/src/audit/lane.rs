@@ -11,7 +11,7 @@ use watchscope_model::event::{Audit, Event};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::Phase;
-use watchscope_model::{Aside, Object, ResourceVersion, Text, Time, WatchName};
+use watchscope_model::{Aside, Object, ResourceVersion, Seq, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
 use self::conclude::same_place;
@@ -28,6 +28,9 @@ pub(super) const BEHIND_US: i64 = 120_000_000;
 /// How long after a read that was ahead of the watch it is looked at again, in microseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.
 const AGAIN_US: i64 = 4_000_000;
+/// How long after a list that the server had not come far enough for it is made again, in microseconds: two that are so far
+/// apart show a watch from the future (F32).
+pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
 /// Most objects of a watch that is listed. A longer list would not be over before etcd compacts its version, within a
 /// watch's share of requests; of such a watch objects are only looked up one by one.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
@@ -130,6 +133,8 @@ pub(super) struct Lane {
     /// The version at which all was found equal.
     agreed: Option<ResourceVersion>,
     behind: Option<Behind>,
+    /// When a list was refused first since the server had not come so far, and its stream's first record.
+    too_large: Option<(Seq, Time)>,
     /// Since when consistent lists are below progress: the revision went back.
     went_back: Option<Time>,
     /// Versions have no order, and the last list differed: it is made once more before anything is told.
@@ -193,6 +198,7 @@ impl Lane {
             sampled: 0,
             agreed: None,
             behind: None,
+            too_large: None,
             went_back: None,
             has_differed: false,
             refuses_exact: false,

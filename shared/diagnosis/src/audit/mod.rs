@@ -40,6 +40,7 @@ use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
+pub(crate) use self::lane::TOO_LARGE_US;
 pub use self::lane::{AT_ONCE, MOST_LISTED};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;
@@ -122,11 +123,12 @@ impl Read {
         }
     }
 
-    /// What an answer of this status says, if it came whole; `one`, `page` and `told` read its body.
+    /// What an answer of this status says, if it came whole; `current`, `one`, `page` and `told` read its body.
     pub fn reply(
         &self,
         status: Option<u16>,
         retry_after_ms: Option<u64>,
+        current: impl FnOnce() -> Option<ResourceVersion>,
         one: impl FnOnce() -> Option<Seen>,
         page: impl FnOnce() -> Option<Page>,
         told: impl FnOnce() -> Option<Told>,
@@ -138,6 +140,7 @@ impl Read {
             Some(status) => Some(Reply::Refused {
                 status,
                 retry_after_ms,
+                current: current(),
             }),
             None => None,
         };
@@ -160,6 +163,8 @@ pub enum Reply {
         status: u16,
         /// What the server asks us to wait.
         retry_after_ms: Option<u64>,
+        /// The version that the server has come to, where it says that it has not come to the one asked for.
+        current: Option<ResourceVersion>,
     },
     /// No answer that could be read.
     Failed,
@@ -518,6 +523,7 @@ impl Auditor {
             Reply::Refused {
                 status: 429 | 503,
                 retry_after_ms,
+                ..
             } => Some(*retry_after_ms),
             _ => None,
         };

@@ -13,6 +13,7 @@ use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchNam
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
+use crate::audit::TOO_LARGE_US;
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -34,6 +35,9 @@ pub(super) struct Audits {
     /// Watches whose streams were found to say nothing, until they do, and what that was found to be: opened beyond what
     /// their server knows (F32), left behind by an edit (F17), or behind (F31).
     silent: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    /// Watches of which a list at where they are was refused, since the server had not come so far: of which stream, by its
+    /// first record, and by which record first.
+    too_large: BTreeMap<WatchName, (Seq, Moment)>,
     /// By resource: each may have an etcd of its own, whose versions are no others'.
     back: BTreeMap<Resource, Back>,
     /// The last time that etcd was found to have gone back (F33).
@@ -202,6 +206,7 @@ impl Audits {
                 silent.insert("F32");
                 book.raise(found.alike(&["F31"]).until_cleared(), record.at);
             }
+            Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
             NOT_PROGRESSING
                 if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
             {
@@ -210,6 +215,52 @@ impl Audits {
             }
             _ => self.is_there(event, before, record, book),
         }
+    }
+
+    /// A list at where a watch is was refused, since the server has not come so far. Twice, a while apart, of one stream
+    /// that was opened beyond there and has brought nothing: the stream waits for its server (F32).
+    fn too_large(
+        &mut self,
+        event: &Audit,
+        watch: &Watch,
+        awake: &Awake,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let (Some(current), Some(stream)) = (&event.resource_version, &watch.stream) else {
+            return;
+        };
+        let from = stream.resource_version.as_ref();
+        let Some(from) = from.filter(|from| from.is_after(current)) else {
+            return;
+        };
+        let has_come = stream.bookmark.is_some() || watch.progress.as_ref() != Some(from);
+        if has_come || self.is_to_begin_anew(watch) || self.back.contains_key(&resource_of(watch)) {
+            return;
+        }
+        let opened = stream.since;
+        let known = self.too_large.get(&event.watch);
+        let Some((_, first)) = known.filter(|(of, _)| *of == opened.seq) else {
+            let first = (opened.seq, record);
+            self.too_large.insert(event.watch.clone(), first);
+            return;
+        };
+        let apart_us = record.at.micros_since(first.at);
+        let silent = self.silent.entry(event.watch.clone()).or_default();
+        if apart_us < TOO_LARGE_US || !silent.insert("F32") {
+            return;
+        }
+        let back = number(from).saturating_sub(number(current));
+        let summary = format!(
+            "The watch was opened at {from}; its server has come to {current}, {back} before that, and says nothing until \
+             it comes further: two lists at {from}, {} apart, were refused (504).",
+            seconds(u64::try_from(apart_us / 1_000).unwrap_or(0)),
+        );
+        let evidence = vec![opened.seq, first.seq, record.seq];
+        let (sure, subject) = (Certainty::Likely, Subject::Watch(event.watch.clone()));
+        let since = awake.of(opened.at);
+        let found = Found::of("F32", sure, subject, evidence, since, summary);
+        book.raise(found.alike(&["F31"]).until_cleared(), record.at);
     }
 
     /// A list differs from what a watch holds, and the watch has not come to its version for long (semantics 4.2).
@@ -263,6 +314,12 @@ impl Audits {
         };
         if self.is_to_begin_anew(watch) {
             return;
+        }
+        self.too_large.remove(&event.watch);
+        let silent = self.silent.get_mut(&event.watch);
+        if silent.is_some_and(|silent| silent.remove("F32")) {
+            let why = "The newest list is below what the watch has seen: it is not its server's cache that is behind.";
+            book.clear("F32", Subject::Watch(event.watch.clone()), record.seq, why);
         }
         let (read, progress) = (number(read), number(progress));
         let short = progress.saturating_sub(read);
@@ -471,6 +528,9 @@ impl Audits {
 
     /// The stream of a watch brought something, or is over: it says nothing no more.
     pub(super) fn came(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+        if !self.too_large.is_empty() {
+            self.too_large.remove(watch);
+        }
         if self.silent.is_empty() {
             return;
         }
@@ -490,6 +550,7 @@ impl Audits {
     ) {
         self.wrong.remove(watch);
         self.silent.remove(watch);
+        self.too_large.remove(watch);
         let is_any_back = !self.back.is_empty();
         let Some(stopped) = before.watches.get(watch).filter(|_| is_any_back) else {
             return;

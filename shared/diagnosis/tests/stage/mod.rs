@@ -339,6 +339,13 @@ impl Stage {
         self.opened_asking(watch, connection, "&sendInitialEvents=true", None)
     }
 
+    /// The watch's stream ends in order, and it opens another from a version.
+    pub(crate) fn resumed_from(&mut self, watch: &str, from: u64) -> &mut Self {
+        self.ended(watch, Cause::Cancelled);
+        let connection = self.connected("10.0.0.1:6443");
+        self.opened_asking(watch, connection, "", Some(from))
+    }
+
     fn opened_on(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
         self.opened_asking(watch, connection, "", Some(10))
     }

@@ -110,6 +110,13 @@ impl<'a> Status<'a> {
                 .is_some_and(|message| message.starts_with("Too large resource version"))
     }
 
+    /// The resourceVersion that the server has come to, of a refusal that names it since a higher one was asked for.
+    pub(crate) fn current(&self) -> Option<u64> {
+        let message = self.message.as_deref().filter(|_| self.is_too_large())?;
+        let (_, current) = message.rsplit_once(", current: ")?;
+        current.parse().ok()
+    }
+
     /// What the server asks to wait, in milliseconds.
     pub(crate) fn retry_after_ms(&self) -> Option<u64> {
         let seconds = self.details.as_ref()?.retry_after_seconds?;

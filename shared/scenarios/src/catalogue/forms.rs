@@ -10,7 +10,7 @@ use watchscope_simulator::{
 };
 
 use super::finds::{CUT_OFF, Finds, MISSING, Varies, row, varies};
-use super::servers::{frozen, out};
+use super::servers::{frozen, frozen_caches, out};
 use super::{
     FIRST, MAPS_TYPE, Row, SECOND, close, create, cut, delete, inject, let_in, lift, merge,
     reflector, refuse, write,
@@ -44,6 +44,8 @@ pub fn forms() -> Vec<(Row, Finds)> {
         end_missed(),
         write_missed(),
         standing_still(),
+        from_the_future_of_a_quiet_type(),
+        caught_up_in_time(),
         all_servers_back(),
         only_server_back(),
         below_a_bookmark(),
@@ -552,6 +554,45 @@ fn standing_still() -> (Row, Finds) {
     (story, finds.saying("and does not come to it"))
 }
 
+/// A watch moves at 6 s to a server that is behind where it is, while nobody writes what it watches.
+fn moved_ahead(form: &'static str) -> Row {
+    let moved = [
+        lift(Fault::OutOfRotation { server: SECOND }),
+        out(FIRST),
+        inject(Fault::Cut {
+            target: Target::Server(FIRST),
+            cut: Cut::Reset,
+        }),
+    ];
+    Row::new("F32")
+        .form(form)
+        .servers(&["1.36.3", "1.36.3"])
+        .at(0, [out(SECOND)])
+        .at(3, [frozen()])
+        .at(4, [write("b", 1)])
+        .at(6, moved)
+}
+
+fn from_the_future_of_a_quiet_type() -> (Row, Finds) {
+    let story = moved_ahead("a quiet type").lasts(90);
+    // A round of the audit, 3 s for the server to give up, and the same 20 s later.
+    let finds = row("F32", &["F32"], 7, 40, &["F08"])
+        .with("1.34.0")
+        .audited();
+    (
+        story,
+        finds.saying("two lists at … apart, were refused (504)"),
+    )
+}
+
+fn caught_up_in_time() -> (Row, Finds) {
+    let story = moved_ahead("twin: a server that catches up after 10 s")
+        .at(16, [lift(frozen_caches())])
+        .lasts(90);
+    let finds = row("F32", &[], 0, 0, &["F08"]).with("1.34.0");
+    (story, finds.audited())
+}
+
 /// etcd is as it was before so many writes that no others make up for them.
 fn far_back(servers: &[&str]) -> (Row, Finds) {
     let mut story = etcd::restored(None).unjudged().servers(servers).lasts(60);
@@ -592,9 +633,10 @@ fn below_a_bookmark() -> (Row, Finds) {
             })],
         )
         .at(50, [inject(still.clone()), delete("a")])
-        .at(70, [lift(still)])
-        .lasts(90);
-    let finds = row("F35", &["F35"], 70, 0, &[])
+        // A read that waits for the cache takes 3 s.
+        .at(80, [lift(still)])
+        .lasts(100);
+    let finds = row("F35", &["F35"], 80, 0, &[])
         .with("1.35.0")
         .and_by_reads(&["F24"]);
     (story, finds.saying("A bookmark said that"))

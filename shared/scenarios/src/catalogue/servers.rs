@@ -19,10 +19,15 @@ pub(super) fn rows() -> Vec<Row> {
 
 /// The second server's cache of configmaps stands still.
 pub(super) fn frozen() -> Deed {
-    inject(Fault::FreezeCaches {
+    inject(frozen_caches())
+}
+
+/// What makes it stand still.
+pub(super) fn frozen_caches() -> Fault {
+    Fault::FreezeCaches {
         server: SECOND,
         resource: Some(MAPS_TYPE.to_owned()),
-    })
+    }
 }
 
 /// New connections go to the other server.

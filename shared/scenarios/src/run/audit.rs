@@ -7,7 +7,8 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, Event, Record, RequestId, State, Text, Time};
 use watchscope_probe::{
-    Ids as _, asked_to_wait_ms, headers_worth_keeping, read_object, read_page, read_watch,
+    Ids as _, asked_to_wait_ms, headers_worth_keeping, read_current, read_object, read_page,
+    read_watch,
 };
 use watchscope_simulator::{self as sim, Arrival, Cut};
 
@@ -246,6 +247,7 @@ impl Asked {
         let reply = self.read.reply(
             self.status.filter(|_| error.is_none()),
             retry_after_ms,
+            || read_current(&self.body),
             || read_object(&self.body),
             || read_page(&self.body),
             || read_watch(&self.body),

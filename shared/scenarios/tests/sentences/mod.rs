@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 94] = [
+const SENTENCES: [Sentence; 95] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -161,6 +161,10 @@ const SENTENCES: [Sentence; 94] = [
     told(
         "F32",
         "The watch was opened at … its server knows nothing beyond",
+    ),
+    told(
+        "F32",
+        "The watch was opened at … two lists at … apart, were refused (504)",
     ),
     told(
         "F32",
@@ -300,7 +304,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 52] = [
+const PARTS: [&str; 53] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -313,6 +317,7 @@ const PARTS: [&str; 52] = [
     "All servers have come as far again.",
     "No server that was behind is watched any more.",
     "Its stream goes on, or is over.",
+    "The newest list is below what the watch has seen: it is not its server's cache that is behind.",
     "of this watch … wrong.",
     "is held at … and is not in etcd",
     "is in etcd at … and is not held",

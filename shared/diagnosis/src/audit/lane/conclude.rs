@@ -12,8 +12,8 @@ use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
 use super::{
-    AGAIN_US, Behind, Future, Lane, Owed, Task, Turn, is_long, is_streaming, is_unordered,
-    position, says_nothing,
+    AGAIN_US, Behind, Future, Lane, Owed, TOO_LARGE_US, Task, Turn, is_long, is_streaming,
+    is_unordered, position, says_nothing,
 };
 use crate::audit::compare::{Compared, Comparison, Difference, Outcome, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
@@ -134,7 +134,15 @@ impl Lane {
             }
             // Of that time nothing is known any more, or it cannot be asked for: what is wrong stays as it was told.
             (Task::Was { .. }, _) => {}
-            (Task::Exact(comparison), Reply::Refused { status, .. }) => {
+            (
+                Task::Exact(comparison),
+                Reply::Refused {
+                    status, current, ..
+                },
+            ) => {
+                if let Some(current) = current.filter(|_| status == 504) {
+                    self.is_too_large(&comparison.at, current, turn);
+                }
                 self.exact_refused(comparison, status, turn);
             }
             (Task::One { object, at, .. }, Reply::Refused { status, .. })
@@ -682,6 +690,7 @@ impl Lane {
         }
         if differs {
             self.agreed = None;
+            self.follow_where_refused(&outcome.differences, progress, watch);
             let behind = Behind {
                 version: page.version.clone(),
                 since: turn.now,
@@ -699,6 +708,26 @@ impl Lane {
         } else if let Some(why) = self.why_not_whole(page, unclear, watch) {
             let at = Some(page.version.clone());
             self.cannot_tell(turn, Audit::LIST_NEWEST, at, why);
+        }
+    }
+
+    /// A list at where the watch is was refused, since the server's cache has not come so far: of what differs in the newest
+    /// list, what need not be on its way to the watch is looked up in etcd, one by one.
+    fn follow_where_refused(
+        &mut self,
+        differences: &[Difference],
+        progress: &ResourceVersion,
+        watch: &Watch,
+    ) {
+        let stream = watch.stream.as_ref().map(|stream| stream.since.seq);
+        let is_refused = self.too_large.is_some_and(|(of, _)| Some(of) == stream);
+        let is_of_then = |found: &&Difference| {
+            let listed = found.listed.as_ref();
+            listed.is_none_or(|listed| !listed.is_after(progress)) && !is_confirmed(found, watch)
+        };
+        let news = differences.iter().filter(is_of_then);
+        for found in news.filter(|_| is_refused).take(FOLLOWED) {
+            self.look_up(&found.object, progress.clone());
         }
     }
 
@@ -843,6 +872,35 @@ impl Lane {
             behind.version
         );
         self.cannot_tell(turn, Audit::LIST_ANY_TWICE, Some(version), why);
+    }
+
+    /// The server's cache has come to `current` only, and a list at `at` was asked for: the same again soon, which shows
+    /// whether it stays so.
+    fn is_too_large(
+        &mut self,
+        at: &ResourceVersion,
+        current: ResourceVersion,
+        turn: &mut Turn<'_>,
+    ) {
+        let now = turn.now;
+        if let Some(stream) = &turn.watch.stream {
+            let stream = stream.since.seq;
+            let first = self.too_large.filter(|(of, _)| *of == stream);
+            let (_, first) = *self.too_large.insert(first.unwrap_or((stream, now)));
+            let again = [first, now].map(|at| at.plus_micros(TOO_LARGE_US));
+            let again = again.into_iter().find(|again| *again > now);
+            self.due = self.due.zip(again).map(|(due, again)| due.min(again));
+        }
+        let told = Audit {
+            resource_version: Some(current.clone()),
+            reason: Some(
+                format!("asked for {at}, the server has come to {current}")
+                    .as_str()
+                    .into(),
+            ),
+            ..audit(turn, Audit::LIST_EXACT_TOO_LARGE, Audit::CANNOT_TELL)
+        };
+        self.tell(turn, told);
     }
 
     fn exact_refused(&mut self, comparison: Comparison, status: u16, turn: &mut Turn<'_>) {
