@@ -127,7 +127,12 @@ fn findings<'a>(
         let (group, resource) = watch
             .and_then(|watch| tally.resource_of(watch))
             .unwrap_or((nothing, nothing));
-        let key = (group, resource, Code::of(&finding.code), finding.severity);
+        let key = (
+            group,
+            resource,
+            Code::of(&finding.code),
+            finding.worst_severity(),
+        );
         *all.entry(key).or_default() += 1;
     }
     all

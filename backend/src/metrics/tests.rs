@@ -195,6 +195,7 @@ impl Story {
             client: None,
             count,
             since: None,
+            worst: None,
         })
     }
 

@@ -107,15 +107,7 @@ impl Diagnosis {
         let now = self.awake.of(now);
         let mut out = Vec::new();
         if self.findings.wake_at().is_some_and(|due| due <= now) {
-            self.findings.conclude(now, &mut out);
-            for event in &mut out {
-                if let Event::Finding(Finding {
-                    since: Some(since), ..
-                }) = event
-                {
-                    *since = self.awake.logged(*since);
-                }
-            }
+            self.findings.conclude(now, &self.awake, &mut out);
         }
         if self.ends.wake_at().is_none_or(|due| due > now) {
             return out;

@@ -509,10 +509,10 @@ fn a_stream_given_up_only_because_its_end_did_not_come_was_perhaps_dead() {
 120.000 */nodes F04 definite [9]
 431.000 */pods F04 suspected [12]
 ");
-    insta::assert_snapshot!(stage.found(), @r"
-120.000 F04 raised error definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 120.0 s and 0 events.
-433.250 F04 raised warning suspected x1 */pods: Nothing came to */pods any more, nor did its stream end when it was to: given up after 431.0 s and 0 events. Its connection is dead, or its server keeps to no timeouts.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    120.000 F04 raised warning definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 120.0 s and 0 events.
+    433.250 F04 raised warning suspected x1 */pods: Nothing came to */pods any more, nor did its stream end when it was to: given up after 431.0 s and 0 events. Its connection is dead, or its server keeps to no timeouts.
+    ");
 }
 
 #[test]

@@ -483,11 +483,11 @@ fn a_server_that_is_behind_is_so_still_when_its_stream_says_something_late() {
     stage.after_s(5).live(B, ADDED, "b", "b", 20, None);
     stage.after_s(20).live(B, ADDED, "c", "c", 21, None);
     stage.live(B, ADDED, "d", "d", 22, None).after_s(70);
-    insta::assert_snapshot!(stage.found(), @r"
-4.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED b at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.
-10.000 F31 raised warning likely x2 */pods#2: 10.0.0.1:6443 told of ADDED b at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.
-20.000 F31 cleared warning likely x2 */pods#2: Its stream goes on, or is over.
-20.250 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED c at 21 5 s ago, and 10.0.0.2:6443 has not yet, nor of 1 more: who moves from the one to the other goes back in time. p95 of its lag is 19.0 s, of 4 events in a minute.
-100.000 F31 cleared warning likely x1 */pods#2: It has caught up.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    4.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED b at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.
+    10.000 F31 raised warning suspected x2 */pods#2: A list at 20 differs from what */pods#2 holds, whose stream stands at 15 and does not come to it: its server is behind, or nothing passes.
+    20.000 F31 cleared warning suspected x2 */pods#2: Its stream goes on, or is over.
+    20.250 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED c at 21 5 s ago, and 10.0.0.2:6443 has not yet, nor of 1 more: who moves from the one to the other goes back in time. p95 of its lag is 19.0 s, of 4 events in a minute.
+    100.000 F31 cleared note likely x1 */pods#2: It has caught up.
+    ");
 }

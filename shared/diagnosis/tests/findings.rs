@@ -59,7 +59,7 @@ fn a_bookmark_that_undercuts_an_event_is_wrong() {
 fn what_changes_without_having_come_was_lost_on_the_way() {
     let mut stage = pods();
     stage.live("*/pods", MODIFIED, "a", "u1", 11, None);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence likely x1 */pods: MODIFIED of a came to */pods at 11, and never its ADDED: an event was lost on the way.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: MODIFIED of a came to */pods at 11, and never its ADDED: an event was lost on the way.");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn what_comes_though_it_is_there_had_a_deletion_that_was_lost() {
     stage
         .live("*/pods", ADDED, "a", "u1", 11, None)
         .live("*/pods", ADDED, "a", "u1", 13, None);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence likely x1 */pods: a came to */pods anew at 13, and never the DELETED of the one before it: an event was lost on the way.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: a came to */pods anew at 13, and never the DELETED of the one before it: an event was lost on the way.");
 }
 
 #[test]
@@ -352,11 +352,11 @@ fn unanswered_beside(streams: usize) -> String {
 #[test]
 fn a_request_without_an_answer_beside_a_hundred_streams_of_its_connection_has_met_their_cap() {
     let told = [0, 1, 120].map(unanswered_beside);
-    insta::assert_snapshot!(told.join("\n"), @r"
-30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
-30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
-30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
-");
+    insta::assert_snapshot!(told.join("\n"), @"
+    30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
+    30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
+    30.000 F50 or F44 raised warning likely x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 120 streams over its connection are open.
+    ");
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn streams_are_counted_that_opened_after_their_answer() {
     }
     stage.asks_and_opens("a/pods", connection).after_s(1);
     stage.asks_for_a_stream("*/pods", connection).after_s(15);
-    insta::assert_snapshot!(stage.found(), @"11.000 F44 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.");
+    insta::assert_snapshot!(stage.found(), @"11.000 F44 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.");
 }
 
 #[test]
@@ -497,7 +497,7 @@ fn a_server_before_1_31_may_let_a_request_wait_for_its_cache() {
         stage.ended("*/pods", Cause::End).after_s(wait_s);
         stage.asks_for_a_stream("*/pods", connection).after_s(40);
         let (at, found) = stage.found().split_once(' ').unwrap();
-        assert!(found.starts_with("F44 raised warning suspected"), "{found}");
+        assert!(found.starts_with("F44 raised note suspected"), "{found}");
         at.parse::<f64>().unwrap() - wait_s as f64
     };
     assert_eq!(told_after_s("v1.30.9", 1), 30.0);
@@ -562,11 +562,11 @@ fn a_watch_without_bookmarks_may_be_dead_until_something_comes() {
 ");
     let mut dead = silent();
     dead.ended(quiet, Cause::IdleTimeout).after_s(10);
-    insta::assert_snapshot!(dead.found(), @r"
-150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
-160.000 F34 or F04 cleared note likely x1 */nodes: Its stream was dead (F04): nothing could come.
-160.000 F04 raised error definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 160.0 s and 0 events.
-");
+    insta::assert_snapshot!(dead.found(), @"
+    150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
+    160.000 F34 or F04 cleared note likely x1 */nodes: Its stream was dead (F04): nothing could come.
+    160.000 F04 raised warning definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 160.0 s and 0 events.
+    ");
 }
 
 #[test]
@@ -701,15 +701,15 @@ fn answered_late(aggregated: bool, ends: bool) -> String {
 
 #[test]
 fn a_late_answer_is_a_buffers_but_where_a_stream_of_its_connection_had_to_end_first() {
-    insta::assert_snapshot!(answered_late(false, false), @r"
-30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
-35.050 F44 or F50 F15 updated warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
-");
-    insta::assert_snapshot!(answered_late(false, true), @r"
-30.000 F44 or F50 F04 F15 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
-35.050 F44 or F50 F04 F15 cleared warning suspected x1 */pods: It was answered once a stream of its connection had ended (F50).
-35.050 F50 or F44 raised warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
-");
+    insta::assert_snapshot!(answered_late(false, false), @"
+    30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
+    35.050 F44 or F50 F15 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+    ");
+    insta::assert_snapshot!(answered_late(false, true), @"
+    30.000 F44 or F50 F04 F15 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 2 streams over its connection are open.
+    35.050 F44 or F50 F04 F15 cleared note suspected x1 */pods: It was answered once a stream of its connection had ended (F50).
+    35.050 F50 or F44 raised warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+    ");
 }
 
 #[test]
@@ -726,10 +726,10 @@ fn an_end_that_was_held_back_with_the_answer_lets_nobody_in() {
     stage.after_s(395).ended("*/pods", Cause::Cancelled);
     stage.asks_for_a_stream("*/pods", connection).after_s(15);
     stage.ended("a/pods", Cause::End).answered_last("*/pods");
-    insta::assert_snapshot!(stage.found(), @r"
-405.000 F44 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
-410.000 F44 updated warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    405.000 F44 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once. 1 stream over its connection is open.
+    410.000 F44 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+    ");
     // The stream was not there yet when the other was asked for.
     let (mut stage, connection) = sharing();
     stage.after_s(20).ended("a/pods", Cause::Cancelled);
@@ -737,10 +737,10 @@ fn an_end_that_was_held_back_with_the_answer_lets_nobody_in() {
     stage.asks_for_a_stream("*/pods", connection).after_s(15);
     stage.asks_and_opens("a/pods", connection);
     stage.ended("a/pods", Cause::End).answered_last("*/pods");
-    insta::assert_snapshot!(stage.found(), @r"
-30.000 F44 raised warning suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
-35.000 F44 updated warning likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    30.000 F44 raised note suspected x1 */pods: The watch request of */pods has no answer for 10 s; a server sends its headers at once.
+    35.000 F44 updated note likely x1 */pods: The headers of the watch */pods came after 15.0 s; a server sends its headers at once.
+    ");
 }
 
 #[test]

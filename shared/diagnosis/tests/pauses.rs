@@ -222,5 +222,5 @@ fn a_server_is_given_its_time_once_we_are_back() {
         .live("*/pods", Modified, "a", "u1", 30, None)
         .after_s(2);
     stage.paused_s(5).after_s(2);
-    insta::assert_snapshot!(stage.found(), @"28815.900 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of MODIFIED a at 30 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.");
+    insta::assert_snapshot!(stage.found(), @"28815.900 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of MODIFIED a at 30 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.");
 }

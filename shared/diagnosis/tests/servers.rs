@@ -40,10 +40,10 @@ fn a_server_that_tells_three_seconds_later_is_behind_until_a_minute_after_it_has
     stage.live(A, Added, "b", "u2", 21, None).after_s(10);
     stage.live(B, Added, "a", "u1", 20, None).after_ms(100);
     stage.live(B, Added, "b", "u2", 21, None).after_s(70);
-    insta::assert_snapshot!(stage.found(), @r"
-3.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
-70.600 F31 cleared warning likely x1 */pods#2: It has caught up.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
+    70.600 F31 cleared note likely x1 */pods#2: It has caught up.
+    ");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn one_that_comes_back_and_does_not_catch_up_is_behind() {
     stage.live(A, Added, "a", "u1", 20, None).after_s(10);
     stage.reopened(B);
     stage.after_s(10);
-    insta::assert_snapshot!(stage.found(), @"13.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 13 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.");
+    insta::assert_snapshot!(stage.found(), @"13.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 13 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.");
 }
 
 #[test]
@@ -146,10 +146,10 @@ fn however_many_events_one_server_does_not_tell_of_they_are_bounded_and_it_is_be
         stage.live(B, Added, &format!("p{version}"), "u", 100 + version, None);
     }
     stage.after_s(70);
-    insta::assert_snapshot!(stage.found(), @r"
-3.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p3976 at 4076 3 s ago, and 10.0.0.2:6443 has not yet, nor of 1023 more: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1024 events in a minute.
-70.000 F31 cleared warning likely x1 */pods#2: It has caught up.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p3976 at 4076 3 s ago, and 10.0.0.2:6443 has not yet, nor of 1023 more: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1024 events in a minute.
+    70.000 F31 cleared note likely x1 */pods#2: It has caught up.
+    ");
 }
 
 /// A watch by the configured address, and one by each of two servers.
@@ -184,10 +184,10 @@ fn a_server_that_tells_each_event_late_is_behind_until_it_does_no_longer() {
         stage.after_ms(500);
     }
     stage.after_s(100);
-    insta::assert_snapshot!(stage.found(), @r"
-3.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p20 at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
-96.000 F31 cleared warning likely x1 */pods#2: It has caught up: p95 of its lag is 0.5 s, of 52 events in a minute.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p20 at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
+    96.000 F31 cleared note likely x1 */pods#2: It has caught up: p95 of its lag is 0.5 s, of 52 events in a minute.
+    ");
 }
 
 #[test]
@@ -208,10 +208,10 @@ fn what_comes_late_by_the_configured_address_alone_is_held_up_on_its_way() {
         }
     }
     stage.after_s(100);
-    insta::assert_snapshot!(stage.found(), @r"
-7.200 F44 raised warning likely x1 */pods#3: All its servers told directly of ADDED p30 at 30 2 s ago, and it has not come to */pods#3 yet, nor of 1 more: something on the way holds it back. p95 of its lag is 4.9 s, of 5 events in a minute.
-79.600 F44 cleared warning likely x1 */pods#3: It has caught up.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    7.200 F44 raised note likely x1 */pods#3: All its servers told directly of ADDED p30 at 30 2 s ago, and it has not come to */pods#3 yet, nor of 1 more: something on the way holds it back. p95 of its lag is 4.9 s, of 5 events in a minute.
+    79.600 F44 cleared note likely x1 */pods#3: It has caught up.
+    ");
 }
 
 #[test]
@@ -224,10 +224,10 @@ fn what_comes_late_by_the_configured_address_as_by_a_server_is_that_servers() {
         stage.live(C, Added, &name, &name, version, None);
     }
     stage.after_s(100);
-    insta::assert_snapshot!(stage.found(), @r"
-3.000 F31 raised warning likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p20 at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
-119.000 F31 cleared warning likely x1 */pods#2: It has caught up.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p20 at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
+    119.000 F31 cleared note likely x1 */pods#2: It has caught up.
+    ");
 }
 
 #[test]

@@ -379,7 +379,7 @@ events! {
         candidates "candidates": Vec<Text>,
         /// Its name.
         name "name": Text,
-        /// How bad.
+        /// How bad the occurrence is that this record states, judged by what followed as far as that is known.
         severity "severity": Severity,
         /// Raised (again), updated or over.
         state "state": Standing,
@@ -391,14 +391,17 @@ events! {
         server "server": Option<Text>,
         /// Records it rests on; never empty.
         evidence "evidence": Vec<Seq>,
-        /// What happened, in a sentence with the numbers in it.
+        /// What happened and what became of it, in sentences with the numbers in them: of one occurrence, and for how many
+        /// others the record stands.
         summary "summary": String,
         /// The client program it concerns.
         client "client": Option<Text>,
         /// How often it occurred so far, this time included; absent: as often as it was raised.
         count "count": Option<u64>,
-        /// When what it tells of began; absent: with this record.
+        /// When the occurrence that this record states began; absent: with this record.
         since "since": Option<Time>,
+        /// The worst severity of all occurrences so far, this one included; absent: that of this record.
+        worst "worst": Option<Severity>,
     }
     /// Something was dropped, by us or before us; loss is data.
     22 "loss" Loss {
@@ -593,6 +596,12 @@ impl Audit {
 }
 
 impl Finding {
+    /// The worst severity of all its occurrences so far.
+    #[must_use]
+    pub fn worst_severity(&self) -> Severity {
+        self.worst.unwrap_or(self.severity)
+    }
+
     /// What it is about: a watch, else a server, else a client program; `None`: all of the cluster.
     #[must_use]
     pub fn subject(&self) -> Option<&Text> {

@@ -119,8 +119,9 @@ fn finding() -> impl Strategy<Value = Event> {
     let counted = (
         prop::option::of(any::<u64>()),
         prop::option::of(any::<i64>().prop_map(Time)),
+        prop::option::of(word(Severity::ALL)),
     );
-    (subject, told, counted).prop_map(|((watch, server, client), told, (count, since))| {
+    (subject, told, counted).prop_map(|((watch, server, client), told, (count, since, worst))| {
         let (code, candidates, severity, state, certainty, evidence, summary) = told;
         Finding {
             code: code.into(),
@@ -136,6 +137,7 @@ fn finding() -> impl Strategy<Value = Event> {
             client: client.map(Text::from),
             count,
             since,
+            worst,
         }
         .into()
     })

@@ -143,8 +143,10 @@ pub fn tally(store: &Store, muted: &Muted) -> Tally {
     let mut of = Places::default();
     for (_, open) in standing(store.state(), muted) {
         let finding = &open.finding;
-        let group = groups.entry(&finding.code).or_insert(finding.severity);
-        *group = worse(*group, finding.severity);
+        let group = groups
+            .entry(&finding.code)
+            .or_insert(finding.worst_severity());
+        *group = worse(*group, finding.worst_severity());
         of.add(finding);
     }
     let counted = RISING.iter().rev().filter_map(|&severity| {
@@ -214,7 +216,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
         let group = groups.entry(finding.code.clone()).or_insert_with(|| Group {
             code: finding.code.clone(),
             name: finding.name.clone(),
-            severity: finding.severity,
+            severity: finding.worst_severity(),
             count: 0,
             places: None,
             items: Vec::new(),
@@ -222,14 +224,14 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
         let of = places.entry(finding.code.clone()).or_default();
         of.add(finding);
         group.places = of.words();
-        group.severity = worse(group.severity, finding.severity);
+        group.severity = worse(group.severity, finding.worst_severity());
         group.count += open.count;
         let record = |&seq| RecordId { epoch, seq };
         let codes: Vec<&str> = finding.candidates.iter().map(|code| &**code).collect();
         group.items.push(Item {
             key: key.clone(),
             subject: subject(finding),
-            severity: finding.severity,
+            severity: finding.worst_severity(),
             certainty: finding.certainty,
             count: open.count,
             since: finding.since.unwrap_or(open.since.at),

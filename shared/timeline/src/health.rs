@@ -89,7 +89,7 @@ pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
                 .findings
                 .iter()
                 .filter(|(key, open)| open.finding.watch.as_ref() == Some(name) && !muted.has(key));
-            let found = found.map(|(_, open)| (&*open.finding.code, open.finding.severity));
+            let found = found.map(|(_, open)| (&*open.finding.code, open.finding.worst_severity()));
             HealthRow {
                 watch: name.clone(),
                 cells: cells(name, watch, found.collect(), now),

@@ -290,13 +290,15 @@ impl Lanes {
         for (key, open) in &store.state()?.findings {
             let finding = &open.finding;
             if is_meant(finding)
-                && worst.is_none_or(|worst| rank(worst.severity) < rank(finding.severity))
+                && worst.is_none_or(|worst| {
+                    rank(worst.worst_severity()) < rank(finding.worst_severity())
+                })
                 && !self.muted.has(key)
             {
                 worst = Some(finding);
             }
         }
-        worst.map(|finding| (finding.code.clone(), finding.severity))
+        worst.map(|finding| (finding.code.clone(), finding.worst_severity()))
     }
 
     fn selected_watch(&self) -> Option<WatchId> {

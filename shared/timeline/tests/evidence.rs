@@ -52,6 +52,7 @@ fn find(log: &mut Log, s: f64, state: Standing, evidence: &[Seq]) -> Seq {
             client: None,
             count: None,
             since: None,
+            worst: None,
         }),
     )
 }

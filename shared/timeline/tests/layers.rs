@@ -861,6 +861,7 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
         client: Some("crowd-3".into()),
         count: None,
         since: None,
+        worst: None,
     };
     told.event(31.0, finding);
     let store = told.store();

@@ -85,6 +85,7 @@ fn found() -> Log {
             client: Some("informer".into()),
             count: Some(7),
             since: Some(at(4.0)),
+            worst: None,
         },
     );
     log
@@ -176,6 +177,7 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
                 client: Some(client.as_str().into()),
                 count: None,
                 since: None,
+                worst: None,
             },
         );
     }

@@ -150,7 +150,7 @@ impl Audits {
                 evidence.extend(raised.map(|open| open.since.seq));
                 tree::sort(&mut evidence);
                 let found = Found::of(code, certainty, subject, evidence, record.at, summary);
-                book.raise(found.alike(alike).until_cleared(), record.at);
+                book.raise(found.alike(alike).proven().until_cleared(), record.at);
             }
             _ => {}
         }
@@ -186,7 +186,7 @@ impl Audits {
                 let summary = format!("Of {}, {told}.{why}", event.watch);
                 let subject = Subject::Watch(event.watch.clone());
                 let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
-                book.raise(found.alike(SILENT_LOSS), record.at);
+                book.raise(found.alike(SILENT_LOSS).proven(), record.at);
             }
             Audit::LIST_ANY_TWICE => {
                 let mut evidence = vec![record.seq];

@@ -9,6 +9,8 @@ use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, State, Text, Time, WatchName, catalogue};
 
 use super::unread::Unread;
+use super::words::{clock, count};
+use crate::awake::Awake;
 use crate::rows;
 
 /// Most findings that stand. Past that, of the least severe, one that only happened is cleared before one that lasts, and
@@ -21,6 +23,8 @@ pub const MAX_EVIDENCE: usize = 16;
 pub const TOLD_AGAIN_US: i64 = 1_000_000;
 /// The longest time in which a finding that recurs is not told, in microseconds.
 pub const TOLD_RARELY_US: i64 = 60_000_000;
+/// A lag that lasts longer is a warning, in microseconds: two periods of bookmarks.
+pub(super) const BEHIND_LONG_US: i64 = 120_000_000;
 /// A finding of something that happens and is over is cleared once it did not recur for so long, in microseconds.
 pub const QUIET_US: i64 = 600_000_000;
 
@@ -53,9 +57,14 @@ pub(crate) struct Found {
     pub(crate) subject: Subject,
     /// Records it rests on; not empty.
     pub(crate) evidence: Vec<Seq>,
+    /// When this occurrence began.
     pub(crate) since: Time,
     pub(crate) summary: String,
+    /// What became of it, in a sentence, once that is known.
+    pub(crate) outcome: Option<String>,
     pub(crate) lasts: Lasts,
+    /// How severe it is if its outcome is still not known at a moment.
+    pub(crate) worsens: Option<(Time, Severity)>,
 }
 
 impl Found {
@@ -77,7 +86,26 @@ impl Found {
             evidence,
             since,
             summary,
+            outcome: None,
             lasts: Lasts::Happened,
+            worsens: None,
+        }
+    }
+
+    /// A second read, or an event that another watch was delivered, proves that somebody holds what etcd does not.
+    pub(crate) fn proven(self) -> Self {
+        Self {
+            severity: Severity::Divergence,
+            ..self
+        }
+    }
+
+    /// It is a note, and a warning if it still lasts at a moment.
+    pub(crate) fn note_until(self, at: Time) -> Self {
+        Self {
+            severity: Severity::Note,
+            worsens: Some((at, Severity::Warning)),
+            ..self
         }
     }
 
@@ -87,7 +115,7 @@ impl Found {
     }
 
     /// What is worse weighs more, and of what is as bad what is surer.
-    fn weight(&self) -> (Severity, Reverse<u64>) {
+    fn weight(&self) -> Weight {
         (self.severity, Reverse(self.certainty.number()))
     }
 
@@ -100,13 +128,21 @@ impl Found {
     }
 }
 
+/// What is worse weighs more, and of what is as bad what is surer.
+type Weight = (Severity, Reverse<u64>);
+
 /// A finding that stands.
 #[derive(Clone, Debug)]
 struct Entry {
+    /// The occurrence that the next record states.
     found: Found,
     count: u64,
+    /// The greatest weight it ever had: the worst severity, and how sure that was.
+    greatest: Weight,
     last_at: Time,
     told_at: Time,
+    /// How many occurrences the records so far stand for.
+    told: u64,
     /// How long after that it may be told again: at once if it has become worse or surer.
     rest_us: i64,
     /// What has changed since it was told: nothing, or how it is to be told.
@@ -119,10 +155,84 @@ impl Entry {
         let told = self.news.map(|_| self.told_at.plus_micros(self.rest_us));
         let over =
             (self.found.lasts == Lasts::Happened).then(|| self.last_at.plus_micros(QUIET_US));
-        [told, over].into_iter().flatten().min()
+        let worsens = self.found.worsens.map(|(at, _)| at);
+        [told, over, worsens].into_iter().flatten().min()
     }
 
-    fn event(&self, state: Standing) -> Event {
+    /// It was found again. Of what happens again and again, the record states the worst occurrence that no record has
+    /// stated, and of equals the last. Of what lasts it is one more sign, whose words count if it weighs as much.
+    fn occur(&mut self, found: Found, now: Time) {
+        let (weight, was) = (found.weight(), self.found.weight());
+        let is_lasting = self.found.lasts == Lasts::UntilCleared;
+        if found.lasts == Lasts::UntilCleared {
+            self.found.lasts = Lasts::UntilCleared;
+        }
+        if is_lasting || found.lasts == Lasts::UntilCleared {
+            for seq in &found.evidence {
+                if !self.found.evidence.contains(seq) {
+                    self.found.evidence.push(*seq);
+                }
+            }
+            while self.found.evidence.len() > MAX_EVIDENCE {
+                self.found.evidence.remove(1);
+            }
+            if weight >= was {
+                let evidence = std::mem::take(&mut self.found.evidence);
+                let since = self.found.since;
+                self.found = Found {
+                    evidence,
+                    since,
+                    lasts: Lasts::UntilCleared,
+                    ..found
+                };
+            }
+        } else if self.told == self.count || weight >= was {
+            self.found = found;
+            self.found.evidence.truncate(MAX_EVIDENCE);
+        }
+        self.weigh(weight);
+        self.count += 1;
+        self.last_at = now;
+        self.news = Some(Standing::Raised);
+    }
+
+    /// What is worse or surer than ever is told at once.
+    fn weigh(&mut self, weight: Weight) {
+        if weight > self.greatest {
+            self.greatest = weight;
+            self.rest_us = 0;
+        }
+    }
+
+    /// It is over, for a reason.
+    fn over(&mut self, why: String) {
+        self.found.summary = why;
+        self.found.outcome = None;
+        self.found.worsens = None;
+    }
+
+    /// It still lasts: it is worse now.
+    fn worsen(&mut self, now: Time) {
+        if let Some((at, severity)) = self.found.worsens
+            && at <= now
+        {
+            self.found.worsens = None;
+            self.found.severity = severity;
+            self.news = self.news.or(Some(Standing::Updated));
+            self.weigh(self.found.weight());
+        }
+    }
+
+    /// Its next record, which states one occurrence, and for how many others it stands.
+    fn event(&mut self, state: Standing, awake: &Awake) -> Event {
+        let others = self.count.saturating_sub(self.told + 1);
+        let mut summary = self.found.summary.clone();
+        summary += self.found.outcome.as_deref().unwrap_or("");
+        if others > 0 && self.found.lasts == Lasts::Happened {
+            let since = clock(awake.logged(self.told_at));
+            summary += &format!(" And {} since {since}.", count(others, "other"));
+        }
+        self.told = self.count;
         let found = &self.found;
         let (mut watch, mut server, mut client) = (None, None, None);
         match &found.subject {
@@ -141,10 +251,11 @@ impl Entry {
             watch,
             server,
             evidence: found.evidence.clone(),
-            summary: found.summary.clone(),
+            summary,
             client,
             count: Some(self.count),
-            since: Some(found.since),
+            since: Some(awake.logged(found.since)),
+            worst: Some(self.greatest.0),
         }
         .into()
     }
@@ -155,7 +266,8 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Book {
     entries: BTreeMap<(&'static str, Subject), Entry>,
-    out: VecDeque<Event>,
+    /// What is to be told at once, with the entry it is told of.
+    out: VecDeque<(Standing, Entry)>,
     /// What may be why a watch holds something else than it should.
     pub(super) unread: Unread,
     /// No later than the first entry is due.
@@ -175,32 +287,7 @@ impl Book {
     pub(crate) fn raise(&mut self, found: Found, now: Time) {
         let key = (found.code, found.subject.clone());
         if let Some(entry) = self.entries.get_mut(&key) {
-            let old = &mut entry.found;
-            for seq in &found.evidence {
-                if !old.evidence.contains(seq) {
-                    old.evidence.push(*seq);
-                }
-            }
-            while old.evidence.len() > MAX_EVIDENCE {
-                old.evidence.remove(1);
-            }
-            let (weight, was) = (found.weight(), old.weight());
-            if found.lasts == Lasts::UntilCleared {
-                old.lasts = Lasts::UntilCleared;
-            }
-            // What weighs less is one more sign of it; its words would take the place of better ones.
-            if weight >= was {
-                old.summary = found.summary;
-                old.severity = found.severity;
-                old.certainty = found.certainty;
-                old.alike = found.alike;
-            }
-            if weight > was {
-                entry.rest_us = 0;
-            }
-            entry.count += 1;
-            entry.last_at = now;
-            entry.news = Some(Standing::Raised);
+            entry.occur(found, now);
             let due = entry.due();
             self.wake(due);
             return;
@@ -210,15 +297,18 @@ impl Book {
         }
         let mut found = found;
         found.evidence.truncate(MAX_EVIDENCE);
-        let entry = Entry {
+        let mut entry = Entry {
+            greatest: found.weight(),
             found,
             count: 1,
             last_at: now,
             told_at: now,
+            told: 0,
             rest_us: TOLD_AGAIN_US,
             news: None,
         };
-        self.out.push_back(entry.event(Standing::Raised));
+        self.out.push_back((Standing::Raised, entry.clone()));
+        entry.told = 1;
         let due = entry.due();
         self.wake(due);
         self.entries.insert(key, entry);
@@ -234,11 +324,8 @@ impl Book {
         let Some(entry) = self.entries.get_mut(&(code, subject)) else {
             return;
         };
-        let was = entry.found.weight();
         change(&mut entry.found);
-        if entry.found.weight() > was {
-            entry.rest_us = 0;
-        }
+        entry.weigh(entry.found.weight());
         if entry.found.evidence.len() > MAX_EVIDENCE {
             entry.found.evidence.remove(1);
         }
@@ -257,8 +344,8 @@ impl Book {
             return;
         };
         entry.found.evidence = vec![by];
-        entry.found.summary = why.to_owned();
-        self.out.push_back(entry.event(Standing::Cleared));
+        entry.over(why.to_owned());
+        self.out.push_back((Standing::Cleared, entry));
     }
 
     /// All findings of a watch are over, since it is.
@@ -288,8 +375,8 @@ impl Book {
             })
             .map(|(key, _)| key.clone());
         if let Some(mut entry) = least.and_then(|key| self.entries.remove(&key)) {
-            entry.found.summary = format!("More than {MAX_FINDINGS} findings stand.");
-            self.out.push_back(entry.event(Standing::Cleared));
+            entry.over(format!("More than {MAX_FINDINGS} findings stand."));
+            self.out.push_back((Standing::Cleared, entry));
         }
     }
 
@@ -307,18 +394,21 @@ impl Book {
     }
 
     /// What is to be told at `now`.
-    pub(crate) fn take(&mut self, now: Time, out: &mut Vec<Event>) {
+    pub(crate) fn take(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
+        let at_once = self.out.drain(..);
+        out.extend(at_once.map(|(state, mut entry)| entry.event(state, awake)));
         if self.due.is_some_and(|due| due <= now) {
             let mut over = Vec::new();
             self.due = None;
             for (key, entry) in &mut self.entries {
                 if entry.due().is_some_and(|due| due <= now) {
+                    entry.worsen(now);
                     match entry.news.take() {
                         Some(state) => {
+                            out.push(entry.event(state, awake));
                             entry.told_at = now;
                             let rest_us = entry.rest_us * 2;
                             entry.rest_us = rest_us.clamp(TOLD_AGAIN_US, TOLD_RARELY_US);
-                            self.out.push_back(entry.event(state));
                         }
                         None => over.push(key.clone()),
                     }
@@ -328,12 +418,11 @@ impl Book {
             for key in over {
                 if let Some(mut entry) = self.entries.remove(&key) {
                     let minutes = QUIET_US / 60_000_000;
-                    entry.found.summary = format!("It did not happen again for {minutes} minutes.");
-                    self.out.push_back(entry.event(Standing::Cleared));
+                    entry.over(format!("It did not happen again for {minutes} minutes."));
+                    out.push(entry.event(Standing::Cleared, awake));
                 }
             }
         }
-        out.extend(self.out.drain(..));
     }
 }
 
@@ -360,7 +449,7 @@ mod tests {
             Time(1),
         );
         let mut told = Vec::new();
-        book.take(Time(10 * QUIET_US), &mut told);
+        book.take(Time(10 * QUIET_US), &Awake::default(), &mut told);
         assert!(book.stands("F24", Subject::Watch("*/pods".into())));
         assert_eq!(book.entries.len(), 1);
     }
@@ -385,20 +474,18 @@ mod tests {
     }
 
     #[test]
-    fn what_recurs_keeps_its_first_evidence_and_the_newest() {
+    fn what_lasts_keeps_its_first_evidence_and_the_newest() {
         let mut book = Book::default();
         for seq in 1..=40 {
+            let lasting = found(Severity::Error, "*/pods").until_cleared();
             let evidence = vec![Seq(seq)];
-            let (watch, at) = (Subject::Watch("*/pods".into()), Time(0));
-            let found = Found::of(
-                "F29",
-                Certainty::Definite,
-                watch,
-                evidence,
-                at,
-                String::new(),
+            book.raise(
+                Found {
+                    evidence,
+                    ..lasting
+                },
+                Time(0),
             );
-            book.raise(found, at);
         }
         let kept: Vec<u64> = book.entries.values().next().map_or_else(Vec::new, |entry| {
             entry.found.evidence.iter().map(|seq| seq.0).collect()
@@ -420,14 +507,16 @@ mod tests {
     /// What is told by a moment: how it stands, how bad and how sure it is, how often it was found, and the words.
     fn told(book: &mut Book, now: Time) -> Vec<String> {
         let mut out = Vec::new();
-        book.take(now, &mut out);
+        book.take(now, &Awake::default(), &mut out);
         let line = |event: &Event| match event {
             Event::Finding(it) => format!(
-                "{} {} {} x{} {}",
+                "{} {} of {} {} x{} {:?} {}",
                 it.state,
                 it.severity,
+                it.worst.unwrap_or(it.severity),
                 it.certainty,
                 it.count.unwrap_or(0),
+                it.evidence.iter().map(|seq| seq.0).collect::<Vec<_>>(),
                 it.summary
             ),
             _ => String::new(),
@@ -435,22 +524,91 @@ mod tests {
         out.iter().map(line).collect()
     }
 
+    /// An occurrence of its own, with a record of its own.
+    fn occurrence(severity: Severity, number: u64) -> Found {
+        let said = said(
+            severity,
+            Certainty::Definite,
+            &format!("It went back {number}."),
+        );
+        Found {
+            evidence: vec![Seq(number)],
+            since: Time(i64::try_from(number).unwrap_or(0) * 1_000_000),
+            ..said
+        }
+    }
+
     #[test]
-    fn what_is_less_sure_or_less_severe_is_counted_and_changes_no_sentence() {
+    fn of_what_lasts_a_sign_that_weighs_less_is_counted_and_changes_no_sentence() {
         let mut book = Book::default();
-        let ghost = said(Severity::Divergence, Certainty::Likely, "a ghost");
-        book.raise(ghost, Time(0));
-        let jump = said(Severity::Warning, Certainty::Suspected, "a jump");
+        let ghost = said(Severity::Divergence, Certainty::Likely, "A ghost.");
+        book.raise(ghost.until_cleared(), Time(0));
+        let jump = said(Severity::Warning, Certainty::Suspected, "A jump.");
         book.raise(jump, Time(1));
-        let hint = said(Severity::Note, Certainty::Definite, "a hint");
+        let hint = said(Severity::Note, Certainty::Definite, "A hint.");
         book.raise(hint, Time(2));
-        insta::assert_snapshot!(told(&mut book, Time(TOLD_AGAIN_US)).join("\n"), @r"
-raised divergence likely x1 a ghost
-raised divergence likely x3 a ghost
-");
-        let other = said(Severity::Divergence, Certainty::Likely, "another ghost");
+        insta::assert_snapshot!(told(&mut book, Time(TOLD_AGAIN_US)).join("\n"), @"
+        raised divergence of divergence likely x1 [1] A ghost.
+        raised divergence of divergence likely x3 [1] A ghost.
+        ");
+        let other = said(Severity::Divergence, Certainty::Likely, "Another ghost.");
         book.raise(other, Time(TOLD_AGAIN_US));
-        insta::assert_snapshot!(told(&mut book, Time(4 * TOLD_AGAIN_US)).join("\n"), @"raised divergence likely x4 another ghost");
+        insta::assert_snapshot!(told(&mut book, Time(4 * TOLD_AGAIN_US)).join("\n"), @"raised divergence of divergence likely x4 [1] Another ghost.");
+    }
+
+    #[test]
+    fn each_record_states_one_occurrence_and_for_how_many_others_it_stands() {
+        let mut book = Book::default();
+        let mut records = Vec::new();
+        book.raise(occurrence(Severity::Warning, 1), Time(0));
+        records.extend(told(&mut book, Time(0)));
+        // Three within the pause before the next record: the worst of them is stated, of equals the last.
+        book.raise(occurrence(Severity::Note, 2), Time(1));
+        book.raise(occurrence(Severity::Warning, 3), Time(2));
+        book.raise(occurrence(Severity::Note, 4), Time(3));
+        records.extend(told(&mut book, Time(TOLD_AGAIN_US)));
+        // A milder one is stated as it is, and the worst so far is known beside it.
+        book.raise(occurrence(Severity::Note, 5), Time(2 * TOLD_AGAIN_US));
+        records.extend(told(&mut book, Time(4 * TOLD_AGAIN_US)));
+        insta::assert_snapshot!(records.join("\n"), @"
+        raised warning of warning definite x1 [1] It went back 1.
+        raised warning of warning definite x4 [3] It went back 3. And 2 others since 00:00:00 UTC.
+        raised note of warning definite x5 [5] It went back 5.
+        ");
+    }
+
+    #[test]
+    fn an_outcome_takes_the_place_of_the_one_before() {
+        let mut book = Book::default();
+        book.raise(occurrence(Severity::Warning, 1), Time(0));
+        let mut records = told(&mut book, Time(0));
+        let subject = Subject::Watch("*/pods".into());
+        for outcome in [" It listed.", " It went on."] {
+            book.amend("F24", subject.clone(), |found| {
+                found.outcome = Some(outcome.to_owned());
+                found.severity = Severity::Note;
+            });
+        }
+        records.extend(told(&mut book, Time(TOLD_AGAIN_US)));
+        insta::assert_snapshot!(records.join("\n"), @"
+        raised warning of warning definite x1 [1] It went back 1.
+        updated note of warning definite x1 [1] It went back 1. It went on.
+        ");
+    }
+
+    #[test]
+    fn what_still_lasts_at_a_moment_is_worse_from_then_on() {
+        let mut book = Book::default();
+        let lag = said(Severity::Warning, Certainty::Likely, "It is behind.");
+        let late = Time(BEHIND_LONG_US);
+        book.raise(lag.note_until(late).until_cleared(), Time(0));
+        let mut records = told(&mut book, Time(0));
+        assert_eq!(book.wake_at(), Some(late));
+        records.extend(told(&mut book, late));
+        insta::assert_snapshot!(records.join("\n"), @"
+        raised note of note likely x1 [1] It is behind.
+        updated warning of warning likely x1 [1] It is behind.
+        ");
     }
 
     #[test]
@@ -465,12 +623,12 @@ raised divergence likely x3 a ghost
         let at = Time(121_000_000);
         book.raise(ghost, at);
         assert!(book.wake_at() <= Some(at));
-        insta::assert_snapshot!(told(&mut book, at).join("\n"), @"raised divergence likely x121 a ghost");
+        insta::assert_snapshot!(told(&mut book, at).join("\n"), @"raised divergence of divergence likely x121 [1] a ghost And 56 others since 00:01:03 UTC.");
         let subject = Subject::Watch("*/pods".into());
         book.amend("F24", subject, |found| {
             found.certainty = Certainty::Definite;
             found.summary = "a ghost for sure".to_owned();
         });
-        insta::assert_snapshot!(told(&mut book, at).join("\n"), @"updated divergence definite x121 a ghost for sure");
+        insta::assert_snapshot!(told(&mut book, at).join("\n"), @"updated divergence of divergence definite x121 [1] a ghost for sure");
     }
 }

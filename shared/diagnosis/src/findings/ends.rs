@@ -2,15 +2,14 @@
 
 use watchscope_model::event::{Attribution, Gap, StreamEnded, StreamError};
 use watchscope_model::fold::Moment;
-use watchscope_model::tree::{BTreeMap, BTreeSet};
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Seq, State, StreamId, Text, Time, WatchName};
 
-use super::book::{Book, Found, Subject};
+use super::book::{Book, Found, Lasts, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
 use crate::ends::{AFTERMATH_US, MAX_ENDS, REVISED_US, TOGETHER_US, is_barren};
-use crate::rows;
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -19,6 +18,10 @@ const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 const QUIET_TYPE_MS: u64 = 300_000;
 /// A gap that began so short a time after an edit, in microseconds, may be of it.
 const EDITED_US: i64 = 1_000_000;
+/// A watch that was blind for longer is a warning, whatever ended it, in microseconds.
+const BLIND_US: i64 = 60_000_000;
+/// A stream that says nothing for so long is looked after, in microseconds: nothing is known of it from then on.
+const IDLE_US: i64 = 90_000_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -47,7 +50,47 @@ struct Pending {
     said: Said,
     answer: Option<Answer>,
     /// What became of the watch, once its gap is closed.
-    outcome: Option<String>,
+    outcome: Option<Outcome>,
+}
+
+/// How a gap closed.
+#[derive(Clone, Debug)]
+struct Outcome {
+    /// The version that the watch went on from; none if it listed.
+    from: Option<String>,
+    at: Time,
+}
+
+impl Outcome {
+    fn sentence(&self) -> String {
+        match &self.from {
+            Some(from) => format!(" It went on from {from}, and nothing was lost."),
+            None => " It listed again: what happened in between is not known.".to_owned(),
+        }
+    }
+}
+
+/// What the severity of an end depends on besides how its gap closes.
+#[derive(Clone, Copy, Debug)]
+struct Stake {
+    /// Since when nothing came.
+    blind_from: Time,
+    /// A list that ends it is no more than its cause brings with it: an edit of a definition, a server that restarted, a
+    /// quiet type, a pause of watchscope.
+    is_ordinary: bool,
+}
+
+impl Stake {
+    /// How severe an end was, by how its gap closed (look.md, section 2).
+    fn severity(self, outcome: &Outcome) -> Severity {
+        let is_blind_long = outcome.at.micros_since(self.blind_from) > BLIND_US;
+        let is_over_lightly = outcome.from.is_some() || self.is_ordinary;
+        if is_over_lightly && !is_blind_long {
+            Severity::Note
+        } else {
+            Severity::Warning
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -76,8 +119,8 @@ pub(super) struct Ended {
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// Of each watch the last stream that ended because watchscope had not run.
     slept: BTreeMap<WatchName, StreamId>,
-    /// What was found of each watch in the gap it is in; at most one of a code.
-    told: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    /// What was found of each watch in the gap it is in, whose outcome is not known yet; at most one of a code.
+    told: BTreeMap<WatchName, BTreeMap<&'static str, Stake>>,
     /// What the ERROR event of each watch's stream said, until the stream ends.
     said: BTreeMap<WatchName, Said>,
     /// The last pause in which watchscope did not run.
@@ -259,14 +302,19 @@ impl Ended {
         let is_quiet = code == "F12" && end.was_quiet();
         // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
         let edit = end.edited().filter(|_| is_history_gone(code));
-        // Where nothing proved a connection dead its server may as well keep to no timeouts.
-        let is_unproven = code == "F04" && answer.certainty == Certainty::Suspected;
-        let severity = if is_unproven {
-            Severity::Warning
-        } else if is_consequence || is_quiet || pause.is_some() || edit.is_some() {
-            Severity::Note
-        } else {
-            rows::severity(code)
+        let is_ordinary = is_consequence
+            || is_quiet
+            || pause.is_some()
+            || edit.is_some()
+            || matches!(code, "F06" | "F07" | "F17");
+        // Of a dead connection nothing came before its end either.
+        let heard_at = match code {
+            "F04" => end.course.moved_at.max(Some(end.at.plus_micros(-IDLE_US))),
+            _ => None,
+        };
+        let stake = Stake {
+            blind_from: heard_at.unwrap_or(end.course.gap_at).min(end.at),
+            is_ordinary,
         };
         let is_suspected = answer.certainty == Certainty::Suspected;
         let mut summary = sentence(code, is_suspected, &end);
@@ -279,36 +327,44 @@ impl Ended {
             summary += " Its definition had just been edited.";
             evidence.insert(0, edit);
         }
+        let mut found = Found::of(
+            code,
+            answer.certainty,
+            Subject::Watch(end.watch.clone()),
+            evidence,
+            end.at,
+            summary,
+        )
+        .alike(alike);
+        if is_ordinary {
+            found.severity = Severity::Note;
+        }
         match &end.outcome {
-            Some(outcome) => summary += outcome,
+            Some(outcome) => found.close(stake, outcome),
             None => {
-                self.told.entry(end.watch.clone()).or_default().insert(code);
+                if found.severity < Severity::Warning {
+                    let at = stake.blind_from.plus_micros(BLIND_US);
+                    found.worsens = Some((at, Severity::Warning));
+                }
+                self.told.entry(end.watch).or_default().insert(code, stake);
             }
         }
-        let found = Found {
-            severity,
-            ..Found::of(
-                code,
-                answer.certainty,
-                Subject::Watch(end.watch),
-                evidence,
-                end.at,
-                summary,
-            )
-            .alike(alike)
-        };
         book.raise(found, now);
     }
 
     /// What became of the watch after the end.
     pub(super) fn gap(&mut self, event: &Gap, record: Moment, book: &mut Book) {
-        let outcome = match (&event.from, event.resumed) {
-            (Some(from), true) => format!(" It went on from {from}, and nothing was lost."),
-            _ => " It listed again: what happened in between is not known.".to_owned(),
+        let outcome = Outcome {
+            from: event
+                .from
+                .as_ref()
+                .filter(|_| event.resumed)
+                .map(ToString::to_string),
+            at: record.at,
         };
-        for code in self.told.remove(&event.watch).unwrap_or_default() {
+        for (code, stake) in self.told.remove(&event.watch).unwrap_or_default() {
             book.amend(code, Subject::Watch(event.watch.clone()), |found| {
-                found.summary += &outcome;
+                found.close(stake, &outcome);
                 found.evidence.push(record.seq);
             });
         }
@@ -325,6 +381,21 @@ impl Ended {
         self.said.remove(watch);
         self.told.remove(watch);
         self.barren.remove(watch);
+    }
+}
+
+impl Found {
+    /// The gap that began with its end has closed. That ends nothing that lasts, and proves nothing of an event that an
+    /// apiserver has lost (F24).
+    fn close(&mut self, stake: Stake, outcome: &Outcome) {
+        if self.lasts == Lasts::UntilCleared {
+            return;
+        }
+        self.outcome = Some(outcome.sentence());
+        self.worsens = None;
+        if self.code != "F24" {
+            self.severity = stake.severity(outcome);
+        }
     }
 }
 
@@ -485,5 +556,32 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         }
         "F47" => format!("The stream of {watch} ended inside an event {after}."),
         _ => format!("The stream of {watch} ended {after}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_a_warning_if_a_list_of_no_ordinary_cause_or_a_minute_of_blindness_was_needed() {
+        let severity = |is_ordinary, resumed: bool, blind_s: i64| {
+            let stake = Stake {
+                blind_from: Time(0),
+                is_ordinary,
+            };
+            let outcome = Outcome {
+                from: resumed.then(|| "7".to_owned()),
+                at: Time(blind_s * 1_000_000),
+            };
+            stake.severity(&outcome)
+        };
+        for is_ordinary in [false, true] {
+            assert_eq!(severity(is_ordinary, true, 2), Severity::Note);
+            assert_eq!(severity(is_ordinary, true, 61), Severity::Warning);
+            assert_eq!(severity(is_ordinary, false, 61), Severity::Warning);
+        }
+        assert_eq!(severity(false, false, 2), Severity::Warning);
+        assert_eq!(severity(true, false, 2), Severity::Note);
     }
 }

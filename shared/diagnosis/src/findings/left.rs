@@ -192,7 +192,7 @@ impl Left {
             let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
             let sure = Certainty::Likely;
             let found = Found::of("F24", sure, watch, evidence, record.at, summary);
-            book.raise(found.alike(LIKE_A_GHOST), record.at);
+            book.raise(found.alike(LIKE_A_GHOST).proven(), record.at);
             return;
         }
         let summary = format!(
@@ -240,7 +240,7 @@ impl Left {
             record.at,
             summary,
         );
-        book.raise(found.alike(LIKE_A_LOSS), record.at);
+        book.raise(found.alike(LIKE_A_LOSS).proven(), record.at);
     }
 
     /// A list begins to come, or goes on.

@@ -216,7 +216,7 @@ impl Findings {
         [self.book.wake_at(), timer].into_iter().flatten().min()
     }
 
-    pub(crate) fn conclude(&mut self, now: Time, out: &mut Vec<Event>) {
+    pub(crate) fn conclude(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
         while let Some((at, timer)) = self.timers.next(now) {
             let book = &mut self.book;
             match timer {
@@ -234,6 +234,6 @@ impl Findings {
                 Timer::Client(client) => self.clients.silent(&client, at, book),
             }
         }
-        self.book.take(now, out);
+        self.book.take(now, awake, out);
     }
 }

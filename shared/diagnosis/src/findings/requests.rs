@@ -12,7 +12,7 @@ use watchscope_model::{
     ConnectionId, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
 };
 
-use super::book::{Book, Found, Lasts, Subject};
+use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
 use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
 
@@ -361,8 +361,12 @@ impl Requests {
         }
         let subject = Subject::Watch(watch.clone());
         let mut found = Found::of(code, certainty, subject, evidence, since, summary);
+        if code == "F44" {
+            found = found.note_until(since.plus_micros(BEHIND_LONG_US));
+        }
         if is_aggregated && beside < MANY_STREAMS {
             found.severity = Severity::Note;
+            found.worsens = None;
         }
         book.raise(found.alike(alike), now);
     }
@@ -403,6 +407,7 @@ impl Requests {
             found.certainty = Certainty::Likely;
             found.evidence.push(record.seq);
             found.summary = summary;
+            found.worsens = None;
         });
     }
 

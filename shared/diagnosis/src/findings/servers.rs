@@ -14,7 +14,7 @@ use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
-use super::book::{Book, Found, Subject};
+use super::book::{BEHIND_LONG_US, Book, Found, Subject};
 use super::streams::SILENT_LOSS;
 use super::words::{count, place, seconds};
 use super::{Timer, Timers};
@@ -495,12 +495,14 @@ impl Servers {
                 event.at,
                 summary,
             );
+            let begins_at = event.at;
             member.is_behind = true;
             let alike: &'static [&'static str] = if member.is_direct {
                 &["F04", "F44"]
             } else {
                 &["F04"]
             };
+            let found = found.note_until(begins_at.plus_micros(BEHIND_LONG_US));
             book.raise(found.alike(alike).until_cleared(), now);
         }
         group.wait(what, now, timers);
@@ -573,7 +575,7 @@ impl Group {
             event.at,
             summary,
         );
-        book.raise(found.alike(SILENT_LOSS), record.at);
+        book.raise(found.alike(SILENT_LOSS).proven(), record.at);
         self.settle(told);
     }
 

@@ -685,14 +685,14 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut
     let (watch, change, version) = (&event.watch, event.change, &event.resource_version);
     let (severity, certainty, summary) = match what {
         LostEvent::Added => (
-            Severity::Divergence,
+            Severity::Error,
             Certainty::Likely,
             format!(
                 "{change} of {object} came to {watch} at {version}, and never its ADDED: an event was lost on the way."
             ),
         ),
         LostEvent::Deleted => (
-            Severity::Divergence,
+            Severity::Error,
             Certainty::Likely,
             format!(
                 "{object} came to {watch} anew at {version}, and never the DELETED of the one before it: an event was \

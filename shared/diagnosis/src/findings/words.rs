@@ -1,7 +1,7 @@
 //! Numbers and names as findings' sentences say them.
 
 use watchscope_model::vocabulary::Phase;
-use watchscope_model::{Object, State, Text, WatchName};
+use watchscope_model::{Object, State, Text, Time, WatchName};
 
 /// Milliseconds as seconds with one decimal.
 pub(super) fn seconds(ms: u64) -> String {
@@ -11,6 +11,13 @@ pub(super) fn seconds(ms: u64) -> String {
 /// `1 event`, `3 events`.
 pub(crate) fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// `10:05:02 UTC`.
+pub(super) fn clock(at: Time) -> String {
+    let civil = at.civil();
+    let (hour, minute, second) = (civil.hour, civil.minute, civil.second);
+    format!("{hour:02}:{minute:02}:{second:02} UTC")
 }
 
 /// `namespace/name`.

@@ -251,7 +251,7 @@ impl FindingSpan {
         Self {
             code: finding.code.clone(),
             name: finding.name.clone(),
-            severity: finding.severity,
+            severity: finding.worst_severity(),
             subject: finding.subject().cloned(),
             summary: finding.summary.clone(),
             evidence: finding.evidence.clone(),

@@ -67,7 +67,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             let finding = first.and_then(|(name, _)| {
                 let findings = state.findings.iter();
                 let mut of_watch = findings.filter(|(key, open)| {
-                    open.finding.severity == Severity::Divergence
+                    open.finding.worst_severity() == Severity::Divergence
                         && open.finding.watch.as_ref() == Some(name)
                         && !muted.has(key)
                 });
@@ -91,7 +91,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let mut errors: Vec<(&OpenFinding, Places)> = Vec::new();
     for (key, open) in &state.findings {
         let finding = &open.finding;
-        if finding.severity != Severity::Error || muted.has(key) {
+        if finding.worst_severity() != Severity::Error || muted.has(key) {
             continue;
         }
         let same = errors

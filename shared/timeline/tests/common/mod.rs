@@ -389,6 +389,7 @@ impl Log {
                 client: None,
                 count: None,
                 since: None,
+                worst: None,
             },
         )
     }
