@@ -459,7 +459,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Every version with more than one apiserver.",
         "It goes back in time when it reconnects.",
         "Resume by resourceVersion.",
-        "Watch each server by itself (`watchscope --servers all`), and compare when they reach the same version.",
+        "Watch each server by itself (`watchscope --servers all`), and compare when they reach the same version. Of one address: a stream delivers nothing for 10 s while reads show objects at higher resourceVersions.",
         "KEP-1904; kubernetes/kubernetes#97294",
     ),
     row(

@@ -1107,6 +1107,7 @@ fn trap_a_list_from_any_time_is_older_than_the_log() {
     assert_snapshot!(stage.told(), @r"
     0.01 shop/pods list exact at 12 2 agrees
     38.02 shop/pods list any twice at 3 0 cannot-tell: the server knows nothing beyond 3; the stream was opened at 12, and a list at 13 differs from what is held
+    40.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 13
     41.01 shop/pods list exact at 13 2 agrees
     71.01 shop/pods list newest at 13 2 agrees
     101.01 shop/pods list newest at 13 2 agrees
@@ -1239,7 +1240,7 @@ fn a_list_that_was_ahead_of_an_event_by_a_moment_differs_no_more_and_nothing_is_
     let written = stage.write("a", 1);
     // Others write to etcd, and nothing moves the watch on so far.
     stage.write_elsewhere();
-    stage.after_s(40);
+    stage.after_s(36);
     stage.event(ChangeType::Modified, "a", 1, written);
     stage.after_s(300);
     let told = stage.told();
@@ -1257,6 +1258,86 @@ fn a_watch_from_the_future_is_told_by_the_servers_own_cache() {
     0.01 shop/pods list exact at 12 2 agrees
     38.02 shop/pods list any twice at 7 0 cannot-tell: the server knows nothing beyond 7; the stream was opened at 12, and a list at 13 differs from what is held
     ");
+}
+
+/// What is said of reads ahead of a stream that delivers nothing from 31 s on, while `a` is written and what is done after
+/// that is done.
+fn ahead(level: Level, mut then: impl FnMut(&mut Stage)) -> Vec<String> {
+    let mut stage = watching(36, level);
+    stage.after_s(31);
+    stage.told();
+    then(&mut stage);
+    stage.after_s(75);
+    let told = stage.told();
+    let lines = told.lines().filter(|line| line.contains("reads ahead"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_stream_that_delivers_nothing_for_ten_seconds_while_reads_show_newer_objects_is_told_of_once() {
+    for level in [Level::Light, Level::Full] {
+        let written = |stage: &mut Stage| {
+            stage.write("a", 1);
+        };
+        let told = ahead(level, written);
+        assert_eq!(told.len(), 1, "{told:?}");
+    }
+    let told = ahead(Level::Light, |stage| {
+        stage.write("a", 1);
+        stage.after_s(3);
+        stage.write("b", 1);
+    });
+    assert_snapshot!(told.join("\n"), @"55.03 shop/pods reads ahead at 14 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 14");
+}
+
+#[test]
+fn what_lists_have_at_a_higher_version_alone_is_no_lag() {
+    let elsewhere = |stage: &mut Stage| {
+        stage.write_elsewhere();
+    };
+    assert_eq!(ahead(Level::Light, elsewhere), [""; 0]);
+    // What is gone may have gone unheard.
+    let gone = |stage: &mut Stage| {
+        stage.delete("a");
+    };
+    assert_eq!(ahead(Level::Light, gone), [""; 0]);
+}
+
+#[test]
+fn a_stream_that_delivers_something_meanwhile_does_not_lag() {
+    // The first read that shows it comes within a few seconds.
+    let by_event = |stage: &mut Stage| {
+        let version = stage.write("a", 1);
+        stage.after_s(9);
+        stage.event(ChangeType::Modified, "a", 1, version);
+    };
+    assert_eq!(ahead(Level::Light, by_event), [""; 0]);
+    let late = |stage: &mut Stage| {
+        for _ in 0..9 {
+            let version = stage.write("a", 1);
+            stage.after_s(9);
+            stage.event(ChangeType::Modified, "a", 1, version);
+        }
+    };
+    assert_eq!(ahead(Level::Light, late), [""; 0]);
+    let reopened = |stage: &mut Stage| {
+        let version = stage.write("a", 1);
+        stage.after_s(9);
+        stage.record(ended());
+        stage.open(WATCH);
+        stage.after_s(3);
+        stage.event(ChangeType::Modified, "a", 1, version);
+    };
+    assert_eq!(ahead(Level::Light, reopened), [""; 0]);
+}
+
+#[test]
+fn with_the_audit_off_no_lag_is_looked_for_though_a_person_asks() {
+    let asked = |stage: &mut Stage| {
+        stage.write("a", 1);
+        stage.ask(None);
+    };
+    assert_eq!(ahead(Level::Off, asked), [""; 0]);
 }
 
 /// A watch of a type that nobody writes, whose server's cache stands at 11, below where the watch was opened.

@@ -14,6 +14,8 @@ const ADDED: ChangeType = ChangeType::Added;
 const MODIFIED: ChangeType = ChangeType::Modified;
 /// How the audit calls it that a list is refused since the server has not come so far.
 const TOO_LARGE: &str = "list exact too large";
+/// How the audit calls it that reads are ahead of a stream that delivers nothing.
+const AHEAD: &str = "reads ahead";
 const A: &str = "*/pods";
 const B: &str = "*/pods#2";
 const C: &str = "*/pods#3";
@@ -278,6 +280,53 @@ fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_unt
         let is_all = of(" raised ") == raised && of(" cleared ") == ["F31", "F32"];
         assert!(is_all, "{told}");
     }
+}
+
+/// A watch at 40 that reads are ahead of.
+fn behind_reads() -> Stage {
+    let mut stage = Stage::new(1, &[A]).telling_alike();
+    stage.live(A, ADDED, "a", "u1", 40, None).after_s(30);
+    stage.audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    stage
+}
+
+#[test]
+fn a_stream_that_lags_behind_reads_is_noted_and_a_warning_once_it_has_lagged_for_two_periods_of_bookmarks()
+ {
+    let mut stage = behind_reads();
+    stage
+        .after_s(110)
+        .audited(A, "list", Audit::CANNOT_TELL, 47);
+    stage.after_s(5).live(A, MODIFIED, "a", "u1", 45, None);
+    insta::assert_snapshot!(stage.found(), @r"
+    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
+    140.000 F31 or F04 F32 raised warning likely x2 */pods: A list at 47 differs from what */pods holds, whose stream stands at 40 and does not come to it: its server is behind, or nothing passes.
+    145.000 F31 or F04 F32 cleared warning likely x2 */pods: Its stream goes on, or is over.
+    ");
+    let mut short = behind_reads();
+    short.after_s(50).live(A, MODIFIED, "a", "u1", 45, None);
+    insta::assert_snapshot!(short.found(), @r"
+    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
+    80.000 F31 or F04 F44 cleared note likely x1 */pods: Its stream goes on, or is over.
+    ");
+}
+
+#[test]
+fn a_stream_that_may_have_been_opened_beyond_its_server_is_perhaps_from_the_future_and_where_it_is_lags_not()
+ {
+    let mut stage = Stage::new(1, &[A]).telling_alike();
+    stage.live(A, ADDED, "a", "u1", 40, None);
+    stage.resumed_from(A, 40).after_s(30);
+    stage.audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    insta::assert_snapshot!(stage.found(), @"30.000 F31 or F04 F32 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.");
+    let mut stage = refused_at(&[(1, 37), (25, 37)]);
+    stage.after_s(5).audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    let found: Vec<&str> = stage
+        .found()
+        .lines()
+        .filter(|line| line.contains(".000 F31 "))
+        .collect();
+    assert_eq!(found, [""; 0]);
 }
 
 /// A watch that was opened at 40, and lists of it at that version that were refused, since the server had come to these

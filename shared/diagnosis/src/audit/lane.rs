@@ -31,6 +31,9 @@ const AGAIN_US: i64 = 4_000_000;
 /// How long after a list that the server had not come far enough for it is made again, in microseconds: two that are so far
 /// apart show a watch from the future (F32).
 pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
+/// How long reads have to show newer versions of objects than a stream that delivers nothing has come to, in microseconds,
+/// before that is a lag (F31).
+pub(crate) const AHEAD_US: i64 = 10_000_000;
 /// Most objects of a watch that is listed. A longer list would not be over before etcd compacts its version, within a
 /// watch's share of requests; of such a watch objects are only looked up one by one.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
@@ -92,6 +95,19 @@ struct Behind {
     is_last: bool,
 }
 
+/// Reads show newer versions of objects than the stream has come to, and it has delivered nothing since the first.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// The first record of the stream.
+    stream: Seq,
+    /// When the first such read was made.
+    since: Time,
+    /// When the newest list is read to see whether it is still so; absent once it was.
+    due: Option<Time>,
+    /// Whether that is in the log.
+    is_told: bool,
+}
+
 /// Whether a stream was opened beyond what its server's cache knows (F32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Future {
@@ -133,6 +149,7 @@ pub(super) struct Lane {
     /// The version at which all was found equal.
     agreed: Option<ResourceVersion>,
     behind: Option<Behind>,
+    ahead: Option<Ahead>,
     /// When a list was refused first since the server had not come so far, and its stream's first record.
     too_large: Option<(Seq, Time)>,
     /// Since when consistent lists are below progress: the revision went back.
@@ -198,6 +215,7 @@ impl Lane {
             sampled: 0,
             agreed: None,
             behind: None,
+            ahead: None,
             too_large: None,
             went_back: None,
             has_differed: false,
@@ -280,6 +298,9 @@ impl Lane {
             .progress
             .as_ref()
             .is_none_or(|progress| reached.is_after(progress));
+        if has_moved {
+            self.ahead = None;
+        }
         if let Some(behind) = self.behind.as_mut().filter(|_| has_moved) {
             behind.since = now;
             behind.is_last = false;
@@ -294,6 +315,10 @@ impl Lane {
     pub(super) fn paused(&mut self, lasted_ms: u64) {
         if let Some(behind) = &mut self.behind {
             behind.since = behind.since.plus_millis(lasted_ms);
+        }
+        if let Some(ahead) = &mut self.ahead {
+            ahead.since = ahead.since.plus_millis(lasted_ms);
+            ahead.due = ahead.due.map(|due| due.plus_millis(lasted_ms));
         }
     }
 
@@ -347,8 +372,9 @@ impl Lane {
     pub(super) fn due(&self) -> Option<Time> {
         if self.tasks.is_empty() {
             let each = self.each.as_ref().map(|each| each.due);
+            let ahead = self.ahead.and_then(|ahead| ahead.due);
             let due = self.due.into_iter().chain(self.sample_at);
-            due.chain(each).min()
+            due.chain(each).chain(ahead).min()
         } else {
             Some(self.minute.free_at())
         }
@@ -413,6 +439,7 @@ impl Lane {
         let is_streaming = is_streaming(watch);
         if !is_streaming {
             self.tasks.clear();
+            self.ahead = None;
             self.sampled = 0;
             if let Some(each) = &mut self.each {
                 each.put_back();
@@ -431,6 +458,12 @@ impl Lane {
         // Of many watches a round may be due again before this one has its turn: what is due first goes first.
         if is_due(self.sample_at) && self.sample_at < self.due {
             self.sample(is_streaming, turn);
+        }
+        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| is_due(ahead.due))
+            && self.tasks.is_empty()
+        {
+            ahead.due = None;
+            self.tasks.push_back(Task::Newest);
         }
         if self.tasks.is_empty() && is_due(self.due) {
             self.begin_round(is_streaming, turn);

@@ -40,7 +40,7 @@ use self::budget::Budget;
 pub use self::budget::{PER_MINUTE, PER_WATCH};
 pub use self::compare::MAX_DIFFERENCES;
 pub use self::history::{KEPT_US, MAX_STEPS};
-pub(crate) use self::lane::TOO_LARGE_US;
+pub(crate) use self::lane::{AHEAD_US, TOO_LARGE_US};
 pub use self::lane::{AT_ONCE, MOST_LISTED};
 use self::lane::{Lane, Task, Turn};
 pub use self::reads::PAGE;

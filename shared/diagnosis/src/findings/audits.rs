@@ -13,7 +13,7 @@ use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchNam
 use super::book::{Book, Found, MAX_EVIDENCE, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
-use crate::audit::TOO_LARGE_US;
+use crate::audit::{AHEAD_US, TOO_LARGE_US};
 use crate::awake::Awake;
 use crate::ends::Ends;
 
@@ -207,6 +207,12 @@ impl Audits {
                 book.raise(found.alike(&["F31"]).until_cleared(), record.at);
             }
             Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
+            Audit::AHEAD_TWICE => {
+                // A stream that an edit left behind is known by a longer silence.
+                if open.silent_since_edit(&event.watch, before).is_none() {
+                    self.lags(event, (watch, progress), record, book);
+                }
+            }
             NOT_PROGRESSING
                 if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
             {
@@ -215,6 +221,48 @@ impl Audits {
             }
             _ => self.is_there(event, before, record, book),
         }
+    }
+
+    /// Reads show newer versions of objects than the stream of a watch, which has delivered nothing meanwhile.
+    fn lags(
+        &mut self,
+        event: &Audit,
+        (watch, progress): (&Watch, &ResourceVersion),
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let silent = self.silent.get(&event.watch);
+        if silent.is_some_and(|silent| !silent.is_empty()) {
+            return;
+        }
+        let (Some(read), Some(stream)) = (&event.resource_version, &watch.stream) else {
+            return;
+        };
+        let lag_s = AHEAD_US / 1_000_000;
+        let summary = format!(
+            "Reads showed objects of {} at up to {read}. Its stream stands at {progress} and has delivered nothing for {lag_s} s \
+             since the first of these reads: its server is behind, or something holds its events back.",
+            event.watch,
+        );
+        // One that has brought something was not opened beyond what its server knows.
+        let is_resumed = stream.bookmark.is_none() && stream.resource_version == watch.progress;
+        let alike: &'static [&'static str] = if is_resumed {
+            &["F04", "F32", "F44"]
+        } else {
+            &["F04", "F44"]
+        };
+        let subject = Subject::Watch(event.watch.clone());
+        let since = record.at.plus_micros(-AHEAD_US);
+        let evidence = vec![record.seq];
+        let found = Found::of("F31", Certainty::Likely, subject, evidence, since, summary);
+        let found = Found {
+            // It may end by itself; one that lasts for two periods of bookmarks is more than that.
+            severity: Severity::Note,
+            ..found.alike(alike)
+        };
+        let silent = self.silent.entry(event.watch.clone()).or_default();
+        silent.insert(found.code);
+        book.raise(found.until_cleared(), record.at);
     }
 
     /// A list at where a watch is was refused, since the server has not come so far. Twice, a while apart, of one stream
@@ -294,7 +342,13 @@ impl Audits {
         } else {
             let summary =
                 format!("{what} and does not come to it: its server is behind, or nothing passes.");
-            let (sure, evidence) = (Certainty::Suspected, vec![record.seq]);
+            // Reads may have shown newer objects than it holds before.
+            let silent = self.silent.get(watch);
+            let sure = match silent.is_some_and(|silent| silent.contains("F31")) {
+                true => Certainty::Likely,
+                false => Certainty::Suspected,
+            };
+            let evidence = vec![record.seq];
             let found = Found::of("F31", sure, subject, evidence, record.at, summary);
             found.alike(&["F04", "F32"])
         };

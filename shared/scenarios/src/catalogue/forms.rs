@@ -44,6 +44,9 @@ pub fn forms() -> Vec<(Row, Finds)> {
         end_missed(),
         write_missed(),
         standing_still(),
+        silent_for_75_s(),
+        silent_while_others_write(),
+        silent_and_not_audited(),
         from_the_future_of_a_quiet_type(),
         caught_up_in_time(),
         all_servers_back(),
@@ -430,6 +433,8 @@ fn change_lost() -> (Row, Finds) {
     let finds = row("F25", &["F24"], 60, 20, &["F19", "F20"])
         .with("1.27.3")
         .audited()
+        // Its cache is a minute behind before it loses the change.
+        .and_by_reads(&["F31"])
         .lasting(140);
     (story, finds.saying("and etcd has it at"))
 }
@@ -552,6 +557,48 @@ fn standing_still() -> (Row, Finds) {
         .audited()
         .but(&[MISSING]);
     (story, finds.saying("and does not come to it"))
+}
+
+/// The only server's cache of configmaps stands still for 75 s, and then catches up.
+fn silent(form: &'static str) -> Row {
+    let still = Fault::FreezeCaches {
+        server: FIRST,
+        resource: Some(MAPS_TYPE.to_owned()),
+    };
+    Row::new("F31")
+        .form(form)
+        .servers(&["1.36.3"])
+        .at(4, [write("b", 1)])
+        .at(20, [inject(still.clone())])
+        .at(95, [lift(still)])
+        .lasts(110)
+}
+
+fn silent_for_75_s() -> (Row, Finds) {
+    let story = silent("a stream of one address that lags 75 s").at(25, [write("b", 2)]);
+    // A round of the audit, 3 s for each list that waits for the cache, and 10 s that are a lag.
+    let finds = row("F31", &["F31"], 25, 31, &[]).with("1.30.0").audited();
+    (story, finds.saying("has delivered nothing for"))
+}
+
+fn silent_while_others_write() -> (Row, Finds) {
+    let mut story = silent("twin: only the version of lists rises");
+    let other = |n: u64| {
+        let path = "/api/v1/namespaces/default/secrets";
+        let body = json!({"metadata": {"name": format!("s{n}")}});
+        Deed::Call(Request::new("POST", path).json(&body))
+    };
+    for n in 0..20 {
+        story = story.at(21 + 3 * n, [other(n)]);
+    }
+    let finds = row("F31", &[], 0, 0, &[]).with("1.30.0");
+    (story, finds.audited())
+}
+
+fn silent_and_not_audited() -> (Row, Finds) {
+    let story = silent("twin: nobody reads").at(25, [write("b", 2)]);
+    let finds = row("F31", &[], 0, 0, &[]).with("1.30.0");
+    (story, finds.and_by_reads(&["F31"]))
 }
 
 /// A watch moves at 6 s to a server that is behind where it is, while nobody writes what it watches.

@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 95] = [
+const SENTENCES: [Sentence; 96] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -154,6 +154,10 @@ const SENTENCES: [Sentence; 95] = [
     ),
     told("F30", "came to … at … after"),
     told("F31", "told of … and … has not yet"),
+    told(
+        "F31",
+        "Reads showed objects of … and has delivered nothing for",
+    ),
     told(
         "F31",
         "and does not come to it: its server is behind, or nothing passes",

@@ -12,12 +12,12 @@ use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
 use super::{
-    AGAIN_US, Behind, Future, Lane, Owed, TOO_LARGE_US, Task, Turn, is_long, is_streaming,
-    is_unordered, position, says_nothing,
+    AGAIN_US, AHEAD_US, Ahead, Behind, Future, Lane, Owed, TOO_LARGE_US, Task, Turn, is_long,
+    is_streaming, is_unordered, position, says_nothing,
 };
 use crate::audit::compare::{Compared, Comparison, Difference, Outcome, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
-use crate::audit::{Reply, cleared};
+use crate::audit::{Level, Reply, cleared};
 use crate::findings::count;
 
 /// Most objects looked up because a list that may be a cache's differs in them.
@@ -550,9 +550,47 @@ impl Lane {
         }
     }
 
+    /// A read shows an object at a version, of which the stream has yet to bring an event. Where the stream has delivered
+    /// nothing for [`AHEAD_US`] since the first such read, that is a lag. A list's own version shows none: its objects may
+    /// be older.
+    fn is_ahead(&mut self, version: &ResourceVersion, turn: &mut Turn<'_>) {
+        let watch = turn.watch;
+        let (Some(progress), Some(stream)) = (position(watch), &watch.stream) else {
+            return;
+        };
+        if !version.is_after(progress) || !is_streaming(watch) || self.level == Level::Off {
+            return;
+        }
+        let (now, stream) = (turn.now, stream.since.seq);
+        let known = self.ahead.filter(|ahead| ahead.stream == stream);
+        let ahead = self.ahead.insert(known.unwrap_or(Ahead {
+            stream,
+            since: now,
+            due: Some(now.plus_micros(AHEAD_US)),
+            is_told: false,
+        }));
+        if now.micros_since(ahead.since) < AHEAD_US || std::mem::replace(&mut ahead.is_told, true) {
+            return;
+        }
+        ahead.due = None;
+        let since_s = now.micros_since(ahead.since) / 1_000_000;
+        let why = format!(
+            "the stream is at {progress} and has delivered nothing for {since_s} s, in which reads showed an object at {version}"
+        );
+        let told = Audit {
+            resource_version: Some(version.clone()),
+            reason: Some(why.as_str().into()),
+            ..audit(turn, Audit::AHEAD_TWICE, Audit::CANNOT_TELL)
+        };
+        self.tell(turn, told);
+    }
+
     /// An object as it is in etcd now. Only if it is not what is held does its version matter.
     fn got(&mut self, object: &Arc<Object>, seen: Option<&Seen>, turn: &mut Turn<'_>) {
         let watch = turn.watch;
+        if let Some(seen) = seen.filter(|_| watch.held(object).is_some()) {
+            self.is_ahead(&seen.version, turn);
+        }
         let held = watch
             .held(object)
             .map(|held| (&held.object, &held.resource_version));
@@ -667,6 +705,13 @@ impl Lane {
             return self.is_back(page, progress, turn);
         }
         self.went_back = None;
+        let versions = page.items.iter().map(|seen| &seen.version);
+        match versions.max_by_key(|version| version.number()) {
+            Some(newest) if newest.is_after(progress) => self.is_ahead(newest, turn),
+            // It was an object that is gone by now, or one that no longer matches.
+            _ if page.token.is_none() => self.ahead = None,
+            _ => {}
+        }
         let Some(past) = self.history.at(watch, progress) else {
             return self.no_past(turn);
         };
