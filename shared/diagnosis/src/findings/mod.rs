@@ -132,12 +132,14 @@ impl Findings {
                 requests.changed(event, before, record);
                 left.changed(event, before, record, book);
                 if event.origin == Origin::Live {
+                    requests.delivered(&event.watch, record, book);
                     audits.came(&event.watch, record, book);
                 }
                 servers.changed(event, record, book, timers);
             }
             Event::Bookmark(event) => {
                 streams.bookmarked(event, record, book, timers);
+                requests.delivered(&event.watch, record, book);
                 audits.came(&event.watch, record, book);
                 servers.bookmarked(event, record, book, timers);
             }
@@ -160,7 +162,7 @@ impl Findings {
                     gap_at: gap.map_or(record.at, |gap| awake.of(gap.since.at)),
                     edit: watch.and_then(|_| open.last_edit(event.stream)),
                 };
-                requests.ended(&event.watch, before, record);
+                requests.ended(event, before, record, book);
                 servers.ended(&event.watch);
                 ends.ended(event, course, record, book, timers);
             }

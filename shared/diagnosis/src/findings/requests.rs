@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use watchscope_model::event::{
-    Change, ListComplete, RequestAnswered, RequestSent, StreamError, StreamOpened, WatchPhase,
+    Change, ListComplete, RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened,
+    WatchPhase,
 };
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Certainty, Origin, PhaseReason, Severity};
+use watchscope_model::vocabulary::{Cause, Certainty, Origin, PhaseReason, Severity};
 use watchscope_model::{
     ConnectionId, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
 };
@@ -15,6 +16,7 @@ use watchscope_model::{
 use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
 use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
+use crate::ends::is_barren;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -48,6 +50,8 @@ const MANY_STREAMS: usize = 100;
 const LET_IN_US: i64 = 1_000_000;
 /// So many failures in a row about what cannot be read or converted block a watch (F38);
 const POISON: u64 = 2;
+/// so do so many streams in a row, where the lists between them succeed;
+const BROKEN_STREAMS: u64 = 3;
 /// so many, where it is not kept what they are about, may.
 const UNSAID: u64 = 5;
 /// A refusal that may be of a server that has just started is believed when it comes so often in a row.
@@ -76,6 +80,8 @@ struct Lane {
     unready: Option<(Time, u64)>,
     /// Failures in a row about what cannot be read or converted.
     poison: Streak,
+    /// Streams in a row that ended with an ERROR about what cannot be read or converted; lists do not end the row.
+    broken: Streak,
     /// Lists of Secrets that failed in a row, it cannot be told of what.
     unsaid: Streak,
     /// Lists after a 410: when, and at which version.
@@ -297,7 +303,18 @@ impl Requests {
     }
 
     /// A stream is over.
-    pub(super) fn ended(&mut self, watch: &WatchName, before: &State, record: Moment) {
+    pub(super) fn ended(
+        &mut self,
+        event: &StreamEnded,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let watch = &event.watch;
+        // A stream that was cut off, or that we ended, shows nothing of what it could deliver.
+        if event.cause == Cause::End && !is_barren(event) {
+            self.delivered(watch, record, book);
+        }
         if let Some(lane) = self.lanes.get_mut(watch) {
             let over = lane.streams_over.take();
             let stream = before
@@ -318,6 +335,18 @@ impl Requests {
                 })
             });
             lane.ended_at = Some(record.at);
+        }
+    }
+
+    /// A stream delivered something: what it is about can be read.
+    pub(super) fn delivered(&mut self, watch: &WatchName, record: Moment, book: &mut Book) {
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        let broken = std::mem::take(&mut lane.broken);
+        if broken.times >= BROKEN_STREAMS {
+            let why = "The watch's stream delivers the type again.";
+            book.clear("F38", Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 
@@ -790,21 +819,49 @@ impl Requests {
             }
             500 => {
                 let words = event.message.as_deref().unwrap_or("");
-                self.poisoned(&event.watch, words, record, book);
+                self.broken(&event.watch, words, record, book);
             }
             _ => {}
         }
     }
 
-    /// A 500 that is about an object which cannot be read or converted.
-    fn poisoned(&mut self, watch: &WatchName, words: &str, record: Moment, book: &mut Book) {
-        let is_about_objects = ["conversion", "decode", "convert", "transform"]
-            .iter()
-            .any(|word| words.contains(word));
+    /// A stream ended with an ERROR 500. Where lists between such streams fail too, or there are none, the lists' row of
+    /// failures says so first.
+    fn broken(&mut self, watch: &WatchName, words: &str, record: Moment, book: &mut Book) {
+        self.poisoned(watch, words, record, book);
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
-        if !is_about_objects {
+        if !is_about_objects(words) {
+            lane.broken = Streak::default();
+            return;
+        }
+        lane.broken.add(record);
+        if lane.broken.times < BROKEN_STREAMS || lane.poison.times >= POISON {
+            return;
+        }
+        let summary = format!(
+            "{} of {watch} in a row ended with an ERROR about what cannot be read or converted (500), though the lists \
+             between them succeeded.",
+            count(lane.broken.times, "stream")
+        );
+        let found = Found::of(
+            "F38",
+            Certainty::Likely,
+            Subject::Watch(watch.clone()),
+            lane.broken.evidence.clone(),
+            lane.broken.since,
+            summary,
+        );
+        book.raise(found.until_cleared(), record.at);
+    }
+
+    /// A 500 that is about an object which cannot be read or converted.
+    fn poisoned(&mut self, watch: &WatchName, words: &str, record: Moment, book: &mut Book) {
+        let Some(lane) = self.lanes.get_mut(watch) else {
+            return;
+        };
+        if !is_about_objects(words) {
             return;
         }
         lane.poison.add(record);
@@ -882,12 +939,10 @@ impl Requests {
         lane.lists += 1;
         lane.poison = Streak::default();
         lane.unsaid = Streak::default();
-        book.clear(
-            "F38",
-            subject.clone(),
-            record.seq,
-            "The server lists the type again.",
-        );
+        if lane.broken.times < BROKEN_STREAMS {
+            let why = "The server lists the type again.";
+            book.clear("F38", subject.clone(), record.seq, why);
+        }
         let mut raise = |code, alike, certainty, evidence, summary| {
             book.raise(
                 Found::of(
@@ -979,6 +1034,15 @@ fn headers_come(is_aggregated: bool) -> &'static str {
     } else {
         "a server sends its headers at once"
     }
+}
+
+/// Whether a server's words are about an object that cannot be read or converted: conversion webhooks, decoding and
+/// transformation (at-rest encryption) have different ones.
+fn is_about_objects(words: &str) -> bool {
+    let words = words.to_ascii_lowercase();
+    ["conversion", "decod", "convert", "transform"]
+        .iter()
+        .any(|word| words.contains(word))
 }
 
 /// Whether a refusal's words say nothing, or no more than the reason that its status has.

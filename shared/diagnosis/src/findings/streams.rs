@@ -24,6 +24,8 @@ const GONE: usize = 64;
 const NO_BOOKMARK_US: i64 = 150_000_000;
 /// If all that its watch lacks came later than this before, it is looked at again after as long, in microseconds.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
+/// A stream whose own events came over so long a span, in microseconds, shows by them that the cluster moved (F34).
+const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 /// That it has none.
 const NO_BOOKMARK: &str = "F34";
 /// Initial events that stopped for so long without the bookmark that ends them lack it (F35), in microseconds.
@@ -50,6 +52,10 @@ struct Lane {
     bookmark: Option<(u64, Seq, Time)>,
     /// When it should have had a bookmark.
     bookmark_due: Option<Time>,
+    /// Whether its own events prove that a bookmark is due.
+    can_prove: bool,
+    /// When its first live event came, and its last.
+    moved: Option<(Time, Time)>,
     /// Whether it was told that it has no bookmark, and nothing came since: it may be dead (F04).
     may_be_dead: bool,
     /// Of a stream that begins with initial events: when the last of them came, if any did, until a bookmark has ended
@@ -114,6 +120,8 @@ impl Streams {
                 highest: seen.unwrap_or(0),
                 bookmark: None,
                 bookmark_due: None,
+                can_prove: false,
+                moved: None,
                 may_be_dead: false,
                 initial: None,
                 is_initial: false,
@@ -157,6 +165,8 @@ impl Streams {
             highest: 0,
             bookmark: None,
             bookmark_due: due,
+            can_prove: asks_for_long_enough(event, before) && has_cache(&event.watch),
+            moved: None,
             may_be_dead: false,
             initial,
             is_initial: false,
@@ -256,7 +266,10 @@ impl Streams {
             });
         }
         match event.origin {
-            Origin::Live => {}
+            Origin::Live => {
+                let (first, _) = lane.moved.unwrap_or((record.at, record.at));
+                lane.moved = Some((first, record.at));
+            }
             // What initial events lack, or have under another uid, went while nothing was open (F28).
             Origin::Inferred if is_listing(before, &event.watch) => return,
             Origin::Inferred => {
@@ -309,12 +322,15 @@ impl Streams {
         let Some(lane) = self.lanes.get_mut(&event.stream) else {
             return;
         };
-        if let Some(due) = lane.bookmark_due.take() {
-            timers.unset(due, Timer::Bookmark(event.stream));
-        }
         let subject = Subject::Watch(event.watch.clone());
         lane.may_be_dead = false;
-        book.clear(NO_BOOKMARK, subject.clone(), record.seq, "A bookmark came.");
+        // The bookmark that ends initial events comes once, and says nothing of those that come by the clock.
+        if event.initial_events_end != Some(true) {
+            if let Some(due) = lane.bookmark_due.take() {
+                timers.unset(due, Timer::Bookmark(event.stream));
+            }
+            book.clear(NO_BOOKMARK, subject.clone(), record.seq, "A bookmark came.");
+        }
         let Some(version) = event.resource_version.number() else {
             return;
         };
@@ -359,7 +375,7 @@ impl Streams {
     }
 
     /// A stream that asked for bookmarks had none. A server sends none where there is nothing to say, so it counts only
-    /// if other watches have shown long ago that the cluster has come further.
+    /// if other watches have shown long ago that the cluster has come further, or the stream's own events show it.
     pub(super) fn no_bookmark(
         &mut self,
         stream: StreamId,
@@ -377,6 +393,13 @@ impl Streams {
         let Some(lane) = self.lanes.get_mut(&stream) else {
             return;
         };
+        if beyond.is_none()
+            && let Some(found) = lane.lacks_bookmarks(now)
+        {
+            lane.bookmark_due = None;
+            book.raise(found, now);
+            return;
+        }
         let Some((reached, by)) = beyond else {
             let again = now.plus_micros(BOOKMARK_LATE_US);
             lane.bookmark_due = Some(again);
@@ -464,6 +487,30 @@ impl Lane {
         }
     }
 
+    /// F34, if its own events prove it: they came over a span in which a bookmark was due, and none did.
+    fn lacks_bookmarks(&self, now: Time) -> Option<Found> {
+        let (first, last) = self.moved.filter(|_| self.can_prove)?;
+        if last.micros_since(first) < OWN_EVENTS_US {
+            return None;
+        }
+        let summary = format!(
+            "The stream of {} is {} s old, its own events came for {}, and it had no bookmark. Bookmarks are not promised.",
+            self.watch,
+            now.millis_since(self.since) / 1_000,
+            seconds(last.millis_since(first))
+        );
+        let (subject, evidence) = (Subject::Watch(self.watch.clone()), vec![self.opened]);
+        let sure = Certainty::Definite;
+        Some(Found::of(
+            NO_BOOKMARK,
+            sure,
+            subject,
+            evidence,
+            self.since,
+            summary,
+        ))
+    }
+
     /// F35: its initial events stopped, and the bookmark that ends them did not come.
     fn lacks_end(&self, last: Time, now: Time) -> Found {
         let summary = format!(
@@ -496,6 +543,22 @@ fn has_order(event: &StreamOpened, state: &State) -> bool {
     };
     let from = event.resource_version.as_ref();
     from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated()
+}
+
+/// Whether a stream asked for a life in which a bookmark is due; one that asked for no timeout did.
+fn asks_for_long_enough(event: &StreamOpened, state: &State) -> bool {
+    let request = state.watches.get(&event.watch);
+    let request = request.and_then(|watch| watch.request.as_ref());
+    let timeout_ms = request
+        .filter(|request| request.request == event.request)
+        .and_then(|request| request.timeout_ms);
+    timeout_ms.is_none_or(|timeout_ms| timeout_ms >= NO_BOOKMARK_US.unsigned_abs() / 1_000)
+}
+
+/// Whether a type has a watch cache by default: events of both groups have none (semantics 1.4), so no bookmark comes
+/// by the clock.
+fn has_cache(watch: &WatchName) -> bool {
+    !matches!(resource(watch), "events" | "events.events.k8s.io")
 }
 
 /// The resource and group that a watch is of.

@@ -58,6 +58,11 @@ impl Stage {
         Self::begin(first_id, watches, None, false)
     }
 
+    /// The same, but they ask for this timeout, in seconds.
+    pub(crate) fn with_timeouts_of(timeout_s: u64, first_id: u64, watches: &[&str]) -> Self {
+        Self::begin(first_id, watches, Some(timeout_s), false)
+    }
+
     fn begin(first_id: u64, watches: &[&str], timeout_s: Option<u64>, is_aggregated: bool) -> Self {
         let mut stage = Self {
             state: State::default(),
@@ -98,6 +103,13 @@ impl Stage {
     /// A watch of the same as others by the configured address begins to stream.
     pub(crate) fn by_address(&mut self, watch: &str) -> &mut Self {
         self.started(watch, "pods", None)
+    }
+
+    /// A watch of all namespaces, by its name, begins to stream by the configured address.
+    pub(crate) fn by_address_of(&mut self, watch: &str) -> &mut Self {
+        let (_, what) = watch.split_once('/').unwrap();
+        let resource = what.split_once('.').map_or(what, |(resource, _)| resource);
+        self.started(watch, resource, None)
     }
 
     /// A watch of pods with a selector begins to stream.
@@ -337,6 +349,13 @@ impl Stage {
     pub(crate) fn opens_with_initial_events(&mut self, watch: &str) -> &mut Self {
         let connection = self.connected("10.0.0.1:6443");
         self.opened_asking(watch, connection, "&sendInitialEvents=true", None)
+    }
+
+    /// The same, and asks for bookmarks.
+    pub(crate) fn opens_with_initial_events_and_bookmarks(&mut self, watch: &str) -> &mut Self {
+        let connection = self.connected("10.0.0.1:6443");
+        let asks = "&sendInitialEvents=true&allowWatchBookmarks=true";
+        self.opened_asking(watch, connection, asks, None)
     }
 
     /// The watch's stream ends in order, and it opens another from a version.

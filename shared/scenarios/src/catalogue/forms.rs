@@ -51,6 +51,8 @@ pub fn forms() -> Vec<(Row, Finds)> {
         caught_up_in_time(),
         all_servers_back(),
         only_server_back(),
+        none_beside_own_events(),
+        none_beside_own_events_of_events(),
         below_a_bookmark(),
         no_end_of_initial_events(),
         leaking(),
@@ -664,6 +666,40 @@ fn only_server_back() -> (Row, Finds) {
         story.form("the only server"),
         finds.saying("there is no other server"),
     )
+}
+
+/// A watch alone, of what is written every 2 s for 220 s.
+fn moving_alone(form: &'static str, resource: &str, written: impl Fn(u64) -> Deed) -> Row {
+    let mut story = Row::new("F34")
+        .form(form)
+        .servers(&["1.36.3"])
+        .at(
+            0,
+            [inject(Fault::NoBookmarks {
+                resource: resource.to_owned(),
+            })],
+        )
+        .lasts(220);
+    for n in 0..109 {
+        story = story.at(1 + 2 * n, [written(n)]);
+    }
+    story
+}
+
+fn none_beside_own_events() -> (Row, Finds) {
+    let story = moving_alone("a stream whose own events move", MAPS_TYPE, |n| {
+        write("b", n)
+    });
+    let finds = row("F34", &["F34"], 0, 150, &[]).with("1.34.0");
+    (story, finds.saying("its own events came for"))
+}
+
+fn none_beside_own_events_of_events() -> (Row, Finds) {
+    let story = moving_alone("twin: a type without a watch cache", "events", |n| {
+        expiry::event(&format!("e{n}"))
+    });
+    let finds = row("F34", &[], 0, 0, &[]).with("1.34.0");
+    (story.scope(expiry::events()), finds)
 }
 
 fn below_a_bookmark() -> (Row, Finds) {

@@ -32,7 +32,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 96] = [
+const SENTENCES: [Sentence; 98] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -197,6 +197,7 @@ const SENTENCES: [Sentence; 96] = [
     told("F33", "listed … and got the state of … though"),
     told("F33", "etcd has it not so … it has another history"),
     told("F34", "had no bookmark, though … came to"),
+    told("F34", "its own events came for … and it had no bookmark"),
     untold(
         "F35",
         "A bookmark said … to … whose stream had come to",
@@ -217,6 +218,11 @@ const SENTENCES: [Sentence; 96] = [
     told(
         "F38",
         "cannot be read or converted, and the server gives nothing of its type",
+    ),
+    untold(
+        "F38",
+        "in a row ended with an ERROR about what cannot be read … though the lists between them succeeded",
+        "simulated servers that cannot convert an object cannot list it either",
     ),
     untold(
         "F38",
@@ -308,7 +314,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 53] = [
+const PARTS: [&str; 54] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -346,6 +352,7 @@ const PARTS: [&str; 53] = [
     "The server's cache is ready.",
     "It may be listed again.",
     "The server lists the type again.",
+    "stream delivers the type again.",
     "It has caught up",
     "p95 of its lag is",
     "The bookmark came that ends the initial events.",

@@ -1,0 +1,144 @@
+//! Forms of failures that show themselves in a quiet way, as scripts of records tell them, each with its twin.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(dead_code, reason = "the stage has more than these scripts use")]
+
+mod stage;
+
+use stage::Stage;
+use watchscope_model::vocabulary::{Cause, ChangeType};
+
+const ADDED: ChangeType = ChangeType::Added;
+const MODIFIED: ChangeType = ChangeType::Modified;
+
+/// An object of the watch is written every 2 s until `until_s` seconds have passed.
+fn written(stage: &mut Stage, watch: &str, from: u64, until_s: u64) {
+    for n in 0..until_s / 2 {
+        stage.live(watch, MODIFIED, "a", "u1", from + n, None);
+        stage.after_s(2);
+    }
+}
+
+/// What is found of one watch that asked for bookmarks, had none, and is written for 220 s.
+fn without_bookmarks(watch: &str, version: &str) -> String {
+    let mut stage = Stage::new(1, &[]);
+    stage.of_version(version).by_address_of(watch);
+    stage.asking_for_bookmarks(watch);
+    stage.live(watch, ADDED, "a", "u1", 11, None);
+    written(&mut stage, watch, 12, 220);
+    stage.found().to_owned()
+}
+
+#[test]
+fn a_stream_whose_own_events_move_lacks_bookmarks_without_another_watch() {
+    insta::assert_snapshot!(without_bookmarks("*/pods", "v1.36.3"), @"150.000 F34 raised note definite x1 */pods: The stream of */pods is 150 s old, its own events came for 148.0 s, and it had no bookmark. Bookmarks are not promised.");
+}
+
+#[test]
+fn a_type_without_a_watch_cache_lacks_no_bookmarks_though_its_events_move() {
+    for watch in ["*/events", "*/events.events.k8s.io"] {
+        assert_eq!(without_bookmarks(watch, "v1.36.3"), "");
+    }
+}
+
+#[test]
+fn servers_before_1_21_may_leave_out_bookmarks_though_events_move() {
+    assert_eq!(without_bookmarks("*/pods", "v1.20.15"), "");
+}
+
+#[test]
+fn what_another_apiserver_serves_lacks_no_bookmarks_though_its_events_move() {
+    let mut stage = Stage::served_by(true, 1, &["*/pods"]);
+    stage.asking_for_bookmarks("*/pods");
+    stage.live("*/pods", ADDED, "a", "u1", 11, None);
+    written(&mut stage, "*/pods", 12, 220);
+    assert_eq!(stage.found(), "");
+}
+
+#[test]
+fn a_stream_that_asked_for_less_than_150_s_lacks_no_bookmark() {
+    for (timeout_s, lacks) in [(149, false), (150, true)] {
+        let mut stage = Stage::with_timeouts_of(timeout_s, 1, &["*/pods"]);
+        stage.asking_for_bookmarks("*/pods");
+        stage.live("*/pods", ADDED, "a", "u1", 11, None);
+        written(&mut stage, "*/pods", 12, 220);
+        assert_eq!(stage.found().contains(" F34 "), lacks, "{timeout_s} s");
+    }
+}
+
+#[test]
+fn the_bookmark_that_ends_initial_events_is_none_that_keeps_a_stream_young() {
+    for later in [false, true] {
+        let mut stage = Stage::new(1, &["*/pods"]);
+        stage.ended("*/pods", Cause::Cancelled);
+        stage.opens_with_initial_events_and_bookmarks("*/pods");
+        stage.initial("*/pods", "a", 11).end_bookmark("*/pods", 12);
+        written(&mut stage, "*/pods", 13, 60);
+        if later {
+            stage.bookmark("*/pods", 50);
+        }
+        written(&mut stage, "*/pods", 100, 160);
+        assert_eq!(stage.found().contains(" F34 "), !later, "{later}");
+    }
+}
+
+#[test]
+fn a_stream_after_one_that_had_bookmarks_is_judged_by_its_own_time() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.asking_for_bookmarks("*/pods");
+    stage.live("*/pods", ADDED, "a", "u1", 11, None);
+    stage.after_s(60).bookmark("*/pods", 12);
+    stage.asking_for_bookmarks("*/pods");
+    written(&mut stage, "*/pods", 13, 148);
+    assert_eq!(stage.found(), "");
+    written(&mut stage, "*/pods", 200, 10);
+    assert!(stage.found().contains(" F34 "));
+}
+
+/// Opens in a row that are answered, and end with an ERROR 500 of these words; each list between them succeeds.
+fn opened_and_broken(stage: &mut Stage, words: &[&str]) {
+    for (version, words) in (20..).step_by(10).zip(words) {
+        stage.reopened("*/pods").after_ms(10);
+        stage.error("*/pods", 500, "InternalError", words);
+        stage.ended("*/pods", Cause::ErrorEvent).after_s(1);
+        stage.list_complete("*/pods", version, 0).after_s(1);
+    }
+}
+
+#[test]
+fn streams_that_end_by_what_cannot_be_converted_are_found_though_lists_between_them_succeed() {
+    let words = [
+        "conversion webhook for shop.example.com/v1, Kind=Promotion failed: connection refused",
+        "unable to transform key \"/registry/promotions/a\"",
+        "error decoding object",
+    ];
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.ended("*/pods", Cause::Cancelled);
+    opened_and_broken(&mut stage, &words);
+    stage.reopened("*/pods").after_s(60);
+    stage.bookmark("*/pods", 90).after_s(1);
+    insta::assert_snapshot!(stage.found(), @r"
+4.030 F38 raised error likely x1 */pods: 3 streams of */pods in a row ended with an ERROR about what cannot be read or converted (500), though the lists between them succeeded.
+66.030 F38 cleared error likely x1 */pods: The watch's stream delivers the type again.
+");
+}
+
+#[test]
+fn streams_that_end_without_a_leader_show_nothing_that_cannot_be_converted() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.ended("*/pods", Cause::Cancelled);
+    opened_and_broken(&mut stage, &["etcdserver: no leader"; 3]);
+    assert!(!stage.found().contains(" F38 "), "{}", stage.found());
+}
+
+#[test]
+fn two_streams_and_one_after_a_stream_that_lived_are_not_three_in_a_row() {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    stage.ended("*/pods", Cause::Cancelled);
+    let words = "conversion webhook for shop.example.com/v1 failed";
+    opened_and_broken(&mut stage, &[words; 2]);
+    stage.reopened("*/pods").bookmark("*/pods", 60);
+    stage.ended("*/pods", Cause::End);
+    opened_and_broken(&mut stage, &[words; 2]);
+    assert!(!stage.found().contains(" F38 "), "{}", stage.found());
+}
