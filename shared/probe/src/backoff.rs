@@ -7,13 +7,17 @@ use watchscope_model::chance::Chance;
 const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
 /// After a refusal, which only a person or a controller can lift: from 30 s.
 const REFUSAL_MS: &[u64] = &[30_000, 60_000];
-/// Health that makes a failure the first again.
+/// Health that makes a failure or a refusal the first again.
 const HEALTHY_MS: u64 = 120_000;
+/// A history that expires within this time after the list before expires again and again.
+const LASTING_MS: u64 = 60_000;
 
 /// Delays that grow while failures follow each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     table: &'static [u64],
+    /// So long without another begins anew.
+    healthy_ms: u64,
     step: usize,
     /// When the last delay ended.
     until: Option<Time>,
@@ -22,27 +26,33 @@ pub(crate) struct Backoff {
 impl Backoff {
     /// For failures of the network or the server.
     pub(crate) fn for_failures() -> Self {
-        Self::new(FAILURE_MS)
+        Self::new(FAILURE_MS, HEALTHY_MS)
+    }
+
+    /// For histories that are gone (410), whatever failed before: the list that follows is late by this delay alone.
+    pub(crate) fn for_expirations() -> Self {
+        Self::new(FAILURE_MS, LASTING_MS)
     }
 
     /// For refusals.
     pub(crate) fn for_refusals() -> Self {
-        Self::new(REFUSAL_MS)
+        Self::new(REFUSAL_MS, HEALTHY_MS)
     }
 
-    fn new(table: &'static [u64]) -> Self {
+    fn new(table: &'static [u64], healthy_ms: u64) -> Self {
         Self {
             table,
+            healthy_ms,
             step: 0,
             until: None,
         }
     }
 
-    /// The next delay in milliseconds, drawn from [d, 2d), for a failure at `now`. Two minutes without one begin anew.
+    /// The next delay in milliseconds, drawn from [d, 2d), for a failure at `now`. A healthy while begins anew.
     pub(crate) fn next_ms(&mut self, now: Time, rng: &mut Chance) -> u64 {
         if self
             .until
-            .is_some_and(|until| now.millis_since(until) >= HEALTHY_MS)
+            .is_some_and(|until| now.millis_since(until) >= self.healthy_ms)
         {
             self.step = 0;
         }

@@ -64,6 +64,12 @@ impl ListRun {
         self.nameless = 0;
     }
 
+    /// The reading broke off: what it brought is held, and the next one is counted against that.
+    pub(crate) fn break_off(&mut self) {
+        self.number += 1;
+        (self.added, self.changed, self.removed) = (0, 0, 0);
+    }
+
     /// The list is over: the next one counts from zero.
     pub(crate) fn finish(&mut self, page_size: u32) {
         *self = Self {

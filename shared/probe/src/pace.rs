@@ -179,13 +179,24 @@ impl Probe {
     pub(crate) fn expired(&mut self, turn: &mut Turn<'_>) {
         self.streaks.expired += 1;
         let at_progress = self.streaks.expired == 1 && self.progress.is_some();
-        self.relist(at_progress, PhaseReason::Expired, turn);
+        let delay_ms = self.expirations.next_ms(turn.now, &mut self.rng);
+        self.relist_after(delay_ms, at_progress, PhaseReason::Expired, turn);
     }
 
     /// Waits as after a failure, then lists from the first page.
     pub(crate) fn relist(&mut self, at_progress: bool, reason: PhaseReason, turn: &mut Turn<'_>) {
-        self.list.restart(at_progress);
         let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
+        self.relist_after(delay_ms, at_progress, reason, turn);
+    }
+
+    fn relist_after(
+        &mut self,
+        delay_ms: u64,
+        at_progress: bool,
+        reason: PhaseReason,
+        turn: &mut Turn<'_>,
+    ) {
+        self.list.restart(at_progress);
         let task = self.list_task();
         self.wait(delay_ms, reason, task, reason, turn);
     }

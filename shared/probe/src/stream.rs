@@ -27,7 +27,7 @@ const ACCEPTED_MS: u64 = 2_000;
 const BARE_STREAMS: u32 = 3;
 /// Watch-list streams without an end bookmark before the probe lists instead (F37).
 const UNFINISHED_STREAMS: u32 = 2;
-/// Silence in which the end bookmark of initial events should have come (F35).
+/// The end bookmark of initial events is due so long after the last of them (F35).
 const INITIAL_SILENCE_MS: u64 = 10_000;
 /// An ERROR is always followed by the end of the stream; if not within this time, we end it.
 const ERROR_LINGER_MS: u64 = 1_000;
@@ -55,6 +55,9 @@ pub(crate) struct Facts {
     bytes: u64,
     bookmarked: bool,
     opening: Opening,
+    /// When a live event, or a bookmark that is not their end, first came behind the initial events: the bookmark that
+    /// ends them is due.
+    live_at: Option<Time>,
     /// Initial events that would change what is held and are not newer than progress, until the end bookmark tells
     /// whether they are of a state from before it. At most as many bytes as a page of a list, then the probe lists.
     aside: Vec<Aside>,
@@ -62,6 +65,14 @@ pub(crate) struct Facts {
     error: Option<(Remedy, Time)>,
     /// What came after an ERROR.
     trailing: Unread,
+}
+
+impl Facts {
+    /// When the bookmark that ends the initial events is overdue, whatever else goes on.
+    fn end_due_at(&self) -> Time {
+        let since = self.live_at.unwrap_or(self.heard_at);
+        since.plus_millis(INITIAL_SILENCE_MS)
+    }
 }
 
 /// An initial event that is put aside.
@@ -152,6 +163,7 @@ impl Probe {
                 documents: 0,
                 bytes: 0,
                 bookmarked: false,
+                live_at: None,
                 opening,
                 aside: Vec::new(),
                 error: None,
@@ -295,6 +307,7 @@ impl Probe {
             self.note_initial_item();
             return Ok(());
         }
+        facts.live_at = facts.live_at.or(Some(turn.now));
         if facts.opening == Opening::AnyState {
             // The state is over when something else than ADDED comes, but nobody said that it was whole.
             facts.opening = Opening::Resume;
@@ -430,6 +443,7 @@ impl Probe {
             Opening::AnyState => true,
         };
         if !ends_initial {
+            facts.live_at = facts.live_at.or(Some(turn.now));
             if facts.opening == Opening::Resume {
                 self.advance(&version);
                 self.streaks.expired = 0;
@@ -497,7 +511,7 @@ impl Probe {
         if turn.now.millis_since(facts.opened_at) >= ACCEPTED_MS {
             self.accepted(facts, turn);
         }
-        if facts.opening == Opening::WatchList && silent_ms >= INITIAL_SILENCE_MS {
+        if facts.opening == Opening::WatchList && facts.end_due_at() <= turn.now {
             return Some(OwnEnd::Initial);
         }
         if silent_ms >= silence_ms(facts) {
@@ -534,7 +548,7 @@ impl Probe {
             guard = guard.min(facts.overdue_at.max(suspicious_at));
         }
         if facts.opening == Opening::WatchList {
-            facts.heard_at.plus_millis(INITIAL_SILENCE_MS)
+            facts.end_due_at()
         } else if self.has_gap() && facts.opening == Opening::Resume {
             guard.min(facts.opened_at.plus_millis(ACCEPTED_MS))
         } else {
@@ -667,9 +681,11 @@ impl Probe {
                 turn,
             );
         }
-        if facts.opening == Opening::AnyState {
+        match facts.opening {
+            Opening::Resume => {}
+            Opening::WatchList => self.list.break_off(),
             // What it brought is no part of the list that follows.
-            self.list.finish(self.config.page_size);
+            Opening::AnyState => self.list.finish(self.config.page_size),
         }
         turn.emit(StreamEnded {
             watch: self.spec.name.clone(),

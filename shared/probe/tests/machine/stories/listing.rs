@@ -80,6 +80,58 @@ list 1000 a@950 c@940
 "#);
 }
 
+/// The delay before a list after an expired history, in milliseconds.
+fn delay_of_expired(script: &str) -> Vec<u64> {
+    let told = streaming(script);
+    let rests = told
+        .lines()
+        .filter(|line| line.contains(r#""reason":"expired","delayMs""#));
+    let delay = |line: &str| line.rsplit_once(':')?.1.trim_end_matches('}').parse().ok();
+    rests.map(|line| delay(line).unwrap()).collect()
+}
+
+#[test]
+fn what_failed_before_does_not_delay_the_list_of_an_expired_history() {
+    let delays = delay_of_expired(
+        "closed tcp-reset
+        +2s
+        connect failed unreachable refused
+        +4s
+        connect failed unreachable refused
+        +8s
+        connected
+        200
+        ERROR 410 Expired too old resource version: 100 (900)
+        end",
+    );
+    assert!(matches!(delays[..], [800..1_600]), "{delays:?}");
+}
+
+#[test]
+fn a_history_that_expires_again_within_a_minute_is_listed_ever_later() {
+    let delays = delay_of_expired(
+        "ERROR 410 Expired too old
+        end
+        +2s
+        200
+        list 1000 a@5 b@7
+        200
+        ERROR 410 Expired too old
+        end
+        +4s
+        200
+        list 1100 a@5 b@7
+        200
+        +70s
+        ERROR 410 Expired too old
+        end",
+    );
+    assert!(
+        matches!(delays[..], [800..1_600, 1_600..3_200, 800..1_600]),
+        "{delays:?}"
+    );
+}
+
 #[test]
 fn an_expired_history_under_an_http_status_is_the_same() {
     assert_snapshot!(streaming("+400s
@@ -289,47 +341,47 @@ fn a_list_older_than_progress_changes_nothing_held() {
         +12s
         200
         list 200 a@160 b@7"), @r#"
-MODIFIED a@160
-  {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":111}
-ERROR 410 Expired too old
-  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
-end
-  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":2,"bytes":286}
-  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
-+2s
-  > send request 3 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
-  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":3,"status":200}
-list 150 b@7
-  {"type":"list.page","request":3,"resourceVersion":"150","items":1}
-  {"type":"list.complete","resourceVersion":"150","items":1,"added":0,"changed":0,"removed":0}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2440}
-+6s
-  > send request 4 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
-  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
-200
-  {"type":"request.answered","request":4,"status":200}
-list 155 b@7
-  {"type":"list.page","request":4,"resourceVersion":"155","items":1}
-  {"type":"list.complete","resourceVersion":"155","items":1,"added":0,"changed":0,"removed":0}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":4251}
-+12s
-  > send request 5 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
-  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":5,"status":200}
-list 200 a@160 b@7
-  > send request 6 on 1
-  {"type":"list.page","request":5,"resourceVersion":"200","items":2}
-  {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":0,"removed":0}
-  {"type":"gap","since":0,"from":"160","to":"200","reason":"error-event","resumed":false}
-  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
-  {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&resourceVersion=200"}
-"#);
+    MODIFIED a@160
+      {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":111}
+    ERROR 410 Expired too old
+      {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":2,"bytes":286}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
+    +2s
+      > send request 3 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+      {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":3,"status":200}
+    list 150 b@7
+      {"type":"list.page","request":3,"resourceVersion":"150","items":1}
+      {"type":"list.complete","resourceVersion":"150","items":1,"added":0,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":840}
+    +6s
+      > send request 4 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    200
+      {"type":"request.answered","request":4,"status":200}
+    list 155 b@7
+      {"type":"list.page","request":4,"resourceVersion":"155","items":1}
+      {"type":"list.complete","resourceVersion":"155","items":1,"added":0,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2651}
+    +12s
+      > send request 5 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+      {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":5,"status":200}
+    list 200 a@160 b@7
+      > send request 6 on 1
+      {"type":"list.page","request":5,"resourceVersion":"200","items":2}
+      {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":0,"removed":0}
+      {"type":"gap","since":0,"from":"160","to":"200","reason":"error-event","resumed":false}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+      {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&resourceVersion=200"}
+    "#);
 }
 
 #[test]
@@ -343,32 +395,32 @@ fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
         504
         status 504 Timeout Too large resource version: 100, current: 91
         +9s"), @r#"
-ERROR 410 Expired too old
-  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
-end
-  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
-  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
-+2s
-  > send request 3 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
-  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-504
-status 504 Timeout Too large resource version: 100, current: 90
-  {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90"}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2440}
-+5s
-  > send request 4 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
-  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-504
-status 504 Timeout Too large resource version: 100, current: 91
-  {"type":"request.answered","request":4,"status":504,"error":"Too large resource version: 100, current: 91"}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":4251}
-+9s
-  > send request 5 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
-  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
-"#);
+    ERROR 410 Expired too old
+      {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
+    +2s
+      > send request 3 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+      {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    504
+    status 504 Timeout Too large resource version: 100, current: 90
+      {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90"}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":840}
+    +5s
+      > send request 4 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    504
+    status 504 Timeout Too large resource version: 100, current: 91
+      {"type":"request.answered","request":4,"status":504,"error":"Too large resource version: 100, current: 91"}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2651}
+    +9s
+      > send request 5 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+      {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    "#);
 }
 
 #[test]
@@ -737,43 +789,43 @@ fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
         +6s
         200
         list 160 a@5"), @r#"
-ERROR 410 Expired too old
-  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
-end
-  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
-  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
-+2s
-  > send request 3 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
-  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":3,"status":200}
-list 200 new@180 continue=T
-  > send request 4 on 1
-  {"type":"list.page","request":3,"resourceVersion":"200","items":1,"remaining":1}
-  {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"new","uid":"u-new","resourceVersion":"180","bytes":84}
-  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=T"}
-200
-  {"type":"request.answered","request":4,"status":200}
-raw <html>
-end
-  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0"}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":1638}
-+6s
-  > send request 5 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
-  {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":5,"status":200}
-list 160 a@5
-  > send request 6 on 1
-  {"type":"list.page","request":5,"resourceVersion":"160","items":1}
-  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
-  {"type":"list.complete","resourceVersion":"160","items":1,"added":1,"changed":0,"removed":1}
-  {"type":"gap","since":0,"from":"100","to":"160","reason":"error-event","resumed":false}
-  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
-  {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=544&resourceVersion=160"}
-"#);
+    ERROR 410 Expired too old
+      {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
+    +2s
+      > send request 3 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+      {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":3,"status":200}
+    list 200 new@180 continue=T
+      > send request 4 on 1
+      {"type":"list.page","request":3,"resourceVersion":"200","items":1,"remaining":1}
+      {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"new","uid":"u-new","resourceVersion":"180","bytes":84}
+      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=T"}
+    200
+      {"type":"request.answered","request":4,"status":200}
+    raw <html>
+    end
+      {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0"}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":838}
+    +6s
+      > send request 5 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
+      {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":5,"status":200}
+    list 160 a@5
+      > send request 6 on 1
+      {"type":"list.page","request":5,"resourceVersion":"160","items":1}
+      {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
+      {"type":"list.complete","resourceVersion":"160","items":1,"added":1,"changed":0,"removed":1}
+      {"type":"gap","since":0,"from":"100","to":"160","reason":"error-event","resumed":false}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+      {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=544&resourceVersion=160"}
+    "#);
 }
 
 #[test]

@@ -312,24 +312,24 @@ fn a_server_without_the_constraint_is_listed_without_it() {
         400
         status 400 BadRequest resourceVersionMatch is forbidden
         +4s"), @r#"
-ERROR 410 Expired too old
-  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
-end
-  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
-  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
-+2s
-  > send request 3 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
-  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-400
-status 400 BadRequest resourceVersionMatch is forbidden
-  {"type":"request.answered","request":3,"status":400,"error":"resourceVersionMatch is forbidden"}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"bad-request","delayMs":2440}
-+4s
-  > send request 4 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"bad-request"}
-  {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
-"#);
+    ERROR 410 Expired too old
+      {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":3000,"events":1,"bytes":145}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
+    +2s
+      > send request 3 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+      {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    400
+    status 400 BadRequest resourceVersionMatch is forbidden
+      {"type":"request.answered","request":3,"status":400,"error":"resourceVersionMatch is forbidden"}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"bad-request","delayMs":840}
+    +4s
+      > send request 4 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"bad-request"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    "#);
 }
 
 #[test]

@@ -117,44 +117,44 @@ fn two_streams_without_an_end_bookmark_make_it_list() {
         +4s
         200
         list 100 b@7"), @r#"
-200
-  {"type":"request.answered","request":1,"status":200}
-  {"type":"stream.opened","stream":1,"request":1}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ADDED a@5
-  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
-end
-  {"type":"stream.ended","stream":1,"cause":"end","ageMs":0,"events":1,"bytes":136}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":1594}
-+2s
-  > send request 2 on 1
-  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"resume"}
-  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":2,"status":200}
-  {"type":"stream.opened","stream":2,"request":2}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ADDED a@5
-ADDED b@7
-  {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
-end
-  {"type":"stream.ended","stream":2,"cause":"end","ageMs":406,"events":2,"bytes":272}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"watch-list-refused","delayMs":3043}
-+4s
-  > send request 3 on 1
-  {"type":"watch.phase","from":"waiting","to":"listing","reason":"watch-list-refused"}
-  {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
-200
-  {"type":"request.answered","request":3,"status":200}
-list 100 b@7
-  > send request 4 on 1
-  {"type":"list.page","request":3,"resourceVersion":"100","items":1}
-  {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5"}
-  {"type":"list.complete","resourceVersion":"100","items":1,"added":2,"changed":0,"removed":1}
-  {"type":"gap","since":0,"to":"100","reason":"end","resumed":false}
-  {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
-  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=506&resourceVersion=100"}
-"#);
+    200
+      {"type":"request.answered","request":1,"status":200}
+      {"type":"stream.opened","stream":1,"request":1}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+    end
+      {"type":"stream.ended","stream":1,"cause":"end","ageMs":0,"events":1,"bytes":136}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":1594}
+    +2s
+      > send request 2 on 1
+      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"resume"}
+      {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":2,"status":200}
+      {"type":"stream.opened","stream":2,"request":2}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+    ADDED b@7
+      {"type":"change","stream":2,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
+    end
+      {"type":"stream.ended","stream":2,"cause":"end","ageMs":406,"events":2,"bytes":272}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"watch-list-refused","delayMs":3043}
+    +4s
+      > send request 3 on 1
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"watch-list-refused"}
+      {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    200
+      {"type":"request.answered","request":3,"status":200}
+    list 100 b@7
+      > send request 4 on 1
+      {"type":"list.page","request":3,"resourceVersion":"100","items":1}
+      {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5"}
+      {"type":"list.complete","resourceVersion":"100","items":1,"added":0,"changed":0,"removed":1}
+      {"type":"gap","since":0,"to":"100","reason":"end","resumed":false}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=506&resourceVersion=100"}
+    "#);
 }
 
 #[test]
@@ -179,6 +179,68 @@ connected
   {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
   {"type":"request.sent","request":2,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 "#);
+}
+
+#[test]
+fn initial_events_that_live_ones_follow_without_an_end_make_it_list_too() {
+    assert_snapshot!(watch_listing("200
+        ADDED a@5
+        MODIFIED a@101
+        +5s
+        BOOKMARK 110
+        +4s
+        ADDED b@112
+        +1s
+        connected"), @r#"
+    200
+      {"type":"request.answered","request":1,"status":200}
+      {"type":"stream.opened","stream":1,"request":1}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+    MODIFIED a@101
+      {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"101","bytes":111}
+    +5s
+    BOOKMARK 110
+      {"type":"bookmark","stream":1,"resourceVersion":"110"}
+    +4s
+    ADDED b@112
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"112","bytes":111}
+    +1s
+      > close main
+      > connect main
+      {"type":"stream.ended","stream":1,"cause":"cancelled","ageMs":10000,"events":4,"bytes":514}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"watch-list-refused"}
+    connected
+      > send request 2 on 2
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
+      {"type":"request.sent","request":2,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    "#);
+}
+
+#[test]
+fn initial_events_that_go_on_for_long_are_waited_for() {
+    assert_snapshot!(watch_listing("200
+        ADDED a@5
+        +9s
+        ADDED b@7
+        +9s
+        BOOKMARK 100 end"), @r#"
+    200
+      {"type":"request.answered","request":1,"status":200}
+      {"type":"stream.opened","stream":1,"request":1}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+    +9s
+    ADDED b@7
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
+    +9s
+    BOOKMARK 100 end
+      {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+      {"type":"list.complete","resourceVersion":"100","items":2,"added":2,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+    "#);
 }
 
 #[test]
@@ -246,52 +308,52 @@ fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
         ERROR 504 Timeout Too large resource version: 100, current: 91
         end
         +8s"), @r#"
-200
-  {"type":"request.answered","request":1,"status":200}
-  {"type":"stream.opened","stream":1,"request":1}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ADDED a@5
-  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
-BOOKMARK 100 end
-  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
-  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
-  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
-ERROR 410 Expired too old
-  {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
-end
-  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":431}
-  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":1594}
-+2s
-  > send request 2 on 1
-  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"expired"}
-  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":2,"status":200}
-  {"type":"stream.opened","stream":2,"request":2,"resourceVersion":"100"}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ERROR 504 Timeout Too large resource version: 100, current: 90
-  {"type":"stream.error","stream":2,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 90"}
-end
-  {"type":"stream.ended","stream":2,"cause":"error-event","ageMs":406,"events":1,"bytes":182}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":3043}
-+4s
-  > send request 3 on 1
-  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
-  {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":3,"status":200}
-  {"type":"stream.opened","stream":3,"request":3,"resourceVersion":"100"}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ERROR 504 Timeout Too large resource version: 100, current: 91
-  {"type":"stream.error","stream":3,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 91"}
-end
-  {"type":"stream.ended","stream":3,"cause":"error-event","ageMs":957,"events":1,"bytes":182}
-  {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":3238}
-+8s
-  > send request 4 on 1
-  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"too-large"}
-  {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=480&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
-"#);
+    200
+      {"type":"request.answered","request":1,"status":200}
+      {"type":"stream.opened","stream":1,"request":1}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+    BOOKMARK 100 end
+      {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+      {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+    ERROR 410 Expired too old
+      {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":431}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":1594}
+    +2s
+      > send request 2 on 1
+      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"expired"}
+      {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":2,"status":200}
+      {"type":"stream.opened","stream":2,"request":2,"resourceVersion":"100"}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ERROR 504 Timeout Too large resource version: 100, current: 90
+      {"type":"stream.error","stream":2,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 90"}
+    end
+      {"type":"stream.ended","stream":2,"cause":"error-event","ageMs":406,"events":1,"bytes":182}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":1443}
+    +4s
+      > send request 3 on 1
+      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
+      {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":3,"status":200}
+      {"type":"stream.opened","stream":3,"request":3,"resourceVersion":"100"}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ERROR 504 Timeout Too large resource version: 100, current: 91
+      {"type":"stream.error","stream":3,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 91"}
+    end
+      {"type":"stream.ended","stream":3,"cause":"error-event","ageMs":2557,"events":1,"bytes":182}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":1638}
+    +8s
+      > send request 4 on 1
+      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"too-large"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=480&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+    "#);
 }
 
 #[test]
