@@ -51,6 +51,8 @@ struct Pending {
     answer: Option<Answer>,
     /// What became of the watch, once its gap is closed.
     outcome: Option<Outcome>,
+    /// The list that its gap needs has an ordinary cause.
+    is_ordinary: bool,
 }
 
 /// How a gap closed.
@@ -154,6 +156,7 @@ impl Ended {
                 said: self.said.remove(&event.watch).unwrap_or_default(),
                 answer: None,
                 outcome: None,
+                is_ordinary: false,
             },
         );
         let at = record.at.plus_micros(SETTLED_US);
@@ -302,11 +305,12 @@ impl Ended {
         let is_quiet = code == "F12" && end.was_quiet();
         // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
         let edit = end.edited().filter(|_| is_history_gone(code));
-        let is_ordinary = is_consequence
-            || is_quiet
-            || pause.is_some()
-            || edit.is_some()
-            || matches!(code, "F06" | "F07" | "F17");
+        let is_history_ordinary = is_consequence || is_quiet || pause.is_some() || edit.is_some();
+        if is_history_ordinary {
+            self.lists_for_ordinary_cause(&end.watch);
+        }
+        let is_ordinary =
+            is_history_ordinary || end.is_ordinary || matches!(code, "F06" | "F07" | "F17");
         // Of a dead connection nothing came before its end either.
         let heard_at = match code {
             "F04" => end.course.moved_at.max(Some(end.at.plus_micros(-IDLE_US))),
@@ -336,7 +340,7 @@ impl Ended {
             summary,
         )
         .alike(alike);
-        if is_ordinary {
+        if is_history_ordinary {
             found.severity = Severity::Note;
         }
         match &end.outcome {
@@ -350,6 +354,22 @@ impl Ended {
             }
         }
         book.raise(found, now);
+    }
+
+    /// The history that a watch was to go on from is gone for an ordinary cause: the list that follows makes nothing that
+    /// happened in the same gap worse.
+    fn lists_for_ordinary_cause(&mut self, watch: &WatchName) {
+        for stake in self
+            .told
+            .get_mut(watch)
+            .into_iter()
+            .flat_map(BTreeMap::values_mut)
+        {
+            stake.is_ordinary = true;
+        }
+        for end in self.pending.values_mut().filter(|end| end.watch == *watch) {
+            end.is_ordinary = true;
+        }
     }
 
     /// What became of the watch after the end.
