@@ -64,9 +64,20 @@ pub struct Picture<'a> {
     pub evidence: Option<&'a Evidence>,
     /// The record of its evidence that is pointed at.
     pub lit: Option<RecordId>,
+    /// Which ways of writes through a simulated cluster are drawn.
+    pub ways: Ways,
     /// How records are drawn; without it only what lasts is. A snapshot tells of nothing else, so [`RECORDS`] is
     /// needed only where records are taken in.
     pub records: Option<&'a Records>,
+}
+
+/// Which ways of writes through the layers of a simulated cluster are drawn, besides that of the selected write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ways {
+    /// All that there is room for: a lesson shows how a write goes.
+    All,
+    /// Those that stopped: what went well is density.
+    Stopped,
 }
 
 /// How records are drawn, apart from what lasts.

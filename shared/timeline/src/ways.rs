@@ -8,6 +8,7 @@
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Text, Time};
 
+use crate::format::number;
 use crate::id::LayerId;
 use crate::store::{Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark};
 
@@ -75,7 +76,23 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// What is said of it at its place, behind the write's revision; the longest first.
+    /// What is said of a write at the place where its way ends; the longest first.
+    pub(crate) fn forms(self, write: &WriteMark) -> [String; 3] {
+        let [long, short] = self.words();
+        let verb = match write.change {
+            ChangeType::Added => "create",
+            ChangeType::Deleted => "delete",
+            ChangeType::Modified | ChangeType::Unknown => "update",
+        };
+        let (name, revision) = (&write.object.name, number(write.revision));
+        [
+            format!("{verb} of {name}, revision {revision}, {long}"),
+            format!("revision {revision} {long}"),
+            format!("revision {revision} {short}"),
+        ]
+    }
+
+    /// What became of it; the longest first.
     pub(crate) fn words(self) -> [&'static str; 2] {
         match self {
             Self::Cache => ["never came to this cache", "never came"],

@@ -78,6 +78,7 @@ fn draw(
         record: None,
         evidence,
         lit,
+        ways: watchscope_timeline::draw::Ways::All,
         records: Some(watchscope_timeline::draw::RECORDS),
     });
     (rows, scene)

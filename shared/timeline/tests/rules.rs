@@ -1208,6 +1208,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
             record: None,
             evidence: None,
             lit: None,
+            ways: watchscope_timeline::draw::Ways::All,
             records: Some(watchscope_timeline::draw::RECORDS),
         };
         let caption = Caption {

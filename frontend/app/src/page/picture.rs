@@ -1,7 +1,7 @@
 //! From the store to what is painted: rows and scene on the canvas, rows of the lane tree, the date over them.
 
 use watchscope_model::Time;
-use watchscope_timeline::draw::{self, Picture};
+use watchscope_timeline::draw::{self, Picture, Ways};
 use watchscope_timeline::lanes::{Density, Row, RowKind};
 use watchscope_timeline::scene::Px;
 use watchscope_timeline::words::severity_token;
@@ -81,6 +81,11 @@ impl Engine {
             record: self.selected_record,
             evidence: self.evidence.as_ref(),
             lit: self.lit,
+            ways: if self.desk.is_lesson() {
+                Ways::All
+            } else {
+                Ways::Stopped
+            },
             records: self.second.map(|second| second.records),
         }
     }

@@ -94,6 +94,7 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
         record: None,
         evidence: None,
         lit: None,
+        ways: watchscope_timeline::draw::Ways::Stopped,
         records: Some(RECORDS),
     };
     let text = svg(&small(&picture), Theme::Light);

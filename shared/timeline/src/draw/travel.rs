@@ -8,8 +8,8 @@ use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
 use super::layers::drawn_as;
-use super::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, record};
-use crate::format::{duration, number, text_width};
+use super::{Drawer, EpochView, Layer as Paint, SPILL, TextLook, Ways, record};
+use crate::format::{duration, text_width};
 use crate::id::{LaneId, LayerId};
 use crate::lanes::Row;
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
@@ -104,6 +104,9 @@ impl Drawer<'_> {
                     if is_selected {
                         self.selected_way(write, &drawn);
                     } else if way.client.is_some() {
+                        if self.picture.ways == Ways::Stopped {
+                            continue;
+                        }
                         let x = self.x(write.moment.at);
                         let has_room = x >= last + APART && ways < WAYS_MOST;
                         if has_room && self.plain_way(write, &drawn) {
@@ -263,8 +266,7 @@ impl Drawer<'_> {
         self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
         self.occupy((x - arm, x + arm), (y - arm, y + arm));
         let look = TextLook::strong(Token::Error).over(Token::Ground0);
-        let revision = number(write.revision);
-        let forms = end.words().map(|words| format!("{revision} {words}"));
+        let forms = end.forms(write);
         let width = |words: &String| text_width(words, look.size, look.weight);
         let y = y + Px::whole(4);
         // Left of it; right of it, where there is more room; less is said where there is little. Nor is it written over

@@ -484,6 +484,7 @@ pub fn picture(store: &Store, lanes: &mut Lanes, view: &View, now: Time) -> (Row
         record: None,
         evidence: None,
         lit: None,
+        ways: watchscope_timeline::draw::Ways::All,
         records: Some(watchscope_timeline::draw::RECORDS),
     });
     (rows, scene)

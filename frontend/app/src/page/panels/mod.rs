@@ -64,6 +64,13 @@ pub(super) struct Desk {
     drawn: Option<js_sys::Function>,
 }
 
+impl Desk {
+    /// Whether a lesson is told on this page.
+    pub(super) fn is_lesson(&self) -> bool {
+        self.drawn.is_some()
+    }
+}
+
 impl Engine {
     fn panels(&self) -> Panels {
         self.desk
