@@ -206,7 +206,7 @@ fn ghost() -> Passage {
         shows: (secs(4.0), secs(22.0)),
         text: &[
             "prices was written at 16 s {1}. Both heard it: naive is not deaf. It believes in one thing too many, a *ghost*, \
-             and no number of further events will tell it.",
+             and no event about another name will tell it.",
             "It does not lag either: its newest resourceVersion is as new as correct's. Lag can be measured from outside; \
              a ghost can only be found by comparing what one holds with a list.",
         ],

@@ -161,8 +161,8 @@ fn forgotten() -> Passage {
         text: &[
             "At 13 s connections are let in again, but the watch cache has lost its history: it knows what *is*, and no \
              longer what *happened*. Real ones lose it by restarting, or because more happened than fits into the window. \
-             etcd forgets, too: the apiserver has it compacted every five minutes.",
-            "The deletion of report {1} is now written down nowhere.",
+             etcd forgets, too: the apiserver has it compacted every five minutes, and here at the same moment.",
+            "So no history has the deletion of report {1} any more.",
         ],
         moments: vec![Moment::first(
             "report is deleted",

@@ -100,7 +100,7 @@ fn ended() -> Passage {
         shows: (secs(3.0), secs(12.0)),
         text: &[
             "At 6 s the server ended all watches in order {1}. Nothing is broken. It is what happens when an apiserver is \
-             replaced, when its time limit comes, when a node reboots.",
+             replaced in good order, and when a watch reaches its time limit.",
             "broken reads on {2}: an event with no type and no object, then the next, about a hundred thousand times a second. No \
              byte comes from the network any more. fixed saw the closed channel and failed the test {3}: honest, if of no \
              use. informer opened another stream from the last resourceVersion it knew {4}.",

@@ -242,7 +242,8 @@ fn fold() -> Passage {
              namespace and name, `DELETED` takes it out. What is left is what the client believes. An informer's store is \
              that and nothing more.",
             "Look at the table of what each side believes. etcd, the watch cache, watchscope and controller agree: db-0, \
-             and web-1 at 604. Nobody compared anything: all but etcd folded the same list and the same events.",
+             and web-1 at 604. Nobody compared anything. The watch cache, watchscope and controller each folded a list of \
+             their own and the same events behind it.",
         ],
         moments: vec![],
         question: Some(Question {
@@ -266,8 +267,9 @@ fn gone() -> Passage {
         text: &[
             "The deletion {1} went the same way: etcd, cache {2}, stream {3}, belief {4}. Each client took web-1 out of its \
              store, and each could now go on from 605.",
-            "This event is the only thing that ever says that web-1 is gone. What is not there sends no news. Keep that in \
-             mind: all that follows is about clients that did not get it.",
+            "No later event says again that web-1 is gone. A client that misses this one learns it only by a resume from \
+             before it, or by comparing a list with what it holds. Keep that in mind: all that follows is about clients \
+             that did not get it.",
         ],
         moments: vec![
             Moment::first(
@@ -296,8 +298,9 @@ fn remember() -> Passage {
         text: &[
             "A client holds a list and the events after it, folded. The list's resourceVersion is where its watch begins; \
              the last event's is where it may go on.",
-            "resourceVersions come from one counter for the whole store. Jumps in them mean nothing.",
-            "A DELETED event is said once. All this holds while the stream is open. Press *End all watches*, see how both \
+            "resourceVersions come from one counter for the whole store, so a jump in them means nothing. Compare them only \
+             within one kind: a cluster may keep kinds in stores of their own.",
+            "A stream delivers a DELETED event once. All this holds while the stream is open. Press *End all watches*, see how both \
              clients go on from where they were, then take the next lesson: 410 and relist.",
         ],
         moments: vec![],
