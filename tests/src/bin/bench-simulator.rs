@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use watchscope_simulator::{
-    Arrival, ClientGo, Config, Controller, Controllers, Cut, Fault, Flow, Pause, Program, Request,
-    Scope, Target, Time, WorkloadConfig, World,
+    Arrival, ClientGo, Config, Controller, Cut, Fault, Flow, Pause, Program, Request, Scope,
+    Target, Time, WorkloadConfig, World,
 };
 use watchscope_tests::stage::row;
 use watchscope_tests::usage::{cpu_ns, resident_kib};
