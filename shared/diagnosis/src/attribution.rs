@@ -1,4 +1,7 @@
 //! Why a stream ended: the rules of section 3.3 of the semantics reference, in their order.
+//!
+//! A replay of at least 10 events right after an early orderly end shows a slow reader (rule 8): likely, twice in a row
+//! too, and definite only where our own slow reading was measured.
 
 use watchscope_model::Seq;
 use watchscope_model::tree;
@@ -148,6 +151,15 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .with(initializing)
             .with(end.edit);
     }
+    let is_near_timeout = end
+        .stream
+        .timeout_ms
+        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
+    let own = |kind| -> Vec<Seq> {
+        ends.facts_after(kind, end, std::slice::from_ref(&end))
+            .map(|fact: &Fact| fact.seq)
+            .collect()
+    };
     let closed = seqs(FactKind::Closed);
     // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
     let leaves_connection = matches!(end.cause, Cause::End | Cause::RstStream);
@@ -178,14 +190,16 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     if let Some(edit) = end.edit {
         return Answer::new("F17", Certainty::Likely, end).with([edit]);
     }
-    let is_near_timeout = end
-        .stream
-        .timeout_ms
-        .is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS);
     let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
     // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
+    let replayed = own(FactKind::Replayed);
     if may_be_slow && end.unread_ms.is_some() {
-        return Answer::new("F36", Certainty::Likely, end);
+        let certainty = if replayed.is_empty() {
+            Certainty::Likely
+        } else {
+            Certainty::Definite
+        };
+        return Answer::new("F36", certainty, end).with(replayed);
     }
     if let Some(answer) = left {
         return answer;
@@ -225,7 +239,12 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         return Answer::new("F37", certainty, end);
     }
     if may_be_slow && together.len() == 1 {
-        return Answer::new("F36", Certainty::Suspected, end);
+        if replayed.is_empty() {
+            return Answer::new("F36", Certainty::Suspected, end);
+        }
+        return Answer::new("F36", Certainty::Likely, end)
+            .with(replayed)
+            .with(end.slow_before);
     }
     Answer::new("unknown", Certainty::Unknown, end)
 }

@@ -2,11 +2,15 @@
 
 use std::collections::VecDeque;
 
-use watchscope_model::event::{Change, RequestAnswered, StreamEnded, StreamOpened, WatchPhase};
+use watchscope_model::event::{
+    Change, RequestAnswered, StreamEnded, StreamError, StreamOpened, WatchPhase,
+};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Phase, PhaseReason};
+use watchscope_model::vocabulary::{
+    Cause, Certainty, ChangeType, LossPlace, Origin, Phase, PhaseReason,
+};
 use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
 };
@@ -34,6 +38,8 @@ pub(crate) const AFTERMATH_US: i64 = 10_000_000;
 /// So short a stretch in which watchscope did not run, in milliseconds, closes no connection: only what was not read, or
 /// not asked, may end by it.
 const SHORT_PAUSE_MS: u64 = 15_000;
+/// Events delivered at once by the stream that resumes a watch: they had waited in a full buffer of the server (F36).
+pub(crate) const REPLAYED: u64 = 10;
 /// A stream without events that lived less is barren (F10), in milliseconds.
 pub(crate) const BARREN_MS: u64 = 2_000;
 
@@ -119,6 +125,8 @@ pub(crate) struct End {
     pub(crate) edit: Option<Seq>,
     /// How many streams in a row, this one included, ended before all of their initial events had come (F37).
     pub(crate) cut_short: u32,
+    /// The end of the watch's stream before, if that was of slow reading by strong evidence (F36).
+    pub(crate) slow_before: Option<Seq>,
     /// What has been said of it.
     told: Option<Answer>,
 }
@@ -144,6 +152,8 @@ pub(crate) enum FactKind {
     ShuttingDown,
     /// A request was refused because the server's cache of the resource is not ready.
     Initializing,
+    /// The watch's next stream delivered at least [`REPLAYED`] events at once.
+    Replayed,
     /// The resource is not served.
     NotServed,
     /// The other side closed the connection.
@@ -165,6 +175,10 @@ pub(crate) struct Ends {
     barren: BTreeMap<WatchName, (Option<ResourceVersion>, u32)>,
     /// How many streams in a row of each watch ended before all of their initial events had come.
     cut_short: BTreeMap<WatchName, u32>,
+    /// Streams that resumed a watch within the last [`TOGETHER_US`]: since when, and how many events each delivered.
+    replays: BTreeMap<StreamId, (Time, u64)>,
+    /// The last end of each watch's stream, if that was of slow reading by strong evidence.
+    slow: BTreeMap<WatchName, Seq>,
     /// The watches whose last request asked for initial events (watch-list).
     asks_initial: BTreeSet<WatchName>,
     is_news: bool,
@@ -187,16 +201,7 @@ impl Ends {
     pub(crate) fn observe(&mut self, before: &State, event: &Event, record: Moment) {
         match event {
             Event::StreamOpened(event) => self.opened(event, before, record),
-            Event::StreamError(event) => {
-                if let Some(stream) = self.open.get_mut(&event.stream) {
-                    stream.error = Some(ServerError {
-                        seq: record.seq,
-                        code: event.code,
-                        reason: event.reason.clone(),
-                        message: event.message.clone(),
-                    });
-                }
-            }
+            Event::StreamError(event) => self.erred(event, record),
             Event::Loss(event) if event.place == LossPlace::Frame => {
                 let open = self.open.values_mut();
                 let mut of_watch =
@@ -216,6 +221,9 @@ impl Ends {
                 self.barren.remove(&event.watch);
                 self.cut_short.remove(&event.watch);
                 self.asks_initial.remove(&event.watch);
+                self.slow.remove(&event.watch);
+                let open = &self.open;
+                self.replays.retain(|stream, _| open.contains_key(stream));
             }
             Event::ConnectionClosed(event) if event.cause != Cause::Cancelled => {
                 let whose = self
@@ -256,7 +264,10 @@ impl Ends {
                     self.paused(lasted_ms, before, record);
                 }
             }
-            Event::Change(event) => self.edited(event, before, record),
+            Event::Change(event) => {
+                self.replayed(event, record);
+                self.edited(event, before, record);
+            }
             _ => {}
         }
     }
@@ -273,12 +284,58 @@ impl Ends {
             .filter(|request| request.request == event.request)
             .and_then(|request| request.timeout_ms);
         self.open.insert(event.stream, stream);
+        let listed = watch.list.as_ref().and_then(|list| list.complete);
+        let mut ends = self.ends.iter().rev();
+        let last = ends.find(|end| end.stream.watch == event.watch);
+        let resumes = last.is_some_and(|end| {
+            end.cause == Cause::End && listed.is_none_or(|listed| listed.seq < end.seq)
+        });
+        if resumes {
+            self.replays.insert(event.stream, (record.at, 0));
+        }
+    }
+
+    /// A stream delivered an ERROR event.
+    fn erred(&mut self, event: &StreamError, record: Moment) {
+        let Some(stream) = self.open.get_mut(&event.stream) else {
+            return;
+        };
+        stream.error = Some(ServerError {
+            seq: record.seq,
+            code: event.code,
+            reason: event.reason.clone(),
+            message: event.message.clone(),
+        });
+    }
+
+    /// Counts what a stream delivers right after it resumed its watch.
+    fn replayed(&mut self, event: &Change, record: Moment) {
+        if self.replays.is_empty() || event.origin != Origin::Live {
+            return;
+        }
+        let Some(stream) = event.stream else {
+            return;
+        };
+        let Some((since, events)) = self.replays.get_mut(&stream) else {
+            return;
+        };
+        *events += 1;
+        let is_at_once = record.at.micros_since(*since) <= TOGETHER_US;
+        let is_enough = is_at_once && *events >= REPLAYED;
+        if is_enough || !is_at_once {
+            self.replays.remove(&stream);
+        }
+        if is_enough {
+            self.fact(FactKind::Replayed, event.watch.clone(), None, record);
+        }
     }
 
     fn ended(&mut self, event: &StreamEnded, before: &State, record: Moment) {
         let Some(stream) = self.open.remove(&event.stream) else {
             return;
         };
+        self.replays.remove(&event.stream);
+        let slow_before = self.slow.remove(&event.watch);
         let is_barren = is_barren(event) && event.cause == Cause::End;
         let barren = if is_barren {
             let run = self.barren.entry(event.watch.clone()).or_default();
@@ -335,6 +392,7 @@ impl Ends {
             barren,
             edit,
             cut_short,
+            slow_before,
             told: None,
         });
         self.is_news = true;
@@ -524,6 +582,12 @@ impl Ends {
             return None;
         }
         end.told = Some(answer.clone());
+        let (watch, seq) = (&end.stream.watch, end.seq);
+        if answer.code == "F36" && answer.certainty != Certainty::Suspected {
+            self.slow.insert(watch.clone(), seq);
+        } else if self.slow.get(watch) == Some(&seq) {
+            self.slow.remove(watch);
+        }
         Some((end.stream.watch.clone(), end.id))
     }
 

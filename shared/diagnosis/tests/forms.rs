@@ -142,3 +142,71 @@ fn two_streams_and_one_after_a_stream_that_lived_are_not_three_in_a_row() {
     opened_and_broken(&mut stage, &[words; 2]);
     assert!(!stage.found().contains(" F38 "), "{}", stage.found());
 }
+/// After 300 events within 1.5 s the stream ends in order, and the next one delivers this many at once.
+fn cut_off(stage: &mut Stage, first: u64, replayed: u64) {
+    stage.after_s(30);
+    stage.ended_after("*/pods", Cause::End, 300).after_ms(300);
+    stage.reopened("*/pods");
+    for n in 0..replayed {
+        stage.live(
+            "*/pods",
+            ADDED,
+            "a",
+            &format!("u{first}-{n}"),
+            first + n,
+            None,
+        );
+    }
+}
+
+#[test]
+fn an_end_after_which_ten_events_come_at_once_is_a_slow_reader_most_likely() {
+    for (replayed, is_found) in [(9, false), (10, true), (60, true)] {
+        let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+        cut_off(&mut stage, 1_000, replayed);
+        stage.after_s(5);
+        assert_eq!(stage.found().contains(" F36 "), is_found, "{replayed}");
+    }
+}
+
+#[test]
+fn a_second_end_of_a_slow_reader_in_a_row_is_as_likely_and_has_both_as_evidence() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    cut_off(&mut stage, 1_000, 60);
+    cut_off(&mut stage, 2_000, 60);
+    insta::assert_snapshot!(stage.told(), @r"
+30.250 */pods F36 suspected [9]
+30.300 */pods F36 likely [9, 23]
+60.550 */pods F36 suspected [75]
+60.600 */pods F36 likely [9, 75, 89]
+");
+    assert!(stage.found().contains(" F36 raised "), "{}", stage.found());
+    assert!(!stage.found().contains(" definite "), "{}", stage.found());
+}
+
+#[test]
+fn only_our_own_slow_reading_makes_a_slow_reader_definite() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    stage.after_s(30);
+    stage.ended_unread("*/pods", Cause::End, 300, Some(2_300));
+    stage.after_ms(300).reopened("*/pods");
+    for n in 0..10 {
+        stage.live("*/pods", ADDED, "a", &format!("u{n}"), 1_000 + n, None);
+    }
+    insta::assert_snapshot!(stage.told(), @r"
+30.250 */pods F36 likely [9]
+30.300 */pods F36 definite [9, 23]
+");
+}
+
+#[test]
+fn events_that_come_one_by_one_after_an_end_are_no_replay() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes"]);
+    cut_off(&mut stage, 1_000, 5);
+    for n in 0..20 {
+        stage.after_ms(300);
+        stage.live("*/pods", ADDED, "a", &format!("v{n}"), 2_000 + n, None);
+    }
+    stage.after_s(5);
+    assert!(!stage.found().contains(" F36 "), "{}", stage.found());
+}

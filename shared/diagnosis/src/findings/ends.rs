@@ -9,7 +9,7 @@ use watchscope_model::{Seq, State, StreamId, Text, Time, WatchName};
 use super::book::{Book, Found, Lasts, Subject};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::ends::{AFTERMATH_US, MAX_ENDS, REVISED_US, TOGETHER_US, is_barren};
+use crate::ends::{AFTERMATH_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren};
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -559,6 +559,10 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
         }
         "F24" => format!(
             "The server told {watch} that etcd gave it an event without what was there before, {after}."
+        ),
+        "F36" if end.unread_ms.is_none() => format!(
+            "The server ended {watch} {after}, and at least {REPLAYED} events came at once when it went on: the buffer \
+             that the server keeps for a watch was full, most likely."
         ),
         "F36" => format!(
             "The server ended {watch} {after}, and watchscope itself had not read it for {}: the buffer that the server \
