@@ -591,7 +591,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         ANY,
         "It takes it for a deletion.",
         "Take it for leaving and entering the view.",
-        "The same uid comes back, another watch still has it, or a GET finds it.",
+        "The same uid comes back, another watch still has it, or a GET finds it with that uid.",
         "apiserver storage/cacher",
     ),
     row(

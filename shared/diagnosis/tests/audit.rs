@@ -1260,6 +1260,107 @@ fn a_watch_from_the_future_is_told_by_the_servers_own_cache() {
     ");
 }
 
+/// A watch of so many objects under a selector, `o10` and up, which are told to be gone within a second from 31 s on, and
+/// really are but for those named; what is read of them by path, and found to have only left.
+fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec<String>) {
+    let mut stage = Stage::new(36, level);
+    let names: Vec<String> = (10..10 + objects).map(|n| format!("o{n}")).collect();
+    for (uid, name) in (10..).zip(&names) {
+        stage.write(name, uid);
+    }
+    stage.watch(WATCH);
+    stage.after_s(31);
+    stage.told();
+    let reads = stage.reads.len();
+    for (uid, name) in (10..).zip(&names) {
+        let is_left = left.contains(&name.as_str());
+        let version = if is_left {
+            stage.write(name, uid)
+        } else {
+            stage.delete(name)
+        };
+        stage.event(ChangeType::Deleted, name, uid, version);
+        stage.now = stage.now.plus_millis(50);
+    }
+    // What only left is there for a look by path, and in no list of the watch.
+    stage.unmatched = left
+        .first()
+        .and_then(|name| (*name == "o10").then_some("o10"));
+    stage.lists_fail = stage.unmatched.is_none() && !left.is_empty();
+    stage.after_s(50);
+    let gets = stage.reads[reads..].iter().filter(|(_, read)| {
+        let name = read.path.rsplit('/').next().unwrap_or_default();
+        read.verb == "get" && names.iter().any(|of| of == name)
+    });
+    let gets = gets.count();
+    let told = stage.told();
+    let found = told
+        .lines()
+        .filter(|line| line.contains("get of what left"));
+    let found = found.map(str::to_owned).collect();
+    (stage, gets, found)
+}
+
+#[test]
+fn what_only_left_a_selector_is_told_from_what_is_gone_by_one_look_at_each() {
+    for level in [Level::Light, Level::Full] {
+        let (_, gets, found) = gone_together(level, 2, &["o10"]);
+        assert_eq!((gets, found.len()), (2, 1), "{found:?}");
+    }
+    let (_, _, found) = gone_together(Level::Light, 2, &["o10"]);
+    assert_snapshot!(found.join("\n"), @"32.02 shop/pods get of what left at 13 1 agrees: it has the uid that it had: it only left the selector");
+}
+
+#[test]
+fn what_is_gone_is_not_said_to_have_left() {
+    let (_, gets, found) = gone_together(Level::Light, 5, &[]);
+    assert_eq!((gets, found), (5, Vec::new()));
+}
+
+#[test]
+fn of_a_burst_the_newest_eight_are_looked_up_and_the_others_stay_unjudged() {
+    let (stage, gets, found) = gone_together(Level::Light, 15, &["o24", "o11"]);
+    assert_eq!((gets, found.len()), (8, 1), "{found:?}");
+    let minute = stage.reads.iter().filter(|(at, _)| at.0 > 30_000_000);
+    assert!(minute.count() <= 20);
+}
+
+#[test]
+fn nothing_that_left_is_looked_up_with_the_audit_off_or_without_the_right_to_get() {
+    let (_, gets, found) = gone_together(Level::Off, 2, &["o10"]);
+    assert_eq!((gets, found), (0, Vec::new()));
+    let mut stage = watching(36, Level::Light);
+    stage.refuses_get = true;
+    stage.after_s(31);
+    let before = stage.reads.len();
+    let version = stage.write("a", 1);
+    stage.unmatched = Some("a");
+    stage.event(ChangeType::Deleted, "a", 1, version);
+    stage.after_s(50);
+    let mut reads = stage.reads[before..].iter();
+    assert!(!reads.any(|(_, read)| read.verb == "get"));
+}
+
+#[test]
+fn another_object_of_the_name_of_one_that_is_gone_has_not_left() {
+    let mut stage = watching(36, Level::Light);
+    stage.after_s(31);
+    stage.told();
+    let version = stage.delete("a");
+    stage.event(ChangeType::Deleted, "a", 1, version);
+    stage.write("a", 2);
+    stage.unmatched = Some("a");
+    stage.after_s(20);
+    let told = stage.told();
+    assert!(!told.contains("get of what left"), "{told}");
+    assert!(
+        stage
+            .reads
+            .iter()
+            .any(|(at, read)| at.0 > 31_000_000 && read.path.ends_with("/a"))
+    );
+}
+
 /// What is said of reads ahead of a stream that delivers nothing from 31 s on, while `a` is written and what is done after
 /// that is done.
 fn ahead(level: Level, mut then: impl FnMut(&mut Stage)) -> Vec<String> {

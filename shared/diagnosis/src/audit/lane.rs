@@ -7,10 +7,10 @@ mod samples;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::{Audit, Event};
+use watchscope_model::event::{Audit, Change, Event};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
-use watchscope_model::vocabulary::Phase;
+use watchscope_model::vocabulary::{ChangeType, Origin, Phase};
 use watchscope_model::{Aside, Object, ResourceVersion, Seq, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
@@ -48,6 +48,12 @@ const MAX_TASKS: usize = 64;
 /// How often a round's wait is doubled at most while it is not allowed to read.
 const MOST_DOUBLED: u32 = 6;
 
+/// Most objects of a burst of DELETED under a selector that are looked up, the newest, and most in a minute: the others
+/// leave the watch's requests to lists and samples.
+const LOOKED_AFTER: usize = 8;
+/// How long after a DELETED under a selector its object is looked up, in microseconds, so that a burst is over.
+const LEFT_US: i64 = 1_000_000;
+
 /// Something to be read.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
@@ -59,6 +65,11 @@ pub(super) enum Task {
     Any,
     /// An object, as it is now.
     Get(Arc<Object>),
+    /// An object of which a DELETED came under a selector, at this version: whether it is still there.
+    Left {
+        object: Arc<Object>,
+        version: ResourceVersion,
+    },
     /// An object, at exactly a version; the second time with what was found the first time.
     One {
         object: Arc<Object>,
@@ -150,6 +161,12 @@ pub(super) struct Lane {
     agreed: Option<ResourceVersion>,
     behind: Option<Behind>,
     ahead: Option<Ahead>,
+    /// Objects of which a DELETED came under a selector, with its version: the newest [`LOOKED_AFTER`].
+    left: VecDeque<(Arc<Object>, ResourceVersion)>,
+    /// When they are looked up.
+    left_at: Option<Time>,
+    /// How many were of late.
+    left_minute: Minute,
     /// When a list was refused first since the server had not come so far, and its stream's first record.
     too_large: Option<(Seq, Time)>,
     /// Since when consistent lists are below progress: the revision went back.
@@ -216,6 +233,9 @@ impl Lane {
             agreed: None,
             behind: None,
             ahead: None,
+            left: VecDeque::new(),
+            left_at: None,
+            left_minute: Minute::new(LOOKED_AFTER),
             too_large: None,
             went_back: None,
             has_differed: false,
@@ -282,6 +302,7 @@ impl Lane {
             }
             Event::Change(change) => {
                 self.history.changed(before, change, now);
+                self.remember_left(before, change, now);
                 &change.resource_version
             }
             Event::ListComplete(list) => {
@@ -374,7 +395,7 @@ impl Lane {
             let each = self.each.as_ref().map(|each| each.due);
             let ahead = self.ahead.and_then(|ahead| ahead.due);
             let due = self.due.into_iter().chain(self.sample_at);
-            due.chain(each).chain(ahead).min()
+            due.chain(each).chain(ahead).chain(self.left_at).min()
         } else {
             Some(self.minute.free_at())
         }
@@ -458,6 +479,11 @@ impl Lane {
         // Of many watches a round may be due again before this one has its turn: what is due first goes first.
         if is_due(self.sample_at) && self.sample_at < self.due {
             self.sample(is_streaming, turn);
+        }
+        if is_due(self.left_at) && is_streaming {
+            self.look_after_left(now);
+        } else if is_due(self.left_at) {
+            self.left_at = Some(now.plus_micros(LEFT_US));
         }
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| is_due(ahead.due))
             && self.tasks.is_empty()
@@ -547,6 +573,40 @@ impl Lane {
         }
     }
 
+    /// A DELETED under a selector may say that an object only left it; an ADDED says that one is back.
+    fn remember_left(&mut self, before: &Watch, change: &Change, now: Time) {
+        let is_selecting = before.label_selector.is_some() || before.field_selector.is_some();
+        let uid = &change.object.uid;
+        if !is_selecting || uid.is_empty() {
+            return;
+        }
+        self.left.retain(|(object, _)| object.uid != *uid);
+        if change.change == ChangeType::Deleted && change.origin == Origin::Live {
+            if self.left.len() == LOOKED_AFTER {
+                self.left.pop_front();
+            }
+            let version = change.resource_version.clone();
+            self.left.push_back((change.object.clone(), version));
+            if self.level != Level::Off && !self.refuses_get {
+                self.left_at.get_or_insert(now.plus_micros(LEFT_US));
+            }
+        }
+    }
+
+    /// Has the newest of those objects looked up, as many as may be in a minute.
+    fn look_after_left(&mut self, now: Time) {
+        self.left_at = None;
+        while let Some((object, version)) = self.left.pop_back() {
+            if self.left_minute.free_at() > now {
+                self.left_at = Some(self.left_minute.free_at());
+                self.left.push_back((object, version));
+                return;
+            }
+            self.left_minute.spend(now);
+            self.tasks.push_back(Task::Left { object, version });
+        }
+    }
+
     /// Has the next object looked up, where lists may hide that it is wrong.
     fn sample(&mut self, is_streaming: bool, turn: &Turn<'_>) {
         let (watch, now) = (turn.watch, turn.now);
@@ -626,7 +686,7 @@ impl Lane {
             }
             Task::Newest => list(scope.newest()),
             Task::Any => list(scope.any()),
-            Task::Get(object) => ("get", scope.get(object), None),
+            Task::Get(object) | Task::Left { object, .. } => ("get", scope.get(object), None),
             Task::One { object, at, .. } => list(scope.one(server, at, object)),
             Task::Was { object, at, .. } => list(scope.named(server, at, object)),
         };

@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::{Change, ListComplete, ListPage, RequestAnswered, RequestSent};
+use watchscope_model::event::{Audit, Change, ListComplete, ListPage};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
-use watchscope_model::{Object, RequestId, Seq, State, Uid, WatchName};
+use watchscope_model::{Object, Seq, State, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::words::name;
@@ -44,8 +44,6 @@ pub(super) struct Left {
     deleted: BTreeMap<WatchName, VecDeque<(Uid, Option<u64>)>>,
     /// The versions of lists that have begun to come.
     lists: BTreeMap<WatchName, u64>,
-    /// The read under way of one that left.
-    asked: Option<(RequestId, Uid)>,
 }
 
 impl Left {
@@ -255,47 +253,28 @@ impl Left {
         self.lists.remove(&event.watch);
     }
 
-    /// A read of ours is under way, perhaps of an object that left a view.
-    pub(super) fn asked(&mut self, event: &RequestSent) {
-        let Some(watch) = event.watch.about().filter(|_| &*event.verb == "get") else {
+    /// The audit looked an object up that left a view, and etcd has it with the uid it had.
+    pub(super) fn audited(&mut self, event: &Audit, record: Moment, book: &mut Book) {
+        let Some(object) = event
+            .object
+            .as_ref()
+            .filter(|_| &*event.method == Audit::GET_LEFT)
+        else {
             return;
         };
-        let is_of = |left: &&Leaving| {
-            let Object {
-                namespace, name, ..
-            } = &*left.object;
-            let path = event.path.strip_suffix(&**name);
-            let path = path.and_then(|path| path.strip_suffix('/'));
-            let is_in = |path: &str| match namespace {
-                Some(namespace) => path.contains(&format!("/namespaces/{namespace}/")),
-                None => true,
-            };
-            left.watch == watch && path.is_some_and(is_in)
-        };
-        let left = self.unsure.iter().find(is_of);
-        self.asked = left.map(|left| (event.request, left.uid.clone()));
-    }
-
-    /// A read of ours was answered.
-    pub(super) fn answered(&mut self, event: &RequestAnswered, record: Moment, book: &mut Book) {
-        let asked = self.asked.take_if(|(request, _)| *request == event.request);
-        let (Some((_, uid)), Some(200 | 404)) = (asked, event.status) else {
-            return;
-        };
+        let is_it = |left: &Leaving| left.uid == object.uid && left.watch == event.watch;
         self.unsure.retain(|left| {
-            let is_it = left.uid == uid;
-            // Who has the name now may be another: only its uid, which is not in the log, would tell.
-            if is_it && event.status == Some(200) {
+            if is_it(left) {
                 let summary = format!(
-                    "DELETED of {} came to {} at {}, and a GET of it was answered with 200: it only left the selector, \
-                     or was created anew.",
+                    "DELETED of {} came to {} at {}, and a GET of it was answered with 200 and the uid it had: it only left \
+                     the selector.",
                     name(&left.object),
                     left.watch,
                     left.version,
                 );
-                raise(left, Certainty::Likely, summary, record, book);
+                raise(left, Certainty::Definite, summary, record, book);
             }
-            !is_it
+            !is_it(left)
         });
     }
 

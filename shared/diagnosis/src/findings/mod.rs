@@ -173,12 +173,10 @@ impl Findings {
                 requests.stream_error(event, before, record, book);
             }
             Event::RequestSent(event) => {
-                left.asked(event);
                 book.unread.asked(event);
                 requests.sent(event, before, record, timers);
             }
             Event::RequestAnswered(event) => {
-                left.answered(event, record, book);
                 requests.answered(event, before, record, book, timers);
             }
             Event::ListComplete(event) => {
@@ -196,7 +194,10 @@ impl Findings {
                 clients.reported(event, before, streams, record, book, timers);
             }
             Event::Verdict(event) => audits.judged(event, before, streams, record, book),
-            Event::Audit(event) => audits.audited(event, before, record, (awake, open), book),
+            Event::Audit(event) => {
+                left.audited(event, record, book);
+                audits.audited(event, before, record, (awake, open), book);
+            }
             Event::Loss(event) => book.unread.lost(event),
             Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {

@@ -810,6 +810,32 @@ impl Stage {
         self
     }
 
+    /// The audit looked up an object of which a DELETED came, and etcd has it at a version, with this uid.
+    pub(crate) fn found_left(
+        &mut self,
+        watch: &str,
+        name: &str,
+        uid: &str,
+        version: u64,
+    ) -> &mut Self {
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse(uid),
+        };
+        self.record(Audit {
+            watch: watch.into(),
+            resource_version: Some(self.version(version)),
+            method: "get of what left".into(),
+            compared: 1,
+            outcome: Audit::AGREES.into(),
+            reason: None,
+            object: Some(Arc::new(object)),
+        });
+        self.conclude();
+        self
+    }
+
     /// The audit is sure that an object is held wrongly, or that it is not any more.
     pub(crate) fn verdict(
         &mut self,

@@ -58,6 +58,8 @@ pub fn forms() -> Vec<(Row, Finds)> {
         leaking(),
         leaked(),
         seen_by_another(),
+        left_and_not_back(),
+        only_gone(),
         birth_missed_and_read(),
         gone_by_initial_events(),
     ];
@@ -778,6 +780,41 @@ fn seen_by_another() -> (Row, Finds) {
         .beside(maps());
     let finds = row("F43", &["F43"], 5, 0, &[]);
     (story, finds.saying("and default/configmaps has it at"))
+}
+
+/// A watch of what has a label, which twelve objects have; nothing else watches them.
+fn labelled(form: &'static str) -> Row {
+    let body = |n: u64| json!({"metadata": {"name": format!("m{n}"), "labels": {"tier": "web"}}, "data": {"n": "0"}});
+    let maps_of_all = "/api/v1/namespaces/default/configmaps";
+    let create = |n| Deed::Call(Request::new("POST", maps_of_all).json(&body(n)));
+    Row::new("F43")
+        .form(form)
+        .scope(maps().with_labels("tier=web"))
+        .at_ms(100, (0..12).map(create).collect::<Vec<Deed>>())
+        .lasts(40)
+}
+
+fn left_and_not_back() -> (Row, Finds) {
+    let relabelled = merge(
+        "/api/v1/namespaces/default/configmaps/m3",
+        &json!({"metadata": {"labels": {"tier": "db"}}}),
+    );
+    // Another is deleted in the same second.
+    let story = labelled("an object that does not come back")
+        .at(5, [relabelled])
+        .at_ms(5_400, [delete("m4")]);
+    // A second until a burst is over, and a read that may have to wait for one before it.
+    let finds = row("F43", &["F43"], 5, 4, &[]).audited();
+    (
+        story,
+        finds.saying("a GET of it was answered with 200 and the uid it had"),
+    )
+}
+
+fn only_gone() -> (Row, Finds) {
+    let gone: Vec<Deed> = (1..12).map(|n| delete(&format!("m{n}"))).collect();
+    let story = labelled("twin: only real deletions").at(5, gone);
+    (story, row("F43", &[], 0, 0, &[]).audited())
 }
 
 fn birth_missed_and_read() -> (Row, Finds) {

@@ -260,10 +260,9 @@ const SENTENCES: [Sentence; 99] = [
     ),
     told("F43", "its DELETED was only that it left the selector"),
     told("F43", "and … has it at … it only left the selector."),
-    untold(
+    told(
         "F43",
-        "a GET of it was answered with 200",
-        "the audit looks up what is held; only a person asks for what is not, on the page",
+        "a GET of it was answered with 200 and the uid it had",
     ),
     told("F44", "The headers of the watch … came after"),
     told("F44", "The watch request of … has no answer"),

@@ -43,6 +43,7 @@ const TOO_LONG: &str =
 const FIRST_PAGE_ONLY: &str = "the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared";
 const PAGES_UNORDERED: &str = "its versions are those of another apiserver, and a list of several pages need not be of one state";
 const NO_PAST: &str = "what the watch held where it stands is not known, since its stream brought something out of order";
+const ONLY_LEFT: &str = "it has the uid that it had: it only left the selector";
 const LISTS_WHOLE: &str = "whole objects were read, for the server does not list metadata alone";
 const LOOKED_UP: &str = "the list may be the watch cache's; what differs is looked up in etcd";
 const KNOWN: &str = "the list may be the watch cache's; it differs from what is held where that is known to be wrong";
@@ -69,11 +70,14 @@ impl Lane {
             }
             (_, Reply::One(_)) => self.forbidden = 0,
             (
-                Task::Get(_),
+                Task::Get(_) | Task::Left { .. },
                 Reply::Refused {
                     status: 403 | 405, ..
                 },
-            ) => self.refuses_get = true,
+            ) => {
+                self.refuses_get = true;
+                self.left_at = None;
+            }
             (
                 _,
                 Reply::Refused {
@@ -104,7 +108,20 @@ impl Lane {
             (Task::Exact(comparison), Reply::Page(page)) => self.exact(comparison, page, turn),
             (Task::Newest, Reply::Page(page)) => self.newest(&page, turn),
             (Task::Any, Reply::Page(page)) => self.any(page.version, turn),
-            (Task::Get(object), Reply::One(seen)) => self.got(&object, Some(&seen), turn),
+            (Task::Left { object, version }, Reply::One(seen)) => {
+                self.is_left(&object, &version, &seen, turn);
+            }
+            // It is gone, or nobody may know.
+            (
+                Task::Left { .. },
+                Reply::Refused {
+                    status: 403..=405, ..
+                },
+            ) => {}
+            (Task::Get(object), Reply::One(seen)) => {
+                self.is_among_left(&object, &seen, turn);
+                self.got(&object, Some(&seen), turn);
+            }
             (Task::Get(object), Reply::Refused { status: 404, .. }) => {
                 self.got(&object, None, turn);
             }
@@ -585,6 +602,39 @@ impl Lane {
         self.tell(turn, told);
     }
 
+    /// An object is looked up for another reason, of which a DELETED came under a selector.
+    fn is_among_left(&mut self, object: &Object, seen: &Seen, turn: &mut Turn<'_>) {
+        let place = self
+            .left
+            .iter()
+            .position(|(left, _)| same_place(left, object));
+        if let Some((left, version)) = place.and_then(|place| self.left.remove(place)) {
+            self.is_left(&left, &version, seen, turn);
+        }
+    }
+
+    /// An object of which a DELETED came under a selector is in etcd. With the uid it had it only left the selector; another
+    /// uid is that of an object which has its name now, and an older version is of a state from before.
+    fn is_left(
+        &mut self,
+        object: &Arc<Object>,
+        version: &ResourceVersion,
+        seen: &Seen,
+        turn: &mut Turn<'_>,
+    ) {
+        if seen.object.uid != object.uid || version.is_after(&seen.version) {
+            return;
+        }
+        let told = Audit {
+            resource_version: Some(seen.version.clone()),
+            compared: 1,
+            object: Some(object.clone()),
+            reason: Some(ONLY_LEFT.into()),
+            ..audit(turn, Audit::GET_LEFT, Audit::AGREES)
+        };
+        self.tell(turn, told);
+    }
+
     /// An object as it is in etcd now. Only if it is not what is held does its version matter.
     fn got(&mut self, object: &Arc<Object>, seen: Option<&Seen>, turn: &mut Turn<'_>) {
         let watch = turn.watch;
@@ -1054,7 +1104,9 @@ impl Lane {
             (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
             (Some(Owed::One(_)), None) => &*told.outcome == Audit::CANNOT_TELL,
             // A list is still to come, or nothing came of it.
-            (Some(Owed::All { .. }), _) => &*told.method != Audit::GET_EACH,
+            (Some(Owed::All { .. }), _) => {
+                !matches!(&*told.method, Audit::GET_EACH | Audit::GET_LEFT)
+            }
             _ => true,
         };
         if is_answer {
@@ -1123,6 +1175,7 @@ impl Task {
             Self::Newest => Audit::LIST_NEWEST,
             Self::Any => Audit::LIST_ANY,
             Self::Get(_) => Audit::GET,
+            Self::Left { .. } => Audit::GET_LEFT,
             Self::One { .. } => Audit::LIST_ONE,
             Self::Was { .. } => Audit::LIST_ONE_TWICE,
         }
