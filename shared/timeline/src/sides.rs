@@ -65,7 +65,7 @@ pub struct SideRow {
 /// What one side holds of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideCell {
-    /// The resourceVersion; `gone`, or `–` where nothing is said.
+    /// The resourceVersion; `gone`, `not watched`, or `–` where nothing is said.
     pub words: String,
     /// How it differs from the truth.
     pub difference: Option<Difference>,
@@ -100,6 +100,8 @@ struct Side {
     /// What it says of itself, before the differences.
     says: String,
     held: BTreeMap<Place, Text>,
+    /// The one namespace that it watches; empty: all.
+    namespace: Text,
     /// Whether what it does not hold is missing: not if it looks at a part only, or did not name all.
     is_whole: bool,
 }
@@ -138,6 +140,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
             name: format!("apiserver {id}"),
             says: format!("The watch cache of apiserver {id} {doing}"),
             held: versions(&mut cache.objects.iter()),
+            namespace: "".into(),
             is_whole: cache.objects.unnamed() == 0,
         });
     }
@@ -183,7 +186,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
     });
     for side in &sides {
         told.columns.push(side.name.clone());
-        told.sentences.push(side.sentence(&truth));
+        told.sentences.push(side.sentence(&truth, &namespace));
     }
     told.sentences.extend(others);
     told.fill_rows(&truth, &sides);
@@ -198,7 +201,10 @@ fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) 
     let of = members.len();
     let mut alike: Vec<(Side, usize)> = Vec::new();
     for (_, side) in members {
-        match alike.iter_mut().find(|(first, _)| first.held == side.held) {
+        match alike
+            .iter_mut()
+            .find(|(first, _)| (&first.held, &first.namespace) == (&side.held, &side.namespace))
+        {
             Some((_, count)) => *count += 1,
             None => alike.push((side, 1)),
         }
@@ -303,6 +309,7 @@ fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<Side> {
                 (Place(held.object.clone()), version.as_str().into())
             })
             .collect(),
+        namespace: namespace.clone(),
         is_whole: true,
     })
 }
@@ -342,15 +349,21 @@ fn client_side(
             .filter(|held| is_meant(&held.object))
             .map(|held| (Place(held.object.clone()), held.version.clone()))
             .collect(),
+        namespace: belief::namespace(request).into(),
         is_whole: !is_part && belief.objects == belief.held.len() as u64,
     }
 }
 
 impl Side {
-    /// How what it holds of a place differs from what is there.
+    /// Whether it watches where a place is.
+    fn watches(&self, place: &Place) -> bool {
+        self.namespace.is_empty() || place.0.namespace.as_ref() == Some(&self.namespace)
+    }
+
+    /// How what it holds of a place differs from what is there. What it does not watch, it does not lack.
     fn difference(&self, place: &Place, there: Option<(&Place, &Text)>) -> Option<Difference> {
         match (self.held.get_key_value(place), there) {
-            (None, Some(_)) if self.is_whole => Some(Difference::Missing),
+            (None, Some(_)) if self.is_whole && self.watches(place) => Some(Difference::Missing),
             (None, _) => None,
             (Some(_), None) => Some(Difference::Ghost),
             // Another object of that name.
@@ -361,7 +374,16 @@ impl Side {
         }
     }
 
-    fn sentence(&self, truth: &BTreeMap<Place, Text>) -> Sentence {
+    /// What it holds of what is in a namespace, or in all if that is empty.
+    fn sentence(&self, truth: &BTreeMap<Place, Text>, namespace: &Text) -> Sentence {
+        let is_elsewhere = !self.namespace.is_empty() && self.namespace != *namespace;
+        if is_elsewhere && !namespace.is_empty() && self.held.is_empty() {
+            return Sentence {
+                side: self.name.clone(),
+                words: format!("{}, and watches {} only.", self.says, self.namespace),
+                differs: false,
+            };
+        }
         let mut found: [Vec<String>; 3] = Default::default();
         let places = truth
             .keys()
@@ -394,6 +416,11 @@ impl Side {
             parts.join("; ")
         } else {
             "all as in etcd".to_owned()
+        };
+        let held = if is_elsewhere {
+            format!("{held} of {}, which is all that it watches", self.namespace)
+        } else {
+            held
         };
         Sentence {
             side: self.name.clone(),
@@ -429,10 +456,11 @@ impl Sides {
             }];
             for side in sides {
                 cells.push(SideCell {
-                    words: side
-                        .held
-                        .get(place)
-                        .map_or("–".to_owned(), |version| version.to_string()),
+                    words: match side.held.get(place) {
+                        Some(version) => version.to_string(),
+                        None if side.watches(place) => "–".to_owned(),
+                        None => "not watched".to_owned(),
+                    },
                     difference: side.difference(place, there),
                 });
             }

@@ -981,6 +981,43 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
 }
 
 #[test]
+fn a_client_does_not_lack_what_it_does_not_watch() {
+    let mut told = two_servers();
+    for client in ["here", "there"] {
+        told.started(1.2, client, "informer");
+    }
+    let request = "GET /api/v1/namespaces/other/configmaps?watch=true".to_owned();
+    let client = "there".into();
+    told.event(1.3, ClientRequest { client, request });
+    told.report(1.4, "here", "watching", 102, &[]);
+    told.report(1.4, "there", "watching", 102, &[]);
+    let store = told.store();
+    let sides = sides(&store, LaneId::Findings, None).unwrap();
+    let column = |name: &str| {
+        sides
+            .columns
+            .iter()
+            .position(|column| column == name)
+            .unwrap()
+    };
+    let (here, there) = (column("here"), column("there"));
+    for row in &sides.rows {
+        let missing = Some(Difference::Missing);
+        assert_eq!(row.cells[here].difference, missing, "{}", row.name);
+        let cell = &row.cells[there];
+        assert_eq!((&*cell.words, cell.difference), ("not watched", None));
+    }
+    assert!(!sides.rows.is_empty());
+    let said = &sides.sentences[there];
+    assert!(!said.differs, "{}", said.words);
+    assert!(
+        said.words.ends_with("is watching, and watches other only."),
+        "{}",
+        said.words
+    );
+}
+
+#[test]
 fn a_loop_that_never_waits_says_how_often_it_read_nothing_and_one_that_returned_since_when() {
     let (mut told, _) = told();
     let mut report = |s: f64, client: &str, phase: &str, iterations: u64| {
