@@ -210,3 +210,45 @@ fn events_that_come_one_by_one_after_an_end_are_no_replay() {
     stage.after_s(5);
     assert!(!stage.found().contains(" F36 "), "{}", stage.found());
 }
+
+/// What is found of a client that watches again without a resourceVersion: a pod is deleted first, as our watch is told, and
+/// the client then says what it believes.
+fn watched_again(is_deleted: bool, belief: &str) -> String {
+    let mut stage = Stage::new(1, &["*/pods"]);
+    let target = "/api/v1/pods?watch=true";
+    let held =
+        r#"[{"resource":"pods","objects":2,"held":{"default/a":"u-a@5","default/b":"u-b@7"}}]"#;
+    stage.starts("naive", "loop").asks("naive", target);
+    stage
+        .reports("naive", "watching", (2, 2), Some(held))
+        .after_s(1);
+    if is_deleted {
+        stage.live("*/pods", ChangeType::Deleted, "a", "u-a", 9, None);
+    }
+    stage.after_s(5).asks("naive", target).after_ms(100);
+    stage
+        .reports("naive", "watching", (3, 3), Some(belief))
+        .after_s(5);
+    let found = stage.found();
+    let severities = found.lines().filter(|line| line.contains(" F19 "));
+    let severities = severities.filter_map(|line| line.split_whitespace().nth(3));
+    severities.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_client_that_watches_again_and_holds_what_is_proven_gone_has_a_ghost() {
+    let with_a =
+        r#"[{"resource":"pods","objects":2,"held":{"default/a":"u-a@5","default/b":"u-b@7"}}]"#;
+    assert_eq!(watched_again(true, with_a), "warning divergence");
+    // It holds what lives.
+    assert_eq!(watched_again(false, with_a), "warning");
+    // It has let go of it, or holds another of that name.
+    let without = r#"[{"resource":"pods","objects":1,"held":{"default/b":"u-b@7"}}]"#;
+    assert_eq!(watched_again(true, without), "warning");
+    let another =
+        r#"[{"resource":"pods","objects":2,"held":{"default/a":"u-new@11","default/b":"u-b@7"}}]"#;
+    assert_eq!(watched_again(true, another), "warning");
+    // What it does not name cannot be a ghost.
+    let unnamed = r#"[{"resource":"pods","objects":2}]"#;
+    assert_eq!(watched_again(true, unnamed), "warning");
+}

@@ -5,11 +5,13 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
-use watchscope_model::event::{ClientReport, ClientRequest, ClientStarted};
+use watchscope_model::event::{
+    Change, ClientReport, ClientRequest, ClientStarted, RequestAnswered, RequestSent,
+};
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::Certainty;
-use watchscope_model::{ResourceVersion, Seq, State, Text, Time};
+use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
+use watchscope_model::{RequestId, ResourceVersion, Seq, State, Text, Time, Uid};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
@@ -40,6 +42,13 @@ const CIRCLE_US: i64 = 60_000_000;
 /// Events beyond the objects a client holds that its loop never took singly: they were merged (F49).
 const MERGED: u64 = 10;
 
+/// Objects of a client that are compared with what is gone (F19).
+const NAMED: usize = 64;
+/// Deletions, and GETs without an object, that are remembered; of more the oldest are forgotten.
+const GONE: usize = 1_024;
+/// What is gone for longer than this and is still held is a ghost (F19), in microseconds.
+const GHOST_US: i64 = 2_000_000;
+
 /// What is known of a client.
 #[derive(Clone, Debug)]
 struct Client {
@@ -66,6 +75,10 @@ struct Client {
     /// Where it watched from after its last lists.
     circle: VecDeque<(Time, Seq, u64)>,
     belief: Vec<Belief>,
+    /// The first [`NAMED`] objects that its belief names.
+    named: Vec<Named>,
+    /// Whether it watched again without a resourceVersion, and holds no ghost that is proven since.
+    may_hold_ghosts: bool,
     believed_at: Time,
     /// Events handled along with a change of its belief, and the most objects it held.
     changed: u64,
@@ -103,9 +116,31 @@ struct Belief {
     highest: u64,
 }
 
-/// Client programs by name, at most [`MAX_CLIENTS`].
+/// An object that a client names.
+#[derive(Clone, Debug)]
+struct Named {
+    resource: String,
+    /// `NAMESPACE/NAME`, or a name alone.
+    key: String,
+    uid: Uid,
+    /// When it was first reported.
+    since: Time,
+}
+
+/// What is proven to be gone; each list holds at most [`GONE`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct Clients(BTreeMap<Text, Client>);
+struct Gone {
+    /// Objects whose DELETED was sent to a watch without a selector.
+    deleted: VecDeque<(Uid, Moment)>,
+    /// Resources and keys whose GET was answered with 404.
+    missing: VecDeque<(String, String, Moment)>,
+    /// GETs under way.
+    asked: VecDeque<(RequestId, String, String)>,
+}
+
+/// Client programs by name, at most [`MAX_CLIENTS`], and what is proven to be gone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clients(BTreeMap<Text, Client>, Gone);
 
 /// A client's request, read.
 struct Line<'a> {
@@ -187,6 +222,8 @@ impl Clients {
             listed: None,
             circle: VecDeque::new(),
             belief: Vec::new(),
+            named: Vec::new(),
+            may_hold_ghosts: false,
             believed_at: record.at,
             changed: 0,
             most_objects: 0,
@@ -257,6 +294,9 @@ impl Clients {
                 );
                 let evidence = vec![record.seq];
                 raise(book, "F19", &[], Certainty::Definite, evidence, summary);
+                client.may_hold_ghosts = true;
+                let due = record.at.plus_micros(GHOST_US);
+                timers.set(due, Timer::Ghost(event.client.clone()));
             }
             if let Some(version) = version.filter(|version| *version > 0) {
                 let resource = line.resource();
@@ -408,6 +448,7 @@ impl Clients {
         match event.belief.as_deref() {
             Some(text) => {
                 client.belief = read_belief(text);
+                client.named = read_named(text, &client.named, record.at);
                 client.believed_at = record.at;
                 // A list gives what is held again, which is no change.
                 if !asked_since {
@@ -486,6 +527,87 @@ impl Clients {
         if !is_same_phase {
             self.dissolve(record, book);
         }
+        self.ghost(&event.client, record.at, book);
+    }
+
+    /// A watch was sent a DELETED. One with a selector is sent it of what lives on, too.
+    pub(super) fn deleted(
+        &mut self,
+        event: &Change,
+        before: &State,
+        record: Moment,
+        timers: &mut Timers,
+    ) {
+        let is_live = event.origin == Origin::Live && event.change == ChangeType::Deleted;
+        if !is_live || self.0.is_empty() || event.object.uid.is_empty() {
+            return;
+        }
+        let Some(watch) = before.watches.get(&event.watch) else {
+            return;
+        };
+        if watch.label_selector.is_some() || watch.field_selector.is_some() {
+            return;
+        }
+        let uid = &event.object.uid;
+        remember(&mut self.1.deleted, (uid.clone(), record));
+        self.look_again(|named| named.uid == *uid, record, timers);
+    }
+
+    /// The audit reads an object.
+    pub(super) fn reads(&mut self, event: &RequestSent) {
+        let is_read = &*event.verb == "get" && event.watch.is_aside() && !self.0.is_empty();
+        if let Some((resource, key)) = read_path(&event.path).filter(|_| is_read) {
+            remember(&mut self.1.asked, (event.request, resource, key));
+        }
+    }
+
+    /// A read of the audit was answered.
+    pub(super) fn read(&mut self, event: &RequestAnswered, record: Moment, timers: &mut Timers) {
+        let asked = &mut self.1.asked;
+        let place = asked
+            .iter()
+            .position(|(request, ..)| *request == event.request);
+        let Some((_, resource, key)) = place.and_then(|place| asked.remove(place)) else {
+            return;
+        };
+        if event.status == Some(404) {
+            let is_it = |named: &Named| named.resource == resource && named.key == key;
+            self.look_again(is_it, record, timers);
+            remember(&mut self.1.missing, (resource, key, record));
+        }
+    }
+
+    /// Something is gone: looks at the clients that hold it once it is gone for long enough.
+    fn look_again(&self, is_it: impl Fn(&Named) -> bool, record: Moment, timers: &mut Timers) {
+        let holds = |client: &Client| client.may_hold_ghosts && client.named.iter().any(&is_it);
+        for (name, _) in self.0.iter().filter(|(_, client)| holds(client)) {
+            let due = record.at.plus_micros(GHOST_US + 1);
+            timers.set(due, Timer::Ghost(name.clone()));
+        }
+    }
+
+    /// F19 beside a ghost: a client that watched again without a resourceVersion holds what is proven to be gone.
+    pub(super) fn ghost(&mut self, name: &Text, now: Time, book: &mut Book) {
+        let Self(clients, gone) = self;
+        let Some(client) = clients.get_mut(name) else {
+            return;
+        };
+        let has_ended = matches!(&*client.phase, "returned" | "failed" | "done");
+        if !client.may_hold_ghosts || has_ended {
+            return;
+        }
+        let mut named = client.named.iter();
+        let Some((key, proof)) =
+            named.find_map(|named| Some((named.key.clone(), gone.proves(named, now)?)))
+        else {
+            return;
+        };
+        client.may_hold_ghosts = false;
+        book.amend("F19", Subject::Client(name.clone()), |found| {
+            found.severity = Severity::Divergence;
+            found.summary += &format!(" It holds {key}, which is gone.");
+            found.evidence.push(proof);
+        });
     }
 
     /// A client did nothing for as long as it was waited for.
@@ -552,6 +674,24 @@ impl Clients {
         found.since = client.phase_since;
         found.lasts = Lasts::UntilCleared;
         book.raise(found, now);
+    }
+}
+
+impl Gone {
+    /// The record that proves an object to be gone, for longer than [`GHOST_US`].
+    fn proves(&self, named: &Named, now: Time) -> Option<Seq> {
+        let is_old = |proof: Moment| now.micros_since(proof.at) > GHOST_US;
+        let mut deleted = self.deleted.iter();
+        let deleted = deleted.find(|(uid, proof)| *uid == named.uid && is_old(*proof));
+        // A name that was missing before the client had the object may have been given anew.
+        let is_it = |(resource, key, proof): &&(String, String, Moment)| {
+            *resource == named.resource
+                && *key == named.key
+                && proof.at >= named.since
+                && is_old(*proof)
+        };
+        let missing = || self.missing.iter().find(is_it).map(|(.., proof)| proof.seq);
+        deleted.map(|(_, proof)| proof.seq).or_else(missing)
     }
 }
 
@@ -812,4 +952,61 @@ fn read_belief(text: &str) -> Vec<Belief> {
             }
         })
         .collect()
+}
+
+/// Reads which objects a belief names, the first [`NAMED`] of all its resources; those it named before keep their time.
+fn read_named(text: &str, before: &[Named], now: Time) -> Vec<Named> {
+    let parts = match serde_json::from_str(text) {
+        Ok(Value::Array(parts)) => parts,
+        _ => Vec::new(),
+    };
+    let of_part = |part: &Value| -> Vec<Named> {
+        let resource = part["resource"].as_str().unwrap_or_default();
+        let held = part["held"].as_object().into_iter().flatten();
+        let named = held.filter_map(|(key, held)| {
+            let (uid, _) = held.as_str()?.rsplit_once('@')?;
+            let uid = Uid::parse(uid);
+            let is_it =
+                |old: &&Named| old.uid == uid && old.key == *key && old.resource == resource;
+            let since = before.iter().find(is_it).map_or(now, |old| old.since);
+            (!uid.is_empty()).then(|| Named {
+                resource: resource.to_owned(),
+                key: key.clone(),
+                uid,
+                since,
+            })
+        });
+        named.take(NAMED).collect()
+    };
+    let mut named: Vec<Named> = parts.iter().flat_map(of_part).collect();
+    named.truncate(NAMED);
+    named
+}
+
+/// The resource and key of the object at a path of the API.
+fn read_path(path: &str) -> Option<(String, String)> {
+    let mut parts = path.trim_matches('/').split('/');
+    let group = match parts.next()? {
+        "apis" => parts.next()?,
+        _ => "",
+    };
+    let rest: Vec<&str> = parts.skip(1).collect();
+    let (plural, key) = match rest.as_slice() {
+        [plural, name] => (*plural, (*name).to_owned()),
+        ["namespaces", namespace, plural, name] => (*plural, format!("{namespace}/{name}")),
+        _ => return None,
+    };
+    let resource = if group.is_empty() {
+        plural.to_owned()
+    } else {
+        format!("{plural}.{group}")
+    };
+    Some((resource, key))
+}
+
+fn remember<T>(list: &mut VecDeque<T>, thing: T) {
+    if list.len() == GONE {
+        list.pop_front();
+    }
+    list.push_back(thing);
 }

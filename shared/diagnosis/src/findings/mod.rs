@@ -58,6 +58,8 @@ enum Timer {
     Settled(StreamId),
     /// A client should have asked again, or gone on.
     Client(Text),
+    /// A client may hold a ghost, proven by now.
+    Ghost(Text),
     /// One of the servers by which something is watched may have fallen behind the others.
     Behind(Text),
 }
@@ -129,6 +131,7 @@ impl Findings {
         match event {
             Event::Change(event) => {
                 streams.changed(event, before, record, book);
+                clients.deleted(event, before, record, timers);
                 requests.changed(event, before, record);
                 left.changed(event, before, record, book);
                 if event.origin == Origin::Live {
@@ -173,10 +176,12 @@ impl Findings {
                 requests.stream_error(event, before, record, book);
             }
             Event::RequestSent(event) => {
+                clients.reads(event);
                 book.unread.asked(event);
                 requests.sent(event, before, record, timers);
             }
             Event::RequestAnswered(event) => {
+                clients.read(event, record, timers);
                 requests.answered(event, before, record, book, timers);
             }
             Event::ListComplete(event) => {
@@ -234,6 +239,7 @@ impl Findings {
                 Timer::Behind(what) => {
                     self.servers.behind(&what, at, book, &mut self.timers);
                 }
+                Timer::Ghost(client) => self.clients.ghost(&client, at, book),
                 Timer::Client(client) => self.clients.silent(&client, at, book),
             }
         }

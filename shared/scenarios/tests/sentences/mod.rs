@@ -318,7 +318,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 54] = [
+const PARTS: [&str; 55] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -357,6 +357,7 @@ const PARTS: [&str; 54] = [
     "It may be listed again.",
     "The server lists the type again.",
     "stream delivers the type again.",
+    "It holds … which is gone.",
     "It has caught up",
     "p95 of its lag is",
     "The bookmark came that ends the initial events.",
