@@ -381,7 +381,7 @@ fn a_watchs_life_is_told_in_numbers() {
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="missing"} 0
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="stale"} 0
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="list-older"} 0
-    # HELP watchscope_findings Findings that stand now, by row of the failure catalogue. Without a resource: of a server or a client.
+    # HELP watchscope_findings Findings that stand now, by row of the failure catalogue and the worst severity each has had. Without a resource: of a server or a client.
     # TYPE watchscope_findings gauge
     watchscope_findings{cluster="demo",group="",resource="pods",code="F11",severity="error"} 1
     # HELP watchscope_findings_raised_total Findings raised, repeats of a standing one not counted.
