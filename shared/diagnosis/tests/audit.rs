@@ -1260,8 +1260,8 @@ fn a_watch_from_the_future_is_told_by_the_servers_own_cache() {
     ");
 }
 
-/// A watch of so many objects under a selector, `o10` and up, which are told to be gone within a second from 31 s on, and
-/// really are but for those named; what is read of them by path, and found to have only left.
+/// A watch of `objects` objects under a selector, `o10` and up. From 31 s on its stream delivers a DELETED of each within a
+/// second; all are really gone but those in `left`. Returns what is read by path, and what is found to have only left.
 fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec<String>) {
     let mut stage = Stage::new(36, level);
     let names: Vec<String> = (10..10 + objects).map(|n| format!("o{n}")).collect();

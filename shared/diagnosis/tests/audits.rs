@@ -330,7 +330,7 @@ fn a_stream_that_may_have_been_opened_beyond_its_server_is_perhaps_from_the_futu
 }
 
 /// A watch that was opened at 40, and lists of it at that version that were refused, since the server had come to these
-/// versions, so many seconds apart.
+/// versions: each with the seconds since the one before.
 fn refused_at(refused: &[(u64, u64)]) -> Stage {
     let mut stage = Stage::new(1, &[A]).telling_alike();
     stage.live(A, ADDED, "a", "u1", 40, None);

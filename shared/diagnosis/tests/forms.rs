@@ -211,8 +211,8 @@ fn events_that_come_one_by_one_after_an_end_are_no_replay() {
     assert!(!stage.found().contains(" F36 "), "{}", stage.found());
 }
 
-/// What is found of a client that watches again without a resourceVersion: a pod is deleted first, as our watch is told, and
-/// the client then says what it believes.
+/// The severities of F19 in order. A client watches again without a resourceVersion after a pod was deleted, whose DELETED
+/// our watch was sent, and then reports what it believes.
 fn watched_again(is_deleted: bool, belief: &str) -> String {
     let mut stage = Stage::new(1, &["*/pods"]);
     let target = "/api/v1/pods?watch=true";

@@ -1156,65 +1156,24 @@ mod tests {
 
     #[test]
     fn a_watch_that_is_stopped_and_started_again_counts_on_and_holds_nothing() {
-        let watch = || WatchName::from("shop/pods");
-        let started = || {
-            Event::from(WatchStarted {
-                watch: watch(),
-                group: "".into(),
-                version: "v1".into(),
-                resource: "pods".into(),
-                namespace: None,
-                label_selector: None,
-                field_selector: None,
-                server: None,
-                aggregated: None,
-            })
+        let list = ListComplete {
+            watch: watch_of_pods(),
+            resource_version: 9.into(),
+            items: 1,
+            added: 1,
+            changed: 0,
+            removed: 0,
         };
-        let object = Arc::new(Object {
-            namespace: None,
-            name: "a".into(),
-            uid: crate::Uid::parse("u"),
-        });
-        let events: [Event; 6] = [
+        let stopped = WatchStopped {
+            watch: watch_of_pods(),
+            reason: PhaseReason::StopRequested,
+        };
+        let events = [
             started(),
-            Change {
-                watch: watch(),
-                stream: None,
-                change: ChangeType::Added,
-                origin: Origin::List,
-                object,
-                resource_version: 7.into(),
-                generation: None,
-                manager: None,
-                subresource: None,
-                bytes: None,
-                stray: None,
-            }
-            .into(),
-            ListComplete {
-                watch: watch(),
-                resource_version: 9.into(),
-                items: 1,
-                added: 1,
-                changed: 0,
-                removed: 0,
-            }
-            .into(),
-            Gap {
-                watch: watch(),
-                since: Seq(1),
-                from: None,
-                to: None,
-                reason: Cause::Eof,
-                resumed: false,
-                lost: None,
-            }
-            .into(),
-            WatchStopped {
-                watch: watch(),
-                reason: PhaseReason::StopRequested,
-            }
-            .into(),
+            added(Origin::List),
+            list.into(),
+            gap(false),
+            stopped.into(),
             started(),
         ];
         let mut state = State::default();
@@ -1225,7 +1184,7 @@ mod tests {
                 event,
             });
         }
-        let again = &state.watches[&watch()];
+        let again = &state.watches[&watch_of_pods()];
         assert_eq!((again.objects.len(), &again.progress), (0, &None));
         assert_eq!(again.since.seq, Seq(6));
         assert_eq!((again.added, again.totals.lost()), (1, 1));

@@ -16,7 +16,7 @@ const LASTING_MS: u64 = 60_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     table: &'static [u64],
-    /// So long without another begins anew.
+    /// Without another failure for this time the delays begin anew.
     healthy_ms: u64,
     step: usize,
     /// When the last delay ended.

@@ -27,7 +27,7 @@ const ACCEPTED_MS: u64 = 2_000;
 const BARE_STREAMS: u32 = 3;
 /// Watch-list streams without an end bookmark before the probe lists instead (F37).
 const UNFINISHED_STREAMS: u32 = 2;
-/// The end bookmark of initial events is due so long after the last of them (F35).
+/// The end bookmark of initial events is due this time after the last of them (F35), in milliseconds.
 const INITIAL_SILENCE_MS: u64 = 10_000;
 /// An ERROR is always followed by the end of the stream; if not within this time, we end it.
 const ERROR_LINGER_MS: u64 = 1_000;

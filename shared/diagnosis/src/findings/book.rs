@@ -196,7 +196,7 @@ impl Entry {
         self.news = Some(Standing::Raised);
     }
 
-    /// What is worse or surer than ever is told at once.
+    /// A weight above all before is reported at once.
     fn weigh(&mut self, weight: Weight) {
         if weight > self.greatest {
             self.greatest = weight;
@@ -266,7 +266,7 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Book {
     entries: BTreeMap<(&'static str, Subject), Entry>,
-    /// What is to be told at once, with the entry it is told of.
+    /// Records that are due at once: how the finding stands, and its entry.
     out: VecDeque<(Standing, Entry)>,
     /// What may be why a watch holds something else than it should.
     pub(super) unread: Unread,

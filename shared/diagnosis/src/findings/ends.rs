@@ -20,7 +20,8 @@ const QUIET_TYPE_MS: u64 = 300_000;
 const EDITED_US: i64 = 1_000_000;
 /// A watch that was blind for longer is a warning, whatever ended it, in microseconds.
 const BLIND_US: i64 = 60_000_000;
-/// A stream that says nothing for so long is looked after, in microseconds: nothing is known of it from then on.
+/// After this silence of a stream the probe takes a second look, in microseconds. Nothing is known of the watch from its
+/// last byte on.
 const IDLE_US: i64 = 90_000_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;

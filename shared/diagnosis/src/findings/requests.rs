@@ -48,11 +48,11 @@ const CIRCLE_US: i64 = 60_000_000;
 const MANY_STREAMS: usize = 100;
 /// A watch that is answered so soon after a stream of its connection ended was let in by that, in microseconds (F50).
 const LET_IN_US: i64 = 1_000_000;
-/// So many failures in a row about what cannot be read or converted block a watch (F38);
+/// Failures in a row about an object that cannot be read or converted, from which on the watch is blocked (F38).
 const POISON: u64 = 2;
-/// so do so many streams in a row, where the lists between them succeed;
+/// The same of streams in a row, where the lists between them succeed.
 const BROKEN_STREAMS: u64 = 3;
-/// so many, where it is not kept what they are about, may.
+/// The same of failures whose reason is not kept.
 const UNSAID: u64 = 5;
 /// A refusal that may be of a server that has just started is believed when it comes so often in a row.
 const SURE: u64 = 2;

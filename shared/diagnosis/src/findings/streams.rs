@@ -24,7 +24,7 @@ const GONE: usize = 64;
 const NO_BOOKMARK_US: i64 = 150_000_000;
 /// If all that its watch lacks came later than this before, it is looked at again after as long, in microseconds.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
-/// A stream whose own events came over so long a span, in microseconds, shows by them that the cluster moved (F34).
+/// The span of a stream's own events that shows that the cluster moved (F34), in microseconds.
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 /// That it has none.
 const NO_BOOKMARK: &str = "F34";

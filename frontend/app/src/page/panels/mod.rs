@@ -65,7 +65,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// Whether a lesson is told on this page.
+    /// Whether this page shows a lesson.
     pub(super) fn is_lesson(&self) -> bool {
         self.drawn.is_some()
     }
