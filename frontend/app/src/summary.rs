@@ -1,5 +1,7 @@
 //! What the header says of the watches: cluster, namespaces, how many stream.
 
+use std::collections::BTreeMap;
+
 use watchscope_model::State;
 use watchscope_model::id::WatchName;
 use watchscope_model::vocabulary::Phase;
@@ -17,29 +19,27 @@ pub struct Summary {
     pub words: String,
 }
 
-/// Sums a state up. What is only asked to find out about a watch is no interest of its own.
+/// Sums a state up. What is only asked to find out about a watch does not count, and what is watched at several servers is
+/// one watch, which streams if all of them do.
 #[must_use]
 pub fn summarise(state: &State) -> Summary {
-    let wanted = || {
-        state.watches.iter().filter(|(name, watch)| {
-            let phase = watch.phase.as_ref().map(|open| open.phase);
-            !name.is_aside() && phase != Some(Phase::Stopped)
-        })
-    };
-    let streaming = wanted()
-        .filter(|(_, watch)| {
-            watch
-                .phase
-                .as_ref()
-                .is_some_and(|open| open.phase == Phase::Streaming)
-        })
-        .count();
+    let mut wanted: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut names = Vec::new();
+    for (name, watch) in &state.watches {
+        let phase = watch.phase.as_ref().map(|open| open.phase);
+        if !name.is_aside() && phase != Some(Phase::Stopped) {
+            names.push(name);
+            let streams = wanted.entry(name.what_and_ordinal().0).or_insert(true);
+            *streams &= phase == Some(Phase::Streaming);
+        }
+    }
+    let streaming = wanted.values().filter(|streams| **streams).count();
     let cluster = state.cluster.as_ref();
     Summary {
         cluster: cluster.map_or_else(String::new, |cluster| cluster.cluster.to_string()),
         version: cluster.map_or_else(String::new, |cluster| cluster.version.to_string()),
-        namespaces: namespaces(wanted().map(|(name, _)| name)),
-        words: words(wanted().count(), streaming),
+        namespaces: namespaces(names.into_iter()),
+        words: words(wanted.len(), streaming),
     }
 }
 
@@ -130,5 +130,18 @@ mod tests {
             ("a/jobs.batch", Phase::Stopped),
         ];
         assert_eq!(told(&watches), "a, b: 1 of 3 watches streaming");
+    }
+
+    #[test]
+    fn what_is_watched_at_several_servers_is_one_watch_which_streams_if_all_do() {
+        let watches = [
+            ("a/pods", Phase::Streaming),
+            ("a/pods#2", Phase::Streaming),
+            ("a/pods#3", Phase::Streaming),
+            ("a/jobs.batch", Phase::Streaming),
+            ("a/jobs.batch#2", Phase::Waiting),
+        ];
+        assert_eq!(told(&watches), "a: 1 of 2 watches streaming");
+        assert_eq!(told(&watches[..3]), "a: 1 watch streaming");
     }
 }

@@ -182,6 +182,8 @@ fields! {
         /// When something last happened to it: a stream delivered a change or an ERROR, broke off or was refused, or a
         /// gap ended without a resume. An orderly end that is resumed, a bookmark and a list do not count.
         last_change "lastChange": Option<Moment>,
+        /// The end that began the last gap without a resume.
+        last_lost "lastLost": Option<Moment>,
     }
 
     /// What a watch does now.
@@ -258,6 +260,8 @@ fields! {
         since "since": Moment,
         /// How often it occurred.
         count "count": u64,
+        /// The record that last raised it, which `finding` states; absent if that is the one since which it stands.
+        last_raised "lastRaised": Option<Moment>,
     }
 
     /// A verdict that stands.
@@ -528,18 +532,29 @@ impl State {
             self.findings.remove(&key);
             return;
         }
-        let (since, count) = self
-            .findings
-            .get(&key)
-            .map_or((now, 0), |open| (open.since, open.count));
+        let known = self.findings.get(&key);
+        let (since, count) = known.map_or((now, 0), |open| (open.since, open.count));
+        let last_raised = match event.state {
+            Standing::Raised => known.map(|_| now),
+            _ => known.and_then(|open| open.last_raised),
+        };
         let open = OpenFinding {
             finding: event.clone(),
             since,
             count: event
                 .count
                 .unwrap_or(count + u64::from(event.state == Standing::Raised)),
+            last_raised,
         };
         self.findings.insert(key, open);
+    }
+}
+
+impl OpenFinding {
+    /// The record that raised the occurrence that `finding` states.
+    #[must_use]
+    pub fn raised(&self) -> Moment {
+        self.last_raised.unwrap_or(self.since)
     }
 }
 
@@ -671,6 +686,7 @@ impl Watch {
             totals: Totals::begun(),
             aggregated,
             last_change: None,
+            last_lost: None,
         }
     }
 
@@ -682,6 +698,7 @@ impl Watch {
         self.lost = before.lost;
         self.totals = before.totals;
         self.last_change = before.last_change;
+        self.last_lost = before.last_lost;
     }
 
     /// How this watch's resourceVersion would move to `version`.
@@ -786,6 +803,7 @@ impl Watch {
             Event::Gap(event) => {
                 if !event.resumed {
                     self.last_change = Some(now);
+                    self.last_lost = Some(self.gap.as_ref().map_or(now, |gap| gap.since));
                 }
                 self.gap = None;
             }

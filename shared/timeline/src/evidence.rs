@@ -6,13 +6,13 @@ use watchscope_model::{Text, Time};
 use crate::findings::lane_of;
 use crate::format::clock_ms;
 use crate::id::{LaneId, RecordId};
-use crate::store::{FindingSpan, Span, Store};
+use crate::store::{Occurrence, Span, Store};
 use crate::words;
 
-/// The evidence of a finding, looked up once: a record is found by reading its chapter again.
+/// The evidence of one occurrence of a finding, looked up once: a record is found by reading its chapter again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The record since which the finding stands.
+    /// The record that raised this occurrence of the finding.
     pub finding: RecordId,
     /// Its time.
     pub at: Time,
@@ -22,7 +22,7 @@ pub struct Evidence {
     pub name: Text,
     /// What happened, as last told. Hostile: show as text.
     pub summary: String,
-    /// How bad it is.
+    /// How bad this occurrence is.
     pub severity: Severity,
     /// What it rests on, as last told; numbered from 1.
     pub items: Vec<Item>,
@@ -40,7 +40,7 @@ pub struct Item {
 }
 
 impl Evidence {
-    /// That of the finding which stands, or stood, since a record; nothing if none does.
+    /// The evidence of the occurrence that a record raised; nothing if it raised none that is known here.
     #[must_use]
     pub fn of(store: &Store, finding: RecordId) -> Option<Self> {
         let span = span(store, finding)?;
@@ -89,7 +89,7 @@ impl Item {
     }
 }
 
-fn span(store: &Store, finding: RecordId) -> Option<&Span<FindingSpan>> {
+fn span(store: &Store, finding: RecordId) -> Option<&Span<Occurrence>> {
     let epoch = store.epochs().get(usize::try_from(finding.epoch).ok()?)?;
-    epoch.trace.findings.get(finding.seq)
+    epoch.trace.occurrences.get(finding.seq)
 }

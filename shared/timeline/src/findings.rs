@@ -7,7 +7,7 @@ use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{Event, State, Text, Time, WatchName};
 
-use crate::format::{clock, count};
+use crate::format::{clock, count, number};
 use crate::id::{LaneId, RecordId};
 use crate::store::Store;
 
@@ -50,27 +50,35 @@ pub struct Item {
     pub certainty: Certainty,
     /// How often it occurred.
     pub count: u64,
-    /// When what it tells of began.
+    /// When the last occurrence began.
     pub since: Time,
-    /// What happened, in a sentence. Hostile: show as text.
+    /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
     /// Other rows that look alike from here: `F25, F26`.
     pub alike: String,
     /// The records it rests on.
     pub evidence: Vec<RecordId>,
-    /// The record since which it stands.
+    /// When it was first raised.
+    pub first: Time,
+    /// The record that raised the occurrence which `summary`, `since` and `evidence` tell of: the last one.
     pub raised: RecordId,
 }
 
 impl Item {
-    /// `likely · 4 times · since 09:31:22 · or F25, F26`.
+    /// `likely · since 09:31:22 · or F25, F26`; of what occurred more than once
+    /// `likely · 4 times since 09:31:22, last at 09:40:00`.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
         if self.count > 1 {
-            words += &format!(" · {} times", crate::format::number(self.count));
+            let (times, first) = (number(self.count), self.first.min(self.since));
+            words += &format!(" · {times} times since {}", clock(first));
+            if self.since > first && clock(self.since) != clock(first) {
+                words += &format!(", last at {}", clock(self.since));
+            }
+        } else {
+            words += &format!(" · since {}", clock(self.since));
         }
-        words += &format!(" · since {}", clock(self.since));
         if !self.alike.is_empty() {
             words += &format!(" · or {}", self.alike);
         }
@@ -87,7 +95,7 @@ pub struct Over {
     pub code: Text,
     /// Its name.
     pub name: Text,
-    /// How bad it was, the last time.
+    /// How bad it was at worst, the last time that it stood.
     pub severity: Severity,
     /// What it was about.
     pub subject: String,
@@ -97,7 +105,7 @@ pub struct Over {
     pub stood: (Time, Time),
     /// What happened then.
     pub summary: String,
-    /// The record that raised it then.
+    /// The record that raised what happened then.
     pub raised: RecordId,
 }
 
@@ -234,11 +242,12 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             severity: finding.worst_severity(),
             certainty: finding.certainty,
             count: open.count,
-            since: finding.since.unwrap_or(open.since.at),
+            since: finding.since.unwrap_or(open.raised().at),
             summary: finding.summary.clone(),
             alike: codes.join(", "),
             evidence: finding.evidence.iter().map(record).collect(),
-            raised: record(&open.since.seq),
+            first: open.since.at,
+            raised: record(&open.raised().seq),
         });
     }
     let mut standing_groups: Vec<Group> = groups.into_values().collect();
@@ -294,7 +303,7 @@ fn over(store: &Store) -> (Vec<Over>, u64) {
                 summary: what.summary.clone(),
                 raised: RecordId {
                     epoch: number as u32,
-                    seq: span.start.seq,
+                    seq: what.raised,
                 },
             };
             found.insert(key, over);
@@ -371,7 +380,7 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let epoch = store.epochs().len().checked_sub(1)? as u32;
     let raised = |open: &OpenFinding| RecordId {
         epoch,
-        seq: open.since.seq,
+        seq: open.raised().seq,
     };
     let raising = |open: &OpenFinding| {
         let run = store.epoch_of(raised(open));
@@ -400,7 +409,7 @@ pub struct Restored {
     pub raising: String,
     /// What it means. Hostile: show as text.
     pub words: String,
-    /// The record since which it stands.
+    /// The record that raised it the last time.
     pub raised: RecordId,
 }
 

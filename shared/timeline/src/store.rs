@@ -33,7 +33,7 @@ pub(crate) use self::layers::{
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    AsideMark, AsideStep, AuditMark, Fall, FindingSpan, GapOutcome, LifeSpan, ListMark, PhaseSpan,
+    AsideMark, AsideStep, AuditMark, Fall, GapOutcome, LifeSpan, ListMark, Occurrence, PhaseSpan,
     StepMark, StreamSpan, VerdictSpan, reaches,
 };
 pub(crate) use self::spans::Span;
@@ -631,15 +631,15 @@ impl Store {
             None => trace
                 .raised
                 .iter()
-                .find(|raised| raised.0.seq == seq)
-                .map(|raised| raised.0.at),
+                .find(|raised| raised.seq == seq)
+                .map(|raised| raised.at),
         }
     }
 
     fn lane_seqs(&self, lane: LaneId, epoch: u32) -> Option<Vec<Seq>> {
         let trace = &self.epochs.get(epoch as usize)?.trace;
         Some(match lane {
-            LaneId::Findings => trace.raised.iter().map(|raised| raised.0.seq).collect(),
+            LaneId::Findings => trace.raised.iter().map(|raised| raised.seq).collect(),
             LaneId::Asides => trace.asides.iter().map(|aside| aside.moment.seq).collect(),
             LaneId::Layer(layer) => {
                 let levels = self.epochs[epoch as usize].layer_trace.levels(layer);

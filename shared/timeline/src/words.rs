@@ -353,15 +353,20 @@ fn stretch(store: &Store, lane: LaneId, kind: StretchKind, id: RecordId, now: Ti
     let watch = trace.and_then(|trace| trace.watch(lane.watch()?));
     let found = match kind {
         StretchKind::Finding => trace
-            .and_then(|trace| trace.findings.get(id.seq))
-            .map(|span| {
+            .and_then(|trace| trace.occurrences.get(id.seq).map(|span| (trace, span)))
+            .map(|(trace, span)| {
                 let what = &span.what;
-                let fields = vec![
+                let mut fields = vec![
                     ("code", what.code.to_string()),
                     ("severity", what.severity.to_string()),
                 ];
+                if what.count > 1 {
+                    fields.push(("occurred so far", format!("{} times", number(what.count))));
+                }
+                let stands = trace.findings.get(what.since);
+                fields.extend(stands.map(|stands| ("stands", span_time(stands, now))));
                 (
-                    span_time(span, now),
+                    clock_ms(span.start.at),
                     format!("{} {}: {}", what.code, what.name, what.summary),
                     fields,
                 )

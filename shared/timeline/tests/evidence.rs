@@ -7,7 +7,7 @@ use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::*;
 use watchscope_model::{Event, Seq, WatchName};
 use watchscope_timeline::evidence::Evidence;
-use watchscope_timeline::scene::{Area, Primitive, Target};
+use watchscope_timeline::scene::{Area, Primitive, StretchKind, Target};
 use watchscope_timeline::{LaneId, Lanes, Picture, Px, RecordId, Rows, Scene, Store, Token, View};
 
 const PODS: &str = "shop/pods";
@@ -223,4 +223,135 @@ fn what_is_told_later_is_evidence_too_and_what_is_not_loaded_says_so_until_it_is
     let evidence = Evidence::of(&store, id).unwrap();
     let known: Vec<Seq> = evidence.items.iter().map(|item| item.record.seq).collect();
     assert_eq!(known, [seqs[0], seqs[2], more]);
+}
+
+/// F11 of one watch, raised at 10 s and, milder, at 20 s; what became of the second is told at 21 s.
+fn expired_twice() -> (Log, [RecordId; 2], [Seq; 2]) {
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["cart-0"], 1_000);
+    let mut ids = Vec::new();
+    let mut errors = Vec::new();
+    for (s, severity, from) in [
+        (10.0, Severity::Warning, 15_967),
+        (20.0, Severity::Note, 19_044),
+    ] {
+        let error = log.error(s, PODS, 10, 410);
+        let state = Standing::Raised;
+        let seq = expired(
+            &mut log,
+            s,
+            (severity, state),
+            error,
+            &format!("from {from}."),
+        );
+        ids.push(RecordId { epoch: 0, seq });
+        errors.push(error);
+    }
+    let told = (Severity::Note, Standing::Updated);
+    expired(
+        &mut log,
+        21.0,
+        told,
+        errors[1],
+        "from 19044. It listed again.",
+    );
+    (log, [ids[0], ids[1]], [errors[0], errors[1]])
+}
+
+fn expired(
+    log: &mut Log,
+    s: f64,
+    (severity, state): (Severity, Standing),
+    error: Seq,
+    summary: &str,
+) -> Seq {
+    log.push(
+        s,
+        Event::from(Finding {
+            code: "F11".into(),
+            candidates: Vec::new(),
+            name: "Expired".into(),
+            severity,
+            state,
+            certainty: Certainty::Definite,
+            watch: Some(WatchName::from(PODS)),
+            server: None,
+            evidence: vec![error],
+            summary: summary.to_owned(),
+            client: None,
+            count: None,
+            since: None,
+            worst: Some(Severity::Warning),
+        }),
+    )
+}
+
+/// Chips and ticks of the findings: where they begin, and what a click on them selects.
+fn chips(scene: &Scene) -> Vec<(f64, RecordId)> {
+    let chip = |hit: &watchscope_timeline::scene::Hit| match hit.target {
+        Target::Stretch(StretchKind::Finding, id) => Some((hit.area.x.to_f64(), id)),
+        _ => None,
+    };
+    scene.hits.iter().filter_map(chip).collect()
+}
+
+fn words_of(scene: &Scene) -> String {
+    let text = |primitive: &Primitive| match primitive {
+        Primitive::Text(line) => Some(line.text.clone()),
+        _ => None,
+    };
+    let all: Vec<String> = scene.primitives.iter().filter_map(text).collect();
+    all.join("\n")
+}
+
+#[test]
+fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evidence_of_that_record()
+{
+    let (log, [first, second], errors) = expired_twice();
+    let store = log.store();
+    let view = View::between(at(0.0), at(40.0), 1_600.0);
+    let (_, scene) = common::picture(&store, &mut Lanes::default(), &view, at(40.0));
+    let mut drawn = chips(&scene);
+    drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert_eq!(drawn, [(399.0, first), (799.0, second)]);
+    let words = words_of(&scene);
+    assert!(words.contains("from 15967."), "{words}");
+    assert!(words.contains("from 19044. It listed again."), "{words}");
+    let told = |id| {
+        let evidence = Evidence::of(&store, id).unwrap();
+        let records: Vec<Seq> = evidence.items.iter().map(|item| item.record.seq).collect();
+        (evidence.summary, evidence.severity, evidence.at, records)
+    };
+    let (warning, note) = (Severity::Warning, Severity::Note);
+    assert_eq!(
+        told(first),
+        ("from 15967.".to_owned(), warning, at(10.0), vec![errors[0]])
+    );
+    let outcome = "from 19044. It listed again.".to_owned();
+    assert_eq!(told(second), (outcome, note, at(20.0), vec![errors[1]]));
+    // The board, which tells of the last one, leads to its record.
+    let board = watchscope_timeline::findings::board(&store, &Default::default());
+    let item = &board.standing[0].items[0];
+    assert_eq!((item.raised, item.severity), (second, warning));
+}
+
+#[test]
+fn what_a_late_page_is_told_of_a_finding_is_its_last_occurrence() {
+    let (log, [_, second], errors) = expired_twice();
+    let mut late = Store::default();
+    log.send_from(&mut late, log.records.len());
+    let evidence = Evidence::of(&late, second).unwrap();
+    assert_eq!(evidence.summary, "from 19044. It listed again.");
+    assert_eq!(evidence.items[0].record.seq, errors[1]);
+    let (_, scene) = draw(&late, &mut Lanes::default(), None, None);
+    assert_eq!(chips(&scene), [(199.0, second)]);
+}
+
+#[test]
+fn of_a_finding_that_stands_since_before_the_view_the_last_occurrence_has_its_chip_at_the_edge() {
+    let (log, [_, second], _) = expired_twice();
+    let store = log.store();
+    let view = View::between(at(25.0), at(65.0), 400.0);
+    let (_, scene) = common::picture(&store, &mut Lanes::default(), &view, at(40.0));
+    assert_eq!(chips(&scene), [(0.0, second)]);
 }

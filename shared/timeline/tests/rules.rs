@@ -378,7 +378,8 @@ fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
     let store = log.store();
     let gaps = store.gaps(at(0.0), at(40.0), at(40.0));
     assert_eq!(gaps.words(), "1 resumed (3 s), 1 lost (15 s), 1 open");
-    assert_eq!(gaps.last_lost.unwrap().1.seq, lost);
+    let last_lost = store.state().unwrap().watches[&WatchName::from(PODS)].last_lost;
+    assert_eq!(last_lost.map(|began| began.seq), Some(lost));
     assert_eq!(store.gaps(at(14.0), at(19.0), at(40.0)).total(), 0);
     let problems = problems(&store, &Muted::default());
     let words: Vec<&str> = problems
@@ -478,6 +479,16 @@ fn each_kind_of_empty_says_why_it_is_so_and_what_to_do() {
         "1 watch open, no event since 09:31:05.",
         "Quiet is data: the plateaus are drawn, the pen moves.",
     );
+    // What is watched at two servers is one watch, and what is asked beside a watch is none.
+    for (name, ids) in [("shop/pods#2", 2), ("shop/pods#w", 3)] {
+        quiet.opened(4.0 + ids as f64, name, ids, &[], 1_000);
+    }
+    quiet.opened(9.0, "shop/configmaps", 4, &[], 1_000);
+    says(
+        told(&quiet.store(), "", 0.0, 60.0),
+        "2 watches open, no event since 09:31:05.",
+        "Quiet is data: the plateaus are drawn, the pen moves.",
+    );
 
     // Refused: only as long as nothing at all is held.
     let refused = |watches: &[(&str, PhaseReason)]| {
@@ -496,7 +507,13 @@ fn each_kind_of_empty_says_why_it_is_so_and_what_to_do() {
     );
     says(
         told(
-            &refused(&[("*/pods", no), ("-/nodes", no)]).store(),
+            &refused(&[
+                ("*/pods", no),
+                ("*/pods#2", no),
+                ("*/pods#s", no),
+                ("-/nodes", no),
+            ])
+            .store(),
             "",
             0.0,
             60.0,

@@ -11,6 +11,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
+use watchscope_timeline::scene::StretchKind;
 use watchscope_timeline::words::{
     Spot, check, checked, event_words, footing, presence, problems, severity_token,
 };
@@ -104,14 +105,14 @@ fn findings_stand_worst_first_in_groups_and_what_is_over_stands_apart() {
 divergence F24 F24 name ×1
   shop/pods | likely · since 09:31:14 | cart-0 is a ghost | [1]
 divergence F25 gap from starvation in etcd ×7
-  informer | suspected · 7 times · since 09:31:04 · or F26, F27 | nobody hears it | [1, 3]
+  informer | suspected · 7 times since 09:31:04 · or F26, F27 | nobody hears it | [1, 3]
 error F23 F23 name ×1
   shop/pods | likely · since 09:31:13 | went back | [1]
 warning F11 F11 name ×1
   shop/configmaps | likely · since 09:31:12 | fell off | [1]
 note F08 F08 name ×3
+  shop/pods | likely · 2 times since 09:31:10, last at 09:31:15 | reset twice | [1]
   shop/configmaps | likely · since 09:31:11 | reset once too | [1]
-  shop/pods | likely · 2 times · since 09:31:10 | reset twice | [1]
 over F30 shop/configmaps ×2 shop/configmaps | out of order again
 "#);
 }
@@ -250,7 +251,15 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
     let found = spots(&store);
     assert_eq!(found[0], ("1 ghost".to_owned(), pod.map(Spot::Lane)));
     assert!(
-        matches!(found[1], (ref words, Some(Spot::Gap(lane, _))) if words == "1 gap lost" && lane == maps)
+        matches!(found[1], (ref words, Some(Spot::Stretch { lane, kind: StretchKind::Gap, at: began, .. }))
+            if words == "1 gap lost" && lane == maps && began == at(20.0))
+    );
+    // One that waits is told by its wait, not by the last that it was sent.
+    let waits = found.last().unwrap();
+    assert_eq!(waits.0, "1 watch waiting");
+    assert!(
+        matches!(waits.1, Some(Spot::Stretch { lane, kind: StretchKind::Phase, at: began, .. })
+            if lane == maps && began == at(35.0))
     );
     let summary = "held and not in etcd";
     let divergence = Severity::Divergence;
@@ -267,7 +276,35 @@ fn a_problem_leads_to_what_was_found_of_it_else_to_the_object_or_gap_as_far_as_t
     log.send_from(&mut late, log.records.len());
     let told: Vec<String> = spots(&late).into_iter().map(|spot| spot.0).collect();
     assert_eq!(told[..2], ["1 ghost", "1 gap lost"]);
-    assert_eq!(spots(&late)[1].1, None);
+    // The gap is not loaded; the fold knows when it was.
+    let gap = spots(&late)[1].1;
+    let maps = late.find_lane(&MAPS.into(), None).unwrap();
+    assert!(
+        matches!(gap, Some(Spot::Stretch { lane, began, at: since, .. })
+            if lane == maps && !late.has(began) && since == at(20.0))
+    );
+}
+
+#[test]
+fn what_waits_at_several_servers_is_one_watch_and_what_is_asked_beside_one_is_none() {
+    let mut log = torn();
+    for (name, server) in [("#2", Some("10.0.0.2:6443")), ("#s", None), ("#w", None)] {
+        let name = format!("{MAPS}{name}");
+        log.watch_by(40.0, &name, server);
+        let why = PhaseReason::TooManyRequests;
+        log.phase(40.0, &name, Phase::Waiting, why, Some(2_000));
+    }
+    log.phase(
+        41.0,
+        "shop/pods#w",
+        Phase::Refused,
+        PhaseReason::Forbidden,
+        None,
+    );
+    let store = log.store();
+    let problems = problems(&store, &Muted::default());
+    let words: Vec<&str> = problems.iter().map(|it| it.words.as_str()).collect();
+    assert_eq!(words, ["1 gap lost", "1 watch waiting"]);
 }
 
 #[test]

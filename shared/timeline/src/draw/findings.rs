@@ -1,4 +1,5 @@
-//! The findings lane: a chip where each finding was raised, a line for as long as it stands.
+//! The findings lane: a chip at each record that raised a finding, with the words of that record; a line for as long as
+//! the finding stands.
 
 use watchscope_model::vocabulary::Severity;
 
@@ -7,7 +8,7 @@ use crate::findings::RISING;
 use crate::format::text_width;
 use crate::lanes::Row;
 use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
-use crate::store::{FindingSpan, Span};
+use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
 /// Height of a chip.
@@ -28,7 +29,7 @@ pub(crate) fn severity_ink(severity: Severity) -> Token {
 /// A chip to be placed, worst first.
 struct Chip<'a> {
     epoch: EpochView<'a>,
-    span: &'a Span<FindingSpan>,
+    span: &'a Span<Occurrence>,
     x: Px,
 }
 
@@ -47,12 +48,13 @@ impl Drawer<'_> {
                 let x0 = self.x(span.start.at);
                 let x1 = self.x(end).max(x0 + LEAST);
                 lines.push((span.what.severity, x0, x1));
-                // What stands since before the view has its chip at the left edge.
-                chips.push(Chip {
-                    epoch,
-                    span,
-                    x: (x0 - HAIR).max(Px::ZERO),
-                });
+            }
+            for span in epoch.trace.occurrences.all() {
+                // The last occurrence before the view has its chip at the left edge, if its finding stands there.
+                if span.start.at <= self.right && span.end_at(epoch.end) >= self.left {
+                    let x = (self.x(span.start.at) - HAIR).max(Px::ZERO);
+                    chips.push(Chip { epoch, span, x });
+                }
             }
         }
         for &severity in &RISING {

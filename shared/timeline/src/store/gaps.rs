@@ -4,7 +4,6 @@ use watchscope_model::Time;
 
 use super::Store;
 use crate::format::duration;
-use crate::id::{LaneId, RecordId, WatchId};
 
 /// Gaps of a stretch of time. Each counts whole, also one that only reaches into the stretch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +18,6 @@ pub struct GapTotals {
     pub lost_us: i64,
     /// Not closed yet, or never: the watch was stopped.
     pub open: u64,
-    /// The last that was lost, with the lane of its watch.
-    pub last_lost: Option<(LaneId, RecordId)>,
 }
 
 impl GapTotals {
@@ -54,10 +51,9 @@ impl Store {
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();
-        let mut last = None;
-        for (number, epoch) in self.epochs().iter().enumerate() {
-            for (place, watch) in epoch.trace.watches.iter().enumerate() {
-                for span in watch.iter().flat_map(|watch| watch.gaps.all()) {
+        for epoch in self.epochs() {
+            for watch in epoch.trace.watches.iter().flatten() {
+                for span in watch.gaps.all() {
                     let end = span.end_at(now);
                     if span.start.at > to || end < from {
                         continue;
@@ -71,16 +67,12 @@ impl Store {
                         Some(_) => {
                             totals.lost += 1;
                             totals.lost_us += lasted_us;
-                            let found = (number as u32, span.start.seq, place as u32);
-                            last = last.max(Some(found));
                         }
                         None => totals.open += 1,
                     }
                 }
             }
         }
-        totals.last_lost = last
-            .map(|(epoch, seq, watch)| (LaneId::Watch(WatchId(watch)), RecordId { epoch, seq }));
         totals
     }
 }

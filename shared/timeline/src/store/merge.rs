@@ -10,8 +10,9 @@ impl Trace {
     /// Adds what another chapter of the epoch tells; no record is in both.
     pub(crate) fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
+        self.occurrences.merge(other.occurrences);
         self.connections.merge(other.connections);
-        merge_sorted(&mut self.raised, other.raised, |raised| raised.0.seq);
+        merge_sorted(&mut self.raised, other.raised, |raised| raised.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
         merge_sorted(&mut self.pauses, other.pauses, |pause| pause.0.seq);
         merge_sorted(&mut self.asides, other.asides, |aside| aside.moment.seq);
@@ -27,6 +28,7 @@ impl Trace {
     /// No record after `at` is known to follow.
     pub(crate) fn freeze(&mut self, at: Time) {
         self.findings.freeze(at);
+        self.occurrences.freeze(at);
         self.connections.freeze(at);
         for watch in self.watches.iter_mut().flatten() {
             watch.phases.freeze(at);
@@ -42,8 +44,9 @@ impl Trace {
     /// Forgets all records up to `last`, and what was over by `at`.
     pub(crate) fn forget(&mut self, last: Seq, at: Time) {
         self.findings.forget_before(last, at);
+        self.occurrences.forget_before(last, at);
         self.connections.forget_before(last, at);
-        self.raised.retain(|raised| raised.0.seq > last);
+        self.raised.retain(|raised| raised.seq > last);
         self.losses.retain(|loss| loss.moment.seq > last);
         self.pauses.retain(|pause| pause.0.seq > last);
         self.asides.retain(|aside| aside.moment.seq > last);
@@ -62,7 +65,8 @@ impl Trace {
             .map(|watch| watch.bytes())
             .sum::<usize>();
         let asides = self.asides.capacity() * size_of::<AsideMark>();
-        watches + asides + self.findings.bytes() + self.connections.bytes()
+        let findings = self.findings.bytes() + self.occurrences.bytes();
+        watches + asides + findings + self.connections.bytes()
     }
 }
 

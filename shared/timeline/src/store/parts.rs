@@ -2,8 +2,8 @@
 
 use crate::id::ObjectId;
 
-use watchscope_model::event::{Audit, Finding, Verdict};
-use watchscope_model::fold::{Moment, OpenPhase, OpenStream};
+use watchscope_model::event::{Audit, Verdict};
+use watchscope_model::fold::{Moment, OpenFinding, OpenPhase, OpenStream};
 use watchscope_model::vocabulary::{
     Cause, Certainty, Divergence, LossPlace, Phase, PhaseReason, Severity, Standing,
 };
@@ -93,11 +93,29 @@ pub(crate) struct VerdictSpan {
 pub(crate) struct FindingSpan {
     pub(crate) code: Text,
     pub(crate) name: Text,
+    /// The worst of its occurrences so far.
     pub(crate) severity: Severity,
     pub(crate) subject: Option<Text>,
+    /// What happened the last time.
     pub(crate) summary: String,
-    /// The records it rests on, as last told.
+    /// The record that raised it the last time, by which that occurrence is known.
+    pub(crate) raised: Seq,
+}
+
+/// One occurrence of a finding, from the record that raised it to the next one, or until the finding is cleared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Occurrence {
+    pub(crate) code: Text,
+    pub(crate) name: Text,
+    /// How bad this one is.
+    pub(crate) severity: Severity,
+    pub(crate) summary: String,
+    /// The records it rests on.
     pub(crate) evidence: Vec<Seq>,
+    /// How often the finding had occurred by then.
+    pub(crate) count: u64,
+    /// The record since which its finding stands.
+    pub(crate) since: Seq,
 }
 
 /// A connection.
@@ -247,14 +265,30 @@ impl VerdictSpan {
 }
 
 impl FindingSpan {
-    pub(super) fn of(finding: &Finding) -> Self {
+    pub(super) fn of(open: &OpenFinding) -> Self {
+        let finding = &open.finding;
         Self {
             code: finding.code.clone(),
             name: finding.name.clone(),
             severity: finding.worst_severity(),
             subject: finding.subject().cloned(),
             summary: finding.summary.clone(),
+            raised: open.raised().seq,
+        }
+    }
+}
+
+impl Occurrence {
+    pub(super) fn of(open: &OpenFinding) -> Self {
+        let finding = &open.finding;
+        Self {
+            code: finding.code.clone(),
+            name: finding.name.clone(),
+            severity: finding.severity,
+            summary: finding.summary.clone(),
             evidence: finding.evidence.clone(),
+            count: open.count,
+            since: open.since.seq,
         }
     }
 }

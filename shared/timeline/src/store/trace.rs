@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
-use watchscope_model::fold::{Moment, OpenStream, State, VersionStep, Watch};
+use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
@@ -14,8 +14,8 @@ use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
     AsideMark, AsideStep, Attributed, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan,
-    GapOutcome, GapSpan, LifeSpan, ListMark, LossMark, OpeningPoint, PhaseSpan, StepMark,
-    StreamSpan, UsePoint, VerdictSpan,
+    GapOutcome, GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, PhaseSpan,
+    StepMark, StreamSpan, UsePoint, VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -60,8 +60,10 @@ pub(crate) struct WatchTrace {
 pub(crate) struct Trace {
     pub(crate) watches: Vec<Option<Box<WatchTrace>>>,
     pub(crate) findings: Spans<FindingSpan>,
-    /// Every time a finding was raised, with the start of its span.
-    pub(crate) raised: Vec<(Moment, Seq)>,
+    /// What each record that raised a finding states, as last told.
+    pub(crate) occurrences: Spans<Occurrence>,
+    /// Every record that raised a finding and is loaded.
+    pub(crate) raised: Vec<Moment>,
     pub(crate) connections: Spans<ConnectionSpan>,
     /// Losses of no watch.
     pub(crate) losses: Vec<LossMark>,
@@ -136,9 +138,10 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
     Some((open.since.seq, open.since))
 }
 
-fn open_finding(state: &State, finding: &Finding) -> Option<Moment> {
+/// A finding that stands, by two records: the one since which it does, and the one that raised it the last time.
+fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment)> {
     let open = state.findings.get(&finding.key())?;
-    Some(open.since)
+    Some((open.since, open.raised()))
 }
 
 impl Trace {
@@ -160,8 +163,7 @@ impl Trace {
             at: state.at,
         };
         for open in state.findings.values() {
-            self.findings
-                .open(open.since, until, told, FindingSpan::of(&open.finding));
+            self.open_finding(open, until, told);
         }
         for (&id, connection) in &state.connections {
             let what = ConnectionSpan {
@@ -328,22 +330,32 @@ impl Trace {
         &mut self,
         event: &Finding,
         now: Moment,
-        before: Option<Moment>,
+        before: Option<(Moment, Moment)>,
         state: &State,
     ) {
-        match (open_finding(state, event), before) {
-            (Some(since), _) => {
-                self.findings
-                    .open(since, self.horizon, now.seq, FindingSpan::of(event));
-                if event.state == Standing::Raised {
-                    self.raised.push((now, since.seq));
-                }
-            }
-            (None, Some(since)) => {
+        let open = state.findings.get(&event.key());
+        if let Some((since, raised)) = before {
+            if open.is_none() {
                 self.findings.close(since.seq, now);
             }
-            (None, None) => {}
+            if open.is_none_or(|open| open.raised() != raised) {
+                self.occurrences.close(raised.seq, now);
+            }
         }
+        if let Some(open) = open {
+            self.open_finding(open, self.horizon, now.seq);
+            if event.state == Standing::Raised {
+                self.raised.push(now);
+            }
+        }
+    }
+
+    /// Takes in what the fold knows of a finding that stands, and of its last occurrence.
+    fn open_finding(&mut self, open: &OpenFinding, until: Time, told: Seq) {
+        let what = FindingSpan::of(open);
+        self.findings.open(open.since, until, told, what);
+        let what = Occurrence::of(open);
+        self.occurrences.open(open.raised(), until, told, what);
     }
 
     /// A watch's trace, made if there is none.

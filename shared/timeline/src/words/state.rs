@@ -1,13 +1,16 @@
 //! What is wrong now, and why there may be nothing to see.
 
-use watchscope_model::fold::{OpenFinding, OpenVerdict};
+use std::collections::BTreeSet;
+
+use watchscope_model::fold::{Moment, OpenFinding, OpenVerdict, Watch};
 use watchscope_model::vocabulary::{Phase, PhaseReason, Severity, Standing};
-use watchscope_model::{Time, WatchName};
+use watchscope_model::{State, Time, WatchName};
 
 use crate::findings::{Muted, Places};
 use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::lanes::{Lanes, RowKind, Rows};
+use crate::scene::StretchKind;
 use crate::store::{Coverage, Store};
 use crate::tokens::Token;
 use crate::view::View;
@@ -19,7 +22,7 @@ pub struct Problem {
     pub words: String,
     /// Its colour.
     pub ink: Token,
-    /// Where it is to be seen, if anything of it is loaded.
+    /// Where it is to be seen, if its lane is known.
     pub spot: Option<Spot>,
 }
 
@@ -28,9 +31,18 @@ pub struct Problem {
 pub enum Spot {
     /// The lane of the first watch, or object, that has it.
     Lane(LaneId),
-    /// A gap: its lane, and the record it began with.
-    Gap(LaneId, RecordId),
-    /// A finding, by the record since which it stands.
+    /// A gap or a phase. What the fold knows of it may not be loaded.
+    Stretch {
+        /// Its lane.
+        lane: LaneId,
+        /// Which of the two.
+        kind: StretchKind,
+        /// The record it began with.
+        began: RecordId,
+        /// When it began.
+        at: Time,
+    },
+    /// A finding, by the record that raised it the last time.
     Finding(RecordId),
 }
 
@@ -42,10 +54,20 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     };
     let epoch = store.epochs().len().saturating_sub(1) as u32;
     let found = |open: &OpenFinding| {
-        let seq = open.since.seq;
+        let seq = open.raised().seq;
         Spot::Finding(RecordId { epoch, seq })
     };
-    let lane = |watch: &WatchName| store.find_lane(watch, None).map(Spot::Lane);
+    let stretch = |watch: &WatchName, kind, since: Moment| {
+        let (seq, at) = (since.seq, since.at);
+        let began = RecordId { epoch, seq };
+        let lane = store.find_lane(watch, None)?;
+        Some(Spot::Stretch {
+            lane,
+            kind,
+            began,
+            at,
+        })
+    };
     let mut problems = Vec::new();
     for &kind in watchscope_model::vocabulary::Divergence::ALL {
         let watches = || state.watches.iter();
@@ -53,9 +75,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         let is_counted = |open: &&OpenVerdict| {
             open.verdict.kind == kind && open.verdict.state == Standing::Confirmed
         };
-        let of_kind = |watch: &watchscope_model::fold::Watch| {
-            watch.verdicts.values().filter(is_counted).count() as u64
-        };
+        let of_kind = |watch: &Watch| watch.verdicts.values().filter(is_counted).count() as u64;
         let total: u64 = watches().map(|(_, watch)| of_kind(watch)).sum();
         if total > 0 {
             let words = match kind.word() {
@@ -117,36 +137,45 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
             spot: Some(found(open)),
         });
     }
-    let watched = state.watches.iter().filter(|(name, _)| !name.is_aside());
-    let lost = watched.map(|(_, watch)| watch.totals.lost()).sum();
+    let lost = wanted(state).map(|(_, watch)| watch.totals.lost()).sum();
     if lost > 0 {
-        let gaps = store.gaps(Time(0), state.at, state.at);
+        let ends = wanted(state).filter_map(|(name, watch)| Some((watch.last_lost?, name)));
+        let last = ends.max();
         problems.push(Problem {
             words: format!("{} lost", count(lost, "gap")),
             ink: Token::Error,
-            spot: gaps.last_lost.map(|(lane, began)| Spot::Gap(lane, began)),
+            spot: last.and_then(|(began, name)| stretch(name, StretchKind::Gap, began)),
         });
     }
     for (phase, verb) in [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")] {
-        let mut found = state
-            .watches
-            .iter()
-            .filter(|(_, watch)| watch.phase.as_ref().is_some_and(|open| open.phase == phase));
-        if let Some((first, _)) = found.next() {
-            let total = found.count() as u64 + 1;
-            let words = if total == 1 {
-                format!("1 watch {verb}")
-            } else {
-                format!("{total} watches {verb}")
-            };
+        let in_phase = |(name, watch): (_, &Watch)| {
+            let open = watch.phase.as_ref().filter(|open| open.phase == phase)?;
+            Some((open.since, name))
+        };
+        let found = || wanted(state).filter_map(in_phase);
+        // The last to begin is the one that is nearest to what is in view.
+        if let Some((since, name)) = found().max() {
+            let total = distinct(found().map(|(_, name)| name));
             problems.push(Problem {
-                words,
+                words: format!("{} {verb}", count(total, "watch")),
                 ink: Token::Error,
-                spot: lane(first),
+                spot: stretch(name, StretchKind::Phase, since),
             });
         }
     }
     problems
+}
+
+/// The watches that are wanted for themselves, not to find out about another.
+fn wanted(state: &State) -> impl Iterator<Item = (&WatchName, &Watch)> {
+    let all = state.watches.iter();
+    all.filter(|(name, _)| !name.is_aside())
+}
+
+/// How many watches these are; what is watched at several servers is one.
+fn distinct<'a>(names: impl Iterator<Item = &'a WatchName>) -> u64 {
+    let what: BTreeSet<&str> = names.map(|name| name.what_and_ordinal().0).collect();
+    what.len() as u64
 }
 
 /// The gaps that this run of watchscope has seen, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15 s)`;
@@ -157,8 +186,7 @@ pub fn gaps(store: &Store) -> String {
         return String::new();
     };
     let (mut resumed, mut lost, mut lost_us, mut open) = (0, 0, 0, 0);
-    let watched = state.watches.iter().filter(|(name, _)| !name.is_aside());
-    for (_, watch) in watched {
+    for (_, watch) in wanted(state) {
         resumed += watch.totals.resumed();
         lost += watch.totals.lost();
         lost_us += watch.totals.lost_us();
@@ -404,15 +432,15 @@ pub fn emptiness(
         });
     }
     let state = store.state()?;
-    let refused = |watch: &&watchscope_model::fold::Watch| {
+    let refused = |watch: &Watch| {
         let no = [PhaseReason::Forbidden, PhaseReason::Unauthorized];
         watch
             .phase
             .as_ref()
             .is_some_and(|open| open.phase == Phase::Refused && no.contains(&open.reason))
     };
-    let mut all_refused = state.watches.iter().filter(|(_, watch)| refused(watch));
-    if let Some((name, watch)) = all_refused.next()
+    let all_refused = || wanted(state).filter(|(_, watch)| refused(watch));
+    if let Some((name, watch)) = all_refused().next()
         && state.watches.values().all(|watch| watch.objects.is_empty())
     {
         let unknown = watch
@@ -422,7 +450,7 @@ pub fn emptiness(
         return Some(Empty::NoAccess {
             watch: name.clone(),
             unknown,
-            others: all_refused.count() as u64,
+            others: distinct(all_refused().map(|(name, _)| name)).saturating_sub(1),
         });
     }
     let is_silent = state.cluster.is_none()
@@ -450,17 +478,14 @@ pub fn emptiness(
         let error = failed.and_then(|open| open.error.clone());
         return Some(Empty::NoAnswer { error, next });
     }
-    let streaming = state
-        .watches
-        .values()
-        .filter(|watch| watch.stream.is_some())
-        .count() as u64;
+    let streaming = wanted(state).filter(|(_, watch)| watch.stream.is_some());
+    let streaming = distinct(streaming.map(|(name, _)| name));
     let quiet = state
         .watches
         .values()
         .all(|watch| watch.added + watch.modified + watch.deleted == 0);
     if streaming > 0 && quiet {
-        let since = state.watches.values().map(|watch| watch.since.at).min()?;
+        let since = wanted(state).map(|(_, watch)| watch.since.at).min()?;
         return Some(Empty::NothingYet {
             watches: streaming,
             since,

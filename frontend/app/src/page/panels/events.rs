@@ -13,6 +13,7 @@ use super::super::engine::Handle;
 use super::super::picture::RULER_PX;
 use super::super::theme::{THEME_KEY, ThemeChoice};
 use super::super::way;
+use super::selection::Awaited;
 use super::signals::publish;
 use crate::input::gesture::Pointer;
 use crate::input::keys::{self, Action, Key};
@@ -82,7 +83,17 @@ impl Handle {
     /// Brings a problem into the window and selects it.
     pub(super) fn show_problem(self, spot: Option<Spot>) {
         self.with(|engine| match spot {
-            Some(Spot::Gap(lane, began)) => engine.show_gap(lane, began),
+            Some(Spot::Stretch {
+                lane,
+                kind,
+                began,
+                at,
+            }) => engine.show_stretch(Awaited {
+                lane,
+                kind,
+                began,
+                at,
+            }),
             Some(Spot::Finding(raised)) => engine.show_finding(raised),
             Some(Spot::Lane(lane)) => {
                 if let LaneId::Object(watch, _) = lane {

@@ -31,7 +31,7 @@ use watchscope_model::id::LogId;
 use watchscope_timeline::words::Footing;
 use web_sys::HtmlInputElement;
 
-use self::selection::Selection;
+use self::selection::{Awaited, Selection};
 use self::signals::{Panels, Tab};
 use super::engine::{Engine, Handle};
 use crate::input::gesture::{Gesture, Gestures};
@@ -41,6 +41,8 @@ use crate::input::gesture::{Gesture, Gestures};
 pub(super) struct Desk {
     panels: Option<Panels>,
     selection: Option<Selection>,
+    /// What was gone to and is not loaded yet: it is selected once it is, unless something else is selected first.
+    awaited: Option<Awaited>,
     /// How many selections there were: a late answer does not land in a newer one.
     selections: u64,
     /// The tab of the detail that was shown last.

@@ -20,6 +20,7 @@ impl Engine {
         self.recall_muted();
         self.follow_check();
         self.follow_evidence();
+        self.follow_awaited();
         self.follow_presence(now);
         self.fit_story();
         let empty = State::default();

@@ -25,6 +25,16 @@ pub(super) struct Selection {
     pub(super) target: Target,
 }
 
+/// A gap or a phase that was gone to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Awaited {
+    pub(super) lane: LaneId,
+    pub(super) kind: StretchKind,
+    /// The record it began with, and when that came.
+    pub(super) began: RecordId,
+    pub(super) at: Time,
+}
+
 impl Selection {
     /// The record it is told by.
     pub(super) fn record(&self) -> Option<RecordId> {
@@ -116,6 +126,7 @@ impl Engine {
 
     pub(super) fn clear_selection(&mut self) {
         self.desk.selection = None;
+        self.desk.awaited = None;
         self.selected = None;
         self.selected_record = None;
         self.evidence = None;
@@ -156,14 +167,39 @@ impl Engine {
         self.reveal(id);
     }
 
-    /// Selects a gap and brings it into view.
-    pub(super) fn show_gap(&mut self, lane: LaneId, began: RecordId) {
-        self.focus_lane(lane);
+    /// Selects a gap or a phase and brings it into view. What is not loaded is gone to, and selected once it is loaded.
+    pub(super) fn show_stretch(&mut self, stretch: Awaited) {
+        self.uncover();
+        self.keeps_selection = true;
+        self.focus_lane(stretch.lane);
+        // What began before the view and goes on is in view already.
+        let is_phase = stretch.kind == StretchKind::Phase;
+        let x_px = self.view.x_from_time(stretch.at);
+        if x_px > self.view.width_px || (x_px < 0.0 && !(is_phase && self.view.following)) {
+            self.set_view(self.view.pan(x_px - self.view.width_px / 2.0));
+        }
+        let is_known = is_phase || self.store.has(stretch.began);
+        if is_known {
+            self.select_stretch(stretch);
+        } else {
+            self.clear_selection();
+            self.say("This is being loaded.".to_owned());
+            self.desk.awaited = Some(stretch);
+        }
+    }
+
+    fn select_stretch(&mut self, stretch: Awaited) {
         self.select(Selection {
-            lane,
-            target: Target::Stretch(StretchKind::Gap, began),
+            lane: stretch.lane,
+            target: Target::Stretch(stretch.kind, stretch.began),
         });
-        self.reveal(began);
+    }
+
+    /// Selects what was gone to and is loaded by now.
+    pub(super) fn follow_awaited(&mut self) {
+        if let Some(awaited) = self.desk.awaited.filter(|of| self.store.has(of.began)) {
+            self.select_stretch(awaited);
+        }
     }
 
     /// Selects a record in its lane and brings it into view. What is not loaded is gone to, and loaded then.
@@ -312,6 +348,7 @@ impl Engine {
 
     fn select(&mut self, selection: Selection) {
         self.desk.selections += 1;
+        self.desk.awaited = None;
         publish(self.panels().watches_open, false);
         let told = self.tell(&selection);
         self.say(told.spoken());
