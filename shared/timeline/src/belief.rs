@@ -29,7 +29,20 @@ pub struct HeldThere {
     pub version: Text,
 }
 
+impl Belief {
+    /// Whether it names each object that it holds.
+    #[must_use]
+    pub fn names_all(&self) -> bool {
+        self.objects == self.held.len() as u64
+    }
+}
+
 impl HeldThere {
+    /// Whether it has the namespace and name of another, whatever their uids.
+    pub(crate) fn is_in_place_of(&self, other: &Self) -> bool {
+        self.object.name == other.object.name && self.object.namespace == other.object.namespace
+    }
+
     /// Whether etcd holds it; of what is not known there, it is taken for so.
     pub(crate) fn is_in_etcd(&self, layers: &Layers, resource: &Text) -> bool {
         let stock = layers
@@ -87,6 +100,16 @@ fn read_part(part: &Value) -> Belief {
         objects: part["objects"].as_u64().unwrap_or(held.len() as u64),
         held,
     }
+}
+
+/// Whether a client in this phase has ended: its process is no more, and holds nothing.
+pub(crate) fn has_ended(phase: &str) -> bool {
+    matches!(phase, "failed" | "done")
+}
+
+/// Whether a request, as `VERB PATH?QUERY`, asks for the objects that a selector matches only.
+pub(crate) fn is_selective(request: &str) -> bool {
+    request.contains("labelSelector=") || request.contains("fieldSelector=")
 }
 
 /// The namespace of a request, as `VERB PATH?QUERY`; empty if it is about all.

@@ -65,7 +65,7 @@ pub struct SideRow {
 /// What one side holds of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideCell {
-    /// The resourceVersion; `gone`, `not watched`, or `–` where nothing is said.
+    /// The resourceVersion; `gone`, `ended`, `not watched`, or `–` where nothing is said.
     pub words: String,
     /// How it differs from the truth.
     pub difference: Option<Difference>,
@@ -104,6 +104,8 @@ struct Side {
     namespace: Text,
     /// Whether what it does not hold is missing: not if it looks at a part only, or did not name all.
     is_whole: bool,
+    /// Whether its process has ended: it holds nothing, and lacks nothing.
+    has_ended: bool,
 }
 
 /// What each side believes where the selection is; nothing for a cluster that tells nothing of its inside, or where it
@@ -142,6 +144,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
             held: versions(&mut cache.objects.iter()),
             namespace: "".into(),
             is_whole: cache.objects.unnamed() == 0,
+            has_ended: false,
         });
     }
     sides.extend(ours(&state, &resource, &namespace));
@@ -201,10 +204,7 @@ fn crowd_sides(mut members: Vec<(Text, Side)>) -> (Vec<Side>, Option<Sentence>) 
     let of = members.len();
     let mut alike: Vec<(Side, usize)> = Vec::new();
     for (_, side) in members {
-        match alike
-            .iter_mut()
-            .find(|(first, _)| (&first.held, &first.namespace) == (&side.held, &side.namespace))
-        {
+        match alike.iter_mut().find(|(first, _)| first.is_like(&side)) {
             Some((_, count)) => *count += 1,
             None => alike.push((side, 1)),
         }
@@ -311,6 +311,7 @@ fn ours(state: &State, resource: &Text, namespace: &Text) -> Option<Side> {
             .collect(),
         namespace: namespace.clone(),
         is_whole: true,
+        has_ended: false,
     })
 }
 
@@ -329,13 +330,12 @@ fn client_side(
     } else {
         format!(", its {},", belief.part)
     };
-    // A program that gave up is nothing any more.
+    let has_ended = belief::has_ended(&client.phase);
     let does = match &*client.phase {
         "failed" => "has failed".to_owned(),
         phase => format!("is {phase}"),
     };
     let request = client.request.as_deref().unwrap_or_default();
-    let is_part = request.contains("labelSelector=") || request.contains("fieldSelector=");
     Side {
         name: if belief.part.is_empty() {
             name.to_string()
@@ -346,15 +346,22 @@ fn client_side(
         held: belief
             .held
             .iter()
-            .filter(|held| is_meant(&held.object))
+            .filter(|held| !has_ended && is_meant(&held.object))
             .map(|held| (Place(held.object.clone()), held.version.clone()))
             .collect(),
         namespace: belief::namespace(request).into(),
-        is_whole: !is_part && belief.objects == belief.held.len() as u64,
+        is_whole: !has_ended && !belief::is_selective(request) && belief.names_all(),
+        has_ended,
     }
 }
 
 impl Side {
+    /// Whether it holds the same of the same as another.
+    fn is_like(&self, other: &Self) -> bool {
+        let parts = |side: &Self| (side.namespace.clone(), side.has_ended);
+        self.held == other.held && parts(self) == parts(other)
+    }
+
     /// Whether it watches where a place is.
     fn watches(&self, place: &Place) -> bool {
         self.namespace.is_empty() || place.0.namespace.as_ref() == Some(&self.namespace)
@@ -376,6 +383,13 @@ impl Side {
 
     /// What it holds of what is in a namespace, or in all if that is empty.
     fn sentence(&self, truth: &BTreeMap<Place, Text>, namespace: &Text) -> Sentence {
+        if self.has_ended {
+            return Sentence {
+                side: self.name.clone(),
+                words: format!("{}: its process has ended and holds nothing.", self.says),
+                differs: false,
+            };
+        }
         let is_elsewhere = !self.namespace.is_empty() && self.namespace != *namespace;
         if is_elsewhere && !namespace.is_empty() && self.held.is_empty() {
             return Sentence {
@@ -458,6 +472,7 @@ impl Sides {
                 cells.push(SideCell {
                     words: match side.held.get(place) {
                         Some(version) => version.to_string(),
+                        None if side.has_ended => "ended".to_owned(),
                         None if side.watches(place) => "–".to_owned(),
                         None => "not watched".to_owned(),
                     },

@@ -564,21 +564,145 @@ fn a_client_that_keeps_no_revision_came_as_far_as_what_it_holds() {
     told.write(27.0, ChangeType::Deleted, "c", 107);
     believes(&mut told, 27.1, "hearing", "");
     told.report(27.1, "informer", "watching", 107, &[("a", 104)]);
-    let (_, scene) = drawn(&told.store(), &view());
-    let dump = scene.dump();
-    let stopped: Vec<&str> = dump
-        .lines()
-        .filter(|line| line.contains("never came here"))
-        .map(|line| line.split('"').nth(1).unwrap_or_default())
-        .collect();
-    // The second is the naive loop's.
-    assert_eq!(
-        stopped,
-        [
-            "delete of c, revision 107, never came here",
-            "delete of b, revision 105, never came here"
-        ]
+    let store = told.store();
+    let stopped = |ways| -> Vec<String> {
+        let (_, scene) = drawn_by(&store, &view(), None, ways);
+        let dump = scene.dump();
+        dump.lines()
+            .filter(|line| line.contains("never came here"))
+            .map(|line| line.split('"').nth(1).unwrap_or_default().to_owned())
+            .collect()
+    };
+    // The first is of the one that is deaf, the others are of the naive loop: outside a lesson its first alone. There is no
+    // room for the words of its last.
+    let stops = [
+        "delete of c, revision 107, never came here",
+        "delete of b, revision 105, never came here",
+        "update of c, revision 106, never came here",
+    ];
+    assert_eq!(stopped(Ways::Stopped), stops[..2]);
+    assert_eq!(stopped(Ways::All), stops);
+}
+
+#[test]
+fn a_later_resource_version_is_no_arrival_and_neither_is_a_list_or_another_object() {
+    let deleted = || {
+        let mut told = two_servers();
+        told.watcher_ended(4.0, 1);
+        told.written(5.0, ChangeType::Deleted, "a", 103);
+        told.cached(5.001, 0, 103);
+        told.held(5.001, 0, "a", None);
+        told
+    };
+
+    type Change = fn(&mut Told);
+    // It watched again, and a later write came to it.
+    let hears_later: Change = |told| {
+        told.watcher(9.0, 2, 0, "informer/1.36", 0);
+        told.written(10.0, ChangeType::Modified, "b", 104);
+        told.cached(10.001, 0, 104);
+        told.held(10.001, 0, "b", Some(104));
+        told.report(10.1, "informer", "watching", 104, &[("a", 101), ("b", 104)]);
+    };
+    // It listed: no event told it.
+    let lists: Change = |told| {
+        told.report(8.9, "informer", "listing", 102, &[("a", 101), ("b", 102)]);
+        told.report(
+            9.0,
+            "informer",
+            "connecting",
+            103,
+            &[("a", 101), ("b", 102)],
+        );
+        told.report(9.1, "informer", "watching", 103, &[("b", 102)]);
+    };
+    // An object of that name came again, and lies over the one that went.
+    let is_put_over: Change = |told| {
+        let belief = r#"[{"resource":"configmaps","resourceVersion":"104","objects":2,
+            "held":{"shop/a":"uid-2@104","shop/b":"uid-1@102"}}]"#;
+        told.watcher(9.0, 2, 0, "informer/1.36", 0);
+        told.event(
+            10.1,
+            ClientReport {
+                client: "informer".into(),
+                phase: "watching".into(),
+                iterations: 1,
+                handled: 1,
+                belief: Some(belief.to_owned()),
+            },
+        );
+    };
+    for change in [hears_later, lists, is_put_over] {
+        let mut told = deleted();
+        change(&mut told);
+        let (rows, scene) = drawn(&told.store(), &view());
+        let stopped = (
+            "stream to\u{a0}informer".to_owned(),
+            "delete of a, revision 103, came while no stream was open".to_owned(),
+        );
+        assert_eq!(crosses(&rows, &scene), [stopped]);
+        assert!(
+            lines(&scene, Token::Deleted, Px(80)).len() == 1,
+            "the dashed one"
+        );
+    }
+    // The twin: the stream goes on from before the deletion, and brings it.
+    let mut told = deleted();
+    told.watcher(9.0, 2, 0, "informer/1.36", 0);
+    told.report(9.1, "informer", "watching", 103, &[("b", 102)]);
+    let (rows, scene) = drawn(&told.store(), &view());
+    assert_eq!(crosses(&rows, &scene), []);
+}
+
+#[test]
+fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
+    let (mut told, _) = told();
+    told.event(
+        25.0,
+        ClientReport {
+            client: "naive".into(),
+            phase: "failed".into(),
+            iterations: 1,
+            handled: 1,
+            belief: None,
+        },
     );
+    told.write(30.0, ChangeType::Modified, "c", 106);
+    told.report(30.1, "informer", "watching", 106, &[("a", 104), ("c", 106)]);
+    let store = told.store();
+    let (rows, scene) = drawn(&store, &view());
+    let naive = rows.rows.iter().find(|row| &*row.name == "naive").unwrap();
+    assert_eq!(naive.mark, None);
+    // It held the ghost until it ended.
+    let ghost = scene
+        .primitives
+        .iter()
+        .find_map(|primitive| match primitive {
+            Primitive::Rect {
+                area,
+                stroke: Some(stroke),
+                ..
+            } if stroke.ink == Token::Divergence && naive.y < area.y && area.y < naive.bottom() => {
+                Some((area.x, area.right()))
+            }
+            _ => None,
+        });
+    assert_eq!(ghost, Some((view().x(at(20.0)), view().x(at(25.0)))));
+    assert_eq!(scene.dump().matches("never came here").count(), 1);
+    let sides = sides(&store, LaneId::Findings, None).unwrap();
+    let last = sides.sentences.last().unwrap();
+    assert_eq!(
+        (&*last.words, last.differs),
+        (
+            "naive (resume-from-last-event) has failed: its process has ended and holds nothing.",
+            false
+        )
+    );
+    let cells = sides.rows.iter().filter_map(|row| row.cells.last());
+    assert!(cells.clone().count() > 0);
+    for cell in cells {
+        assert_eq!((&*cell.words, cell.difference), ("ended", None));
+    }
 }
 
 #[test]

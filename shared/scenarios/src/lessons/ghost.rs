@@ -128,7 +128,8 @@ fn deleted() -> Passage {
         text: &[
             "web-1 was deleted {1}. The event went over every open stream: watchscope's {2}, and informer's, which dropped \
              web-1 {3}. What the test waits for has happened.",
-            "broken still believes in web-1. So does fixed, but it no longer claims to know.",
+            "broken still believes in web-1. fixed believes nothing any more: its process has ended, with an error that says \
+             why.",
         ],
         moments: vec![
             Moment::first(

@@ -13,7 +13,7 @@ use super::labels::{Label, Rank};
 use super::version::{Line, Scale};
 use super::{
     Drawer, EpochView, GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer as Paint, SPILL,
-    TextLook, record,
+    TextLook, Ways, record,
 };
 use crate::format::{clock, count, duration, number, text_width};
 use crate::glyph::Glyph;
@@ -130,7 +130,7 @@ impl Drawer<'_> {
         let points = self.shown(epoch.layers, id);
         for pair in points.windows(2) {
             let (before, point) = (&pair[0].level, &pair[1]);
-            if before.from == 0 || point.level.from <= before.from {
+            if point.level.from <= before.from {
                 continue;
             }
             let x = self.x(point.moment.at).floor();
@@ -165,6 +165,9 @@ impl Drawer<'_> {
                 let y = scale.y(write.revision);
                 let mark = GlyphMark::new(glyph, x, y, 10, self.ground(row));
                 self.glyph(Paint::Change, mark, row.id, target);
+                if self.picture.ways == Ways::All {
+                    self.revision_at(row, (x, y), write.revision);
+                }
             } else {
                 let xs = (x.floor(), x.floor() + Px::whole(2));
                 let ys = (bottom - Px::whole(5), bottom - HAIR);
@@ -172,6 +175,19 @@ impl Drawer<'_> {
                 self.hit(xs, (self.y(row), bottom), row.id, target);
             }
         }
+    }
+
+    /// The revision of a write, over its glyph or under it: the text of a lesson names it.
+    fn revision_at(&mut self, row: &Row, (x, y): (Px, Px), revision: u64) {
+        let over = y - Px::whole(7);
+        let has_room = over - Px::whole(9) >= self.y(row);
+        let baseline = if has_room { over } else { y + Px::whole(15) };
+        let revision = number(revision);
+        let forms = [format!("revision {revision}"), revision];
+        let look = TextLook::plain(Token::Text2).over(self.ground(row));
+        let xs = (x + Px::whole(6), self.end_x);
+        let (rank, paint) = (Rank::List, Paint::Change);
+        self.label(Label::new(rank, paint, forms, look, baseline, xs));
     }
 
     fn shown_writes<'b>(&self, layers: &'b LayerTrace) -> &'b [WriteMark] {
@@ -233,7 +249,7 @@ impl Drawer<'_> {
                 };
                 self.say_at_end(Paint::Change, y, words, look);
             }
-            self.ghost_bands(row, epoch, points);
+            self.ghost_bands(row, epoch, id);
         }
     }
 
@@ -304,13 +320,21 @@ impl Drawer<'_> {
                 let points = self.shown(epoch.layers, id);
                 all += u64::from(!points.is_empty());
                 let mut before = (0, 0);
-                for LevelPoint { moment, level } in points {
+                for (place, LevelPoint { moment, level }) in points.iter().enumerate() {
                     let now = (
                         i64::from(level.tone == Tone::Open),
                         level.ghosts.cast_signed(),
                     );
-                    if now != before {
-                        changes.push((*moment, (now.0 - before.0, now.1 - before.1)));
+                    let (follow, haunt) = (now.0 - before.0, now.1 - before.1);
+                    if follow != 0 {
+                        changes.push((*moment, (follow, 0)));
+                    }
+                    if haunt != 0 {
+                        let since = match place {
+                            0 => haunted_since(epoch.layers, id, *moment),
+                            _ => *moment,
+                        };
+                        changes.push((since, (0, haunt)));
                     }
                     before = now;
                 }
@@ -365,7 +389,7 @@ impl Drawer<'_> {
     fn doing_row(&mut self, row: &Row, id: LayerId) {
         for epoch in self.epochs.clone() {
             let points = self.shown(epoch.layers, id);
-            let bands = self.ghost_bands(row, epoch, points);
+            let bands = self.ghost_bands(row, epoch, id);
             for (xs, level) in self.stretches(points, epoch.end, |a, b| {
                 (a.tone, &a.phase) == (b.tone, &b.phase)
             }) {
@@ -565,12 +589,8 @@ impl Drawer<'_> {
     }
 
     /// Stretches in which a layer holds what is not in etcd, if they last longer than what is under way; where they are.
-    fn ghost_bands(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        points: &[LevelPoint],
-    ) -> Vec<(Px, Px)> {
+    fn ghost_bands(&mut self, row: &Row, epoch: EpochView<'_>, id: LayerId) -> Vec<(Px, Px)> {
+        let points = self.shown(epoch.layers, id);
         let mut bands = Vec::new();
         let mut place = 0;
         while let Some(first) = points.get(place) {
@@ -585,14 +605,18 @@ impl Drawer<'_> {
                 continue;
             }
             let end = points.get(place).map_or(epoch.end, |point| point.moment.at);
-            if end.micros_since(first.moment.at) <= UNDER_WAY_US {
+            let since = match begins {
+                0 => haunted_since(epoch.layers, id, first.moment),
+                _ => first.moment,
+            };
+            if end.micros_since(since.at) <= UNDER_WAY_US {
                 continue;
             }
             let most = points[begins..place].iter().map(|point| point.level.ghosts);
             let most = most.max().unwrap_or(0);
-            let target = Target::Record(record(epoch, first.moment.seq));
-            self.ghost_band(row, (first.moment.at, end), most, target);
-            bands.push((self.x(first.moment.at), self.x(end)));
+            let target = Target::Record(record(epoch, since.seq));
+            self.ghost_band(row, (since.at, end), most, target);
+            bands.push((self.x(since.at), self.x(end)));
         }
         bands
     }
@@ -680,6 +704,15 @@ impl Drawer<'_> {
         }
         found
     }
+}
+
+/// Since when a layer has held ghosts without a break that it holds at a moment, whether that shows or not.
+fn haunted_since(layers: &LayerTrace, id: LayerId, now: Moment) -> Moment {
+    let points = layers.levels(id);
+    let to = points.partition_point(|point| point.moment.seq <= now.seq);
+    let run = points[..to].iter().rev();
+    let run = run.take_while(|point| point.level.ghosts > 0);
+    run.last().map_or(now, |point| point.moment)
 }
 
 /// How many in a second, of so many in a time.

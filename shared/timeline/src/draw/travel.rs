@@ -1,8 +1,8 @@
 //! The ways of writes through the layers of a simulated cluster: from etcd over a watch cache and a stream to a client.
 //!
-//! A way is a line from row to row, tilted by its delay. Where one stopped stands a cross in the row it did not reach, for
-//! the first of those that stop one after the other. The whole way of the selected write stands out, with the delay at
-//! each stop.
+//! A way is a line from row to row, tilted by its delay. Where one stopped stands a cross in the row it did not reach: in a
+//! lesson for each, elsewhere for the first of those that stop one after the other. A lesson also shows as a faint line
+//! what is still on its way. The whole way of the selected write stands out, with the delay at each stop.
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
@@ -17,15 +17,17 @@ use crate::store::{Layer, WriteMark};
 use crate::tokens::Token;
 use crate::ways::{End, Follower, Way};
 
-/// A way is drawn if it is tilted by so much…
-const TILT: Px = Px::whole(3);
-/// …and begins so far from the last that was drawn to its client: more would be a surface, not lines.
+/// A way is drawn if it begins so far from the last that was drawn to its client: more would be a surface, not lines.
 const APART: Px = Px::whole(6);
+/// How strongly a way is drawn that has not come to its end, in percent.
+const UNDER_WAY_PERCENT: u8 = 40;
 /// To so many clients on screen all ways are drawn; to those beyond, and to those of crowds, only that of the selected
 /// write.
 const CLIENTS_MOST: usize = 8;
 /// Ways that are drawn at most: long slanted lines are what a canvas takes longest for.
 const WAYS_MOST: usize = 240;
+/// The width of a way's line.
+const WAY_WIDTH: Px = Px(80);
 /// So far under the middle of its glyph a way begins.
 const BELOW_GLYPH: Px = Px::whole(6);
 /// Words stand so far from the stop or cross that they tell of.
@@ -72,6 +74,7 @@ impl Drawer<'_> {
         let Some(scale) = etcd.and_then(|row| self.layer_scale(row)) else {
             return;
         };
+        let is_lesson = self.picture.ways == Ways::All;
         let mut ways = 0;
         for epoch in self.epochs.clone() {
             // Several clients may lack a write for the same reason.
@@ -97,26 +100,26 @@ impl Drawer<'_> {
                         continue;
                     }
                     let way = follower.way(write);
-                    let is_first = way.end.is_some() && !has_stopped;
-                    has_stopped = way.end.is_some();
+                    let is_crossed = way.end.is_some() && (is_lesson || !has_stopped);
+                    has_stopped = way.end.is_some() || has_stopped && way.client.is_none();
                     let from_y = scale.y(write.revision) + BELOW_GLYPH;
                     let drawn = self.drawn(write, way, client, &shown, from_y);
                     if is_selected {
                         self.selected_way(write, &drawn);
-                    } else if way.client.is_some() {
-                        if self.picture.ways == Ways::Stopped {
-                            continue;
+                    } else if way.end.is_some() {
+                        if is_crossed {
+                            self.stopped_way(write, &drawn);
                         }
+                    } else if is_lesson && (way.client.is_some() || way.is_under_way) {
                         let x = self.x(write.moment.at);
                         let has_room = x >= last + APART && ways < WAYS_MOST;
-                        if has_room && self.plain_way(write, &drawn) {
+                        if has_room && drawn.corners.len() > 1 {
+                            self.plain_way(write, &drawn, way.is_under_way);
                             (last, ways) = (x, ways + 1);
                         }
-                    } else if is_first {
-                        self.stopped_way(write, &drawn);
                     }
                     if let Some((layer, x, y, end)) = drawn.cross
-                        && (is_first || is_selected)
+                        && (is_crossed || is_selected)
                         && !crossed.contains(&(layer, write.revision))
                     {
                         crossed.push((layer, write.revision));
@@ -170,18 +173,24 @@ impl Drawer<'_> {
         }
     }
 
-    /// A way that came to its end, if that shows.
-    fn plain_way(&mut self, write: &WriteMark, drawn: &Drawn) -> bool {
-        let (first, last) = (drawn.corners.first(), drawn.corners.last());
-        let is_tilted = first
-            .zip(last)
-            .is_some_and(|(first, last)| last.0 - first.0 >= TILT);
-        if is_tilted {
-            let (_, ink) = drawn_as(write.change);
-            let steps = steps(&drawn.corners);
-            self.stroke(Paint::Rule, &steps, Stroke::solid(ink, Px(80)));
-        }
-        is_tilted
+    /// A way that came to its end, or is still on its way there.
+    fn plain_way(&mut self, write: &WriteMark, drawn: &Drawn, is_under_way: bool) {
+        let (_, ink) = drawn_as(write.change);
+        let (ink, opacity) = if is_under_way {
+            (Token::Stream, UNDER_WAY_PERCENT)
+        } else {
+            (ink, 100)
+        };
+        let steps = self.scene.path(&steps(&drawn.corners));
+        self.push(
+            Paint::Rule,
+            Primitive::Path {
+                steps,
+                fill: None,
+                stroke: Some(Stroke::solid(ink, WAY_WIDTH)),
+                opacity,
+            },
+        );
     }
 
     fn stopped_way(&mut self, write: &WriteMark, drawn: &Drawn) {
@@ -189,7 +198,7 @@ impl Drawer<'_> {
         let mut corners = drawn.corners.clone();
         corners.extend(drawn.cross.map(|(_, x, y, _)| (x, y)));
         let steps = steps(&corners);
-        self.stroke(Paint::Rule, &steps, Stroke::dashed(ink, Px(80), 4, 3));
+        self.stroke(Paint::Rule, &steps, Stroke::dashed(ink, WAY_WIDTH, 4, 3));
     }
 
     /// The whole way of the selected write, with what it took to each stop.
@@ -265,6 +274,10 @@ impl Drawer<'_> {
         // Over the ghost that it often leaves.
         self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
         self.occupy((x - arm, x + arm), (y - arm, y + arm));
+        // What is said of a cross out of sight would stand in for one that shows.
+        if x + arm < Px::ZERO || x - arm > self.width {
+            return;
+        }
         let look = TextLook::strong(Token::Error).over(Token::Ground0);
         let forms = end.forms(write);
         let width = |words: &String| text_width(words, look.size, look.weight);

@@ -10,7 +10,7 @@ use watchscope_model::inside::{InsideConnection, InsideWatcher};
 use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
 use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
 
-use crate::belief::{self, Belief};
+use crate::belief::{self, Belief, HeldThere};
 use crate::id::LayerId;
 
 /// A layer, by what it is.
@@ -205,6 +205,10 @@ pub(crate) struct Level {
     pub(crate) cut: u64,
     /// For a client: the resource it looks at, and in which namespace; empty: in all.
     pub(crate) looks_at: (Text, Text),
+    /// Whether it is a client that looks at all objects of one kind there and names each that it holds.
+    pub(crate) names_all: bool,
+    /// Whether it is a client whose process has ended: it holds nothing any more.
+    pub(crate) has_ended: bool,
 }
 
 /// How a layer does.
@@ -239,16 +243,23 @@ pub(crate) struct WriteMark {
     pub(crate) held_by: Vec<u64>,
 }
 
-/// An object came into a watch cache, changed there, or went.
+/// An object came into a watch cache or into what a client holds, changed there, or went.
 #[derive(Clone, Debug, PartialEq)]
-struct HeldMark {
-    moment: Moment,
-    object: Arc<Object>,
+pub(crate) struct HeldMark {
+    pub(crate) moment: Moment,
+    pub(crate) object: Arc<Object>,
     /// The revision it is held at; absent if it went.
-    revision: Option<u64>,
+    pub(crate) revision: Option<u64>,
 }
 
-/// The levels of all layers in an epoch, by their numbers, what went into those that are watch caches, and the writes.
+impl WriteMark {
+    /// Whether it is of the object in this place, whatever its uid.
+    pub(crate) fn is_of(&self, object: &Object) -> bool {
+        object.name == self.object.name && object.namespace == self.object.namespace
+    }
+}
+
+/// The levels of all layers in an epoch, by their numbers, what watch caches and clients took in, and the writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayerTrace {
     levels: Vec<Vec<LevelPoint>>,
@@ -280,21 +291,25 @@ impl LayerTrace {
         Some(point.moment.at.max(write.moment.at))
     }
 
+    /// What a layer took in before a write, and since.
+    pub(crate) fn held_around(
+        &self,
+        layer: LayerId,
+        write: &WriteMark,
+    ) -> (&[HeldMark], &[HeldMark]) {
+        let held = self.held.get(layer.0 as usize);
+        let held = held.map_or(&[][..], Vec::as_slice);
+        held.split_at(held.partition_point(|mark| mark.moment.seq < write.moment.seq))
+    }
+
     /// When the watch cache of a server took a write in: it may come to later ones without.
     pub(crate) fn taken_in(&self, cache: LayerId, server: u64, write: &WriteMark) -> Option<Time> {
         if write.change == ChangeType::Deleted && !write.held_by.contains(&server) {
             return self.reached(cache, write);
         }
-        let held = self
-            .held
-            .get(cache.0 as usize)
-            .map_or(&[][..], Vec::as_slice);
-        let from = held.partition_point(|mark| mark.moment.seq < write.moment.seq);
-        let is_it = |object: &Object| {
-            object.name == write.object.name && object.namespace == write.object.namespace
-        };
-        let mark = held[from..].iter().find(|mark| {
-            is_it(&mark.object)
+        let (_, held) = self.held_around(cache, write);
+        let mark = held.iter().find(|mark| {
+            write.is_of(&mark.object)
                 && mark
                     .revision
                     .is_none_or(|revision| revision >= write.revision)
@@ -333,6 +348,9 @@ impl LayerTrace {
         for layer in all {
             self.note(&layer, layers, now, names);
         }
+        for (name, client) in &layers.clients {
+            self.note_belief(name, None, client.belief.as_deref(), now, names);
+        }
     }
 
     /// Folds the next entry into `layers` and takes in what it changed.
@@ -363,10 +381,25 @@ impl LayerTrace {
             },
             Entry::Record(_) => None,
         };
+        // Nor of a client what it held before.
+        let reported = match entry {
+            Entry::Record(record) => match &record.event {
+                Event::ClientReport(report) if report.belief.is_some() => layers
+                    .clients
+                    .get(&report.client)
+                    .map(|client| (report, client.belief.clone())),
+                _ => None,
+            },
+            Entry::Inside(_) => None,
+        };
         layers.apply(entry);
         let inside = match entry {
             Entry::Record(record) => {
                 self.note_client(&record.event, layers, now, names);
+                if let Some((report, before)) = reported {
+                    let belief = report.belief.as_deref();
+                    self.note_belief(&report.client, before.as_deref(), belief, now, names);
+                }
                 return;
             }
             Entry::Inside(record) => &record.inside,
@@ -410,15 +443,12 @@ impl LayerTrace {
             Inside::InsideHeld(told) => {
                 let cache = Layer::Cache(told.server, told.resource.clone());
                 self.note(&cache, layers, now, names);
-                let place = names.number(&cache).0 as usize;
-                if self.held.len() <= place {
-                    self.held.resize_with(place + 1, Vec::new);
-                }
-                self.held[place].push(HeldMark {
+                let mark = HeldMark {
                     moment: now,
                     object: told.object.clone(),
                     revision: told.revision,
-                });
+                };
+                self.hold(names.number(&cache), mark);
             }
             Inside::InsideConnection(told) => {
                 let watchers = layers.watchers.values().map(|watcher| &watcher.told);
@@ -462,6 +492,49 @@ impl LayerTrace {
         self.note(&Layer::Client(client.clone()), layers, now, names);
     }
 
+    /// Notes what a client holds of single objects, as far as that differs from what it held before. Of one that does not
+    /// look at one whole kind, nothing: what it does not hold says nothing.
+    fn note_belief(
+        &mut self,
+        client: &Text,
+        before: Option<&str>,
+        belief: Option<&str>,
+        now: Moment,
+        names: &mut LayerNames,
+    ) {
+        let held = |belief: Option<&str>| match &mut belief.map(belief::read).unwrap_or_default()[..]
+        {
+            [only] => std::mem::take(&mut only.held),
+            _ => Vec::new(),
+        };
+        let (before, after) = (held(before), held(belief));
+        let layer = names.number(&Layer::Client(client.clone()));
+        let mark = |held: &HeldThere, revision| HeldMark {
+            moment: now,
+            object: held.object.clone(),
+            revision,
+        };
+        let is_there = |known: &[HeldThere], held: &HeldThere| {
+            known.iter().any(|other| other.is_in_place_of(held))
+        };
+        for gone in before.iter().filter(|held| !is_there(&after, held)) {
+            self.hold(layer, mark(gone, None));
+        }
+        for held in after.iter().filter(|held| !before.contains(held)) {
+            if let Ok(revision) = held.version.parse() {
+                self.hold(layer, mark(held, Some(revision)));
+            }
+        }
+    }
+
+    fn hold(&mut self, layer: LayerId, mark: HeldMark) {
+        let place = layer.0 as usize;
+        if self.held.len() <= place {
+            self.held.resize_with(place + 1, Vec::new);
+        }
+        self.held[place].push(mark);
+    }
+
     /// Notes a layer's level, unless it is as it was.
     fn note(&mut self, layer: &Layer, layers: &Layers, now: Moment, names: &mut LayerNames) {
         let Some(level) = level(layer, layers) else {
@@ -499,7 +572,20 @@ impl LayerTrace {
             points.drain(..gone.saturating_sub(1));
         }
         for held in &mut self.held {
-            held.retain(|mark| mark.moment.seq > last);
+            let later = held.partition_point(|mark| mark.moment.seq <= last);
+            let mut gone: Vec<HeldMark> = held.drain(..later).collect();
+            let place = |mark: &HeldMark| (mark.object.namespace.clone(), mark.object.name.clone());
+            gone.sort_by_key(|mark| (place(mark), mark.moment.seq));
+            let mut known: Vec<HeldMark> = Vec::new();
+            for mark in gone {
+                if known.last().is_some_and(|last| place(last) == place(&mark)) {
+                    known.pop();
+                }
+                known.push(mark);
+            }
+            known.retain(|mark| mark.revision.is_some());
+            known.sort_by_key(|mark| mark.moment.seq);
+            held.splice(..0, known);
         }
         self.writes.retain(|write| write.moment.seq > last);
     }
@@ -529,6 +615,8 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         ghosts: 0,
         cut: 0,
         looks_at: ("".into(), "".into()),
+        names_all: false,
+        has_ended: false,
     };
     Some(match layer {
         // What a crowd does is what its members do: it has no level of its own.
@@ -639,6 +727,8 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             let kept = revisions.min();
             let versions = beliefs.iter().flat_map(|belief| &belief.held);
             let newest = versions.filter_map(|held| held.version.parse().ok()).max();
+            let has_ended = belief::has_ended(&client.phase);
+            let request = client.request.as_deref().unwrap_or_default();
             Level {
                 tone: tone_of(&client.phase),
                 phase: client.phase.clone(),
@@ -650,13 +740,20 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 } else {
                     0
                 },
-                ghosts: beliefs.iter().map(ghosts).max().unwrap_or(0),
+                ghosts: if has_ended {
+                    0
+                } else {
+                    beliefs.iter().map(ghosts).max().unwrap_or(0)
+                },
                 looks_at: (
                     beliefs
                         .first()
                         .map_or("".into(), |belief| belief.resource.clone()),
-                    belief::namespace(client.request.as_deref().unwrap_or_default()).into(),
+                    belief::namespace(request).into(),
                 ),
+                names_all: !belief::is_selective(request)
+                    && matches!(&beliefs[..], [only] if only.names_all()),
+                has_ended,
                 ..base
             }
         }

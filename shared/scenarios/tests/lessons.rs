@@ -1,0 +1,555 @@
+//! What the lessons draw: at each passage the picture shows what its text claims. Who has heard of which write, where a
+//! message stopped, who holds a ghost since when, and which revisions can be read.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::time::Duration;
+
+use watchscope_model::codec::ChapterWriter;
+use watchscope_model::vocabulary::ChangeType;
+use watchscope_model::{Entry, Inside, State, Time};
+use watchscope_scenarios::lessons::{Lesson, Run, Stage, lesson, lessons};
+use watchscope_timeline::draw::{self, RECORDS, Ways};
+use watchscope_timeline::scene::{Step, TextLine};
+use watchscope_timeline::{Glyph, Lanes, Picture, Primitive, Px, Rows, Scene, Store, Token, View};
+
+/// As wide as the lanes are on a screen of 1600 px.
+const LANES_WIDTH_PX: f64 = 860.0;
+/// The width of a message's line, and of a cross.
+const MESSAGE: Px = Px(80);
+const CROSS: Px = Px(128);
+/// So many entries are sealed at once.
+const SEGMENT_ENTRIES: usize = 256;
+
+/// A write as it is named in claims: `DELETED report 9`.
+struct Write {
+    name: String,
+    at: Time,
+    ink: Token,
+}
+
+/// What the page draws at one moment of a lesson.
+struct Shown {
+    title: String,
+    rows: Rows,
+    scene: Scene,
+    view: View,
+    began: Time,
+    writes: Vec<Write>,
+}
+
+/// A message between layers, as it is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Message {
+    write: String,
+    /// The row in which its line ends.
+    to: String,
+    /// Whether it is dashed: nobody heard it there.
+    is_stopped: bool,
+}
+
+/// A line as it is drawn.
+struct Line {
+    ink: Token,
+    is_dashed: bool,
+    corners: Vec<(Px, Px)>,
+}
+
+fn run_of(lesson: &Lesson) -> Run {
+    Run {
+        seed: 1,
+        server: lesson.server,
+        client: lesson.client,
+    }
+}
+
+/// What a page holds that followed a lesson's log from its beginning.
+fn store_of(entries: &[Entry], began: Time) -> Store {
+    let state = State {
+        at: began,
+        ..State::default()
+    };
+    let (mut writer, opening) = ChapterWriter::open("lesson".into(), "run-1".into(), &state);
+    let mut store = Store::default();
+    store.snapshot(&opening).unwrap();
+    for entries in entries.chunks(SEGMENT_ENTRIES) {
+        for entry in entries {
+            match entry {
+                Entry::Record(record) => writer.push(record),
+                Entry::Inside(record) => writer.push_inside(record),
+            }
+        }
+        if let Some(segment) = writer.seal() {
+            store.segment(&segment).unwrap();
+        }
+    }
+    store
+}
+
+fn writes(entries: &[Entry]) -> Vec<Write> {
+    let writes = entries.iter().filter_map(|entry| match entry {
+        Entry::Inside(record) => match &record.inside {
+            Inside::InsideWrite(write) => Some((record.at, write)),
+            _ => None,
+        },
+        Entry::Record(_) => None,
+    });
+    writes
+        .map(|(at, write)| Write {
+            name: format!(
+                "{} {} {}",
+                write.change.word(),
+                write.object.name,
+                write.revision
+            ),
+            at,
+            ink: match write.change {
+                ChangeType::Added => Token::Added,
+                ChangeType::Deleted => Token::Deleted,
+                _ => Token::Modified,
+            },
+        })
+        .collect()
+}
+
+impl Shown {
+    /// A passage at a time, with the stretch of time that it shows.
+    fn at(lesson: &Lesson, place: usize, at: Duration) -> Self {
+        let passage = &lesson.passages[place];
+        let mut stage = Stage::new(lesson.clone(), run_of(lesson));
+        let entries = stage.advance(at);
+        let began = stage.time(Duration::ZERO);
+        let store = store_of(&entries, began);
+        let (from, to) = passage.shows;
+        let view = View::between(stage.time(from), stage.time(to), LANES_WIDTH_PX);
+        let mut lanes = Lanes::default();
+        lanes.records = Some(RECORDS);
+        lanes.set_all_expanded(&store, true);
+        let now = stage.now();
+        let rows = lanes.rows(&store, &view, now);
+        let scene = draw::lanes(&Picture {
+            store: &store,
+            rows: &rows,
+            view: &view,
+            now,
+            connected: true,
+            top: Px::ZERO,
+            height: rows.height,
+            selected: None,
+            record: None,
+            evidence: None,
+            lit: None,
+            ways: Ways::All,
+            records: Some(RECORDS),
+        });
+        Self {
+            title: format!("{}: {}", lesson.name, passage.title),
+            rows,
+            scene,
+            view,
+            began,
+            writes: writes(&entries),
+        }
+    }
+
+    fn row_at(&self, y: Px) -> String {
+        let row = self.rows.at(y).unwrap();
+        format!("{}{}", row.prefix, row.name).replace('\u{a0}', " ")
+    }
+
+    fn x(&self, at_s: f64) -> Px {
+        let at = self.began.plus_micros((at_s * 1e6) as i64);
+        self.view.x(at)
+    }
+
+    /// All lines of a width.
+    fn lines(&self, width: Px) -> Vec<Line> {
+        let lines = self.scene.primitives.iter().filter_map(|primitive| {
+            let Primitive::Path {
+                steps,
+                stroke: Some(stroke),
+                ..
+            } = primitive
+            else {
+                return None;
+            };
+            let steps = &self.scene.steps[steps.start as usize..steps.end as usize];
+            let corners = steps.iter().filter_map(|step| match *step {
+                Step::Move(x, y) | Step::Line(x, y) => Some((x, y)),
+                _ => None,
+            });
+            (stroke.width == width).then(|| Line {
+                ink: stroke.ink,
+                is_dashed: stroke.dash.is_some(),
+                corners: corners.collect(),
+            })
+        });
+        lines.collect()
+    }
+
+    /// The messages that are drawn, each by the write whose time and colour its line begins with.
+    fn messages(&self) -> Vec<Message> {
+        let etcd = self.rows.rows.iter().find(|row| &*row.name == "etcd");
+        let etcd = etcd.unwrap();
+        let mut messages = Vec::new();
+        for line in self.lines(MESSAGE) {
+            let (Some(&(x, y)), Some(&(_, end))) = (line.corners.first(), line.corners.last())
+            else {
+                continue;
+            };
+            let write = self
+                .writes
+                .iter()
+                .find(|write| write.ink == line.ink && self.view.x(write.at) == x);
+            if let Some(write) = write
+                && y > etcd.y
+                && y < etcd.bottom() + Px::whole(8)
+            {
+                messages.push(Message {
+                    write: write.name.clone(),
+                    to: self.row_at(end),
+                    is_stopped: line.is_dashed,
+                });
+            }
+        }
+        messages
+    }
+
+    /// The rows in which a write is shown to have come to a client.
+    fn heard(&self, write: &str) -> Vec<String> {
+        let mut rows: Vec<String> = self
+            .messages()
+            .into_iter()
+            .filter(|message| message.write == write && !message.is_stopped)
+            .map(|message| message.to)
+            .collect();
+        rows.sort();
+        rows
+    }
+
+    /// The rows in which a write is shown to have stopped: a dashed line ends there, in a cross.
+    fn stopped(&self, write: &str) -> Vec<String> {
+        let x = self.writes.iter().find(|known| known.name == write);
+        let x = self.view.x(x.unwrap().at);
+        let near = |other: Px| (other - x).max(x - other) <= Px::whole(5);
+        let crosses = self.lines(CROSS).into_iter();
+        let crosses = crosses.filter(|line| line.ink == Token::Error && near(line.corners[0].0));
+        let crosses: Vec<String> = crosses
+            .map(|line| self.row_at(line.corners[0].1 + Px::whole(4)))
+            .collect();
+        let dashed = |row: &String| {
+            self.messages()
+                .iter()
+                .any(|message| message.write == write && message.is_stopped && message.to == *row)
+        };
+        let mut rows: Vec<String> = crosses.into_iter().filter(dashed).collect();
+        rows.sort();
+        rows
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &TextLine> {
+        self.scene
+            .primitives
+            .iter()
+            .filter_map(|primitive| match primitive {
+                Primitive::Text(line) => Some(line),
+                _ => None,
+            })
+    }
+
+    /// Whether these words stand in a row.
+    fn says(&self, row: &str, words: &str) -> bool {
+        self.texts()
+            .any(|line| line.text.contains(words) && self.row_at(line.y - Px::whole(4)) == row)
+    }
+
+    /// Who is said to hold ghosts, how many, and until when in seconds.
+    fn ghosts(&self) -> Vec<(String, String)> {
+        let said = self.texts().filter(|line| line.text.contains(" since "));
+        let said = said.filter(|line| line.ink == Token::Divergence);
+        said.map(|line| {
+            let clock = line.text.replace("00:00:", "");
+            (self.row_at(line.y - Px::whole(4)), clock)
+        })
+        .collect()
+    }
+
+    /// Where the ghosts of a row end, in px.
+    fn ghosts_end(&self, row: &str) -> Option<Px> {
+        let boxes = self
+            .scene
+            .primitives
+            .iter()
+            .filter_map(|primitive| match primitive {
+                Primitive::Rect {
+                    area,
+                    stroke: Some(stroke),
+                    ..
+                } if stroke.ink == Token::Divergence => Some(*area),
+                _ => None,
+            });
+        let mut own = boxes.filter(|area| self.row_at(area.y + area.h.half()) == row);
+        own.next_back().map(|area| area.right())
+    }
+
+    /// The glyphs of a row, with their places in seconds since the lesson began.
+    fn has_glyph(&self, row: &str, glyph: Glyph, at_s: f64) -> bool {
+        let x = self.x(at_s);
+        self.scene
+            .primitives
+            .iter()
+            .any(|primitive| match primitive {
+                Primitive::Glyph {
+                    glyph: drawn,
+                    x: at,
+                    y,
+                    ..
+                } => {
+                    let far = (*at - x).max(x - *at);
+                    *drawn == glyph && far <= Px::whole(6) && self.row_at(*y) == row
+                }
+                _ => false,
+            })
+    }
+}
+
+/// What a passage claims, held against its picture.
+type Claims = &'static [fn(&Shown)];
+
+const NONE: [&str; 0] = [];
+
+fn claims_of(name: &str) -> Claims {
+    match name {
+        "watch-event" => WATCH_EVENT,
+        "expired" => EXPIRED,
+        "away" => AWAY,
+        "ghost" => GHOST,
+        _ => &[],
+    }
+}
+
+const WATCH_EVENT: Claims = &[
+    |shown| {
+        assert!(shown.says("default/pods", "from 518"));
+        assert!(shown.says("client controller", "watching pods"));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert_eq!(shown.heard("ADDED web-1 519"), ["client controller"]);
+        assert!(shown.says("etcd", "519"));
+        assert!(shown.has_glyph("web-1", Glyph::Added, 4.0));
+    },
+    |shown| {
+        // 83 renewals, and nobody who watches pods hears of one.
+        assert!(shown.says("etcd", "602"));
+        let to_clients = shown.messages();
+        assert!(
+            to_clients
+                .iter()
+                .all(|message| !message.write.contains("node-a")),
+            "{to_clients:?}"
+        );
+        assert_eq!(shown.heard("ADDED web-1 519"), ["client controller"]);
+    },
+    |shown| {
+        for (revision, at_s) in [("603", 10.0), ("604", 11.0)] {
+            let write = format!("MODIFIED web-1 {revision}");
+            assert_eq!(shown.heard(&write), ["client controller"]);
+            assert!(shown.says("etcd", revision), "{revision}");
+            assert!(shown.has_glyph("etcd", Glyph::Modified, at_s));
+        }
+    },
+    |shown| {
+        assert_eq!(shown.ghosts(), []);
+        assert!(shown.says("etcd", "604"));
+    },
+    |shown| {
+        assert_eq!(shown.heard("DELETED web-1 605"), ["client controller"]);
+        assert!(shown.says("etcd", "605"));
+        assert!(shown.has_glyph("web-1", Glyph::Deleted, 15.0));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert_eq!(shown.heard("DELETED web-1 605"), ["client controller"]);
+        assert_eq!(shown.ghosts(), []);
+    },
+];
+
+/// The clients of `expired` that were cut off.
+const CUT_OFF: [&str; 2] = ["stream to informer", "stream to naive"];
+
+const EXPIRED: Claims = &[
+    |shown| {
+        assert_eq!(
+            shown.heard("MODIFIED prices 9"),
+            ["client informer", "client naive"]
+        );
+        assert!(shown.has_glyph("prices", Glyph::Modified, 4.0));
+    },
+    |shown| {
+        for write in ["MODIFIED stock 10", "DELETED report 11"] {
+            assert_eq!(shown.heard(write), NONE, "{write}");
+            assert_eq!(shown.stopped(write), CUT_OFF, "{write}");
+        }
+    },
+    |shown| {
+        assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
+        assert!(shown.says("cache configmaps", "no window"));
+    },
+    |shown| {
+        assert!(shown.says("etcd", "compacted below 11"));
+        assert!(shown.says("default/configmaps", "410"));
+        assert_eq!(shown.heard("DELETED report 11"), NONE);
+        assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
+    },
+    |shown| {
+        // The list told informer, and no event ever did.
+        assert_eq!(shown.heard("DELETED report 11"), NONE);
+        assert_eq!(shown.heard("MODIFIED stock 10"), NONE);
+        assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
+        assert!(shown.has_glyph("report", Glyph::DeletedInferred, 17.64));
+        assert!(!shown.has_glyph("report", Glyph::Deleted, 17.64));
+        let ghosts = [("client informer", "11"), ("client naive", "11")];
+        let ghosts = ghosts.map(|(who, since)| (who.to_owned(), format!("1 ghost since {since}")));
+        assert_eq!(shown.ghosts(), ghosts);
+        assert!(shown.ghosts_end("client informer").unwrap() <= shown.x(24.9));
+        assert_eq!(shown.ghosts_end("client naive"), Some(shown.x(28.0)));
+    },
+    |shown| {
+        assert_eq!(shown.heard("DELETED report 11"), NONE);
+        assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
+        assert_eq!(shown.heard("MODIFIED prices 12"), ["client informer"]);
+        assert_eq!(shown.stopped("MODIFIED prices 12"), ["stream to naive"]);
+        assert_eq!(shown.ghosts_end("client naive"), Some(shown.x(44.0)));
+    },
+    |shown| {
+        assert_eq!(shown.stopped("DELETED report 11"), CUT_OFF);
+        assert_eq!(shown.stopped("MODIFIED prices 12"), ["stream to naive"]);
+    },
+];
+
+/// The deletion goes to correct, and stops where naive has no stream, for ever.
+fn only_correct_hears(shown: &Shown) {
+    assert_eq!(shown.heard("DELETED report 9"), ["client correct"]);
+    assert_eq!(shown.stopped("DELETED report 9"), ["stream to naive"]);
+}
+
+const BOTH: [&str; 2] = ["client correct", "client naive"];
+
+fn one_ghost_of_naive() -> [(String, String); 1] {
+    [("client naive".to_owned(), "1 ghost since 08".to_owned())]
+}
+
+const AWAY: Claims = &[
+    |shown| {
+        assert_eq!(shown.messages(), []);
+        assert_eq!(shown.ghosts(), []);
+        for client in BOTH {
+            assert!(shown.says(client, "watching configmaps"), "{client}");
+        }
+    },
+    |shown| {
+        assert!(shown.says("client naive", "sleeping"));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        only_correct_hears(shown);
+        assert!(shown.has_glyph("report", Glyph::Deleted, 8.0));
+    },
+    |shown| {
+        only_correct_hears(shown);
+        assert_eq!(shown.ghosts(), one_ghost_of_naive());
+    },
+    |shown| {
+        only_correct_hears(shown);
+        assert_eq!(shown.heard("MODIFIED prices 10"), BOTH);
+        assert_eq!(shown.ghosts(), one_ghost_of_naive());
+        assert_eq!(shown.ghosts_end("client naive"), Some(shown.x(18.0)));
+    },
+    |shown| {
+        // Cured by another event, not by the one it missed.
+        only_correct_hears(shown);
+        assert_eq!(shown.heard("ADDED report 11"), BOTH);
+        let healed = shown.ghosts_end("client naive").unwrap();
+        assert!(healed >= shown.x(26.0) && healed <= shown.x(26.2));
+    },
+    |shown| {
+        only_correct_hears(shown);
+        assert_eq!(shown.ghosts_end("client correct"), None);
+    },
+];
+
+const GHOST: Claims = &[
+    |shown| {
+        for client in ["broken", "fixed", "informer"] {
+            assert!(
+                shown.says(&format!("client {client}"), "watching pods"),
+                "{client}"
+            );
+        }
+    },
+    |shown| {
+        assert!(shown.says("client broken", "turns for 0 bytes"));
+        assert!(shown.says("client fixed", "failed"));
+        assert!(shown.says("client informer", "watching"));
+    },
+    |shown| {
+        assert_eq!(shown.heard("DELETED web-1 8"), ["client informer"]);
+        // fixed has ended: nothing is on its way to it, and it holds nothing.
+        assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]);
+        let ghosts = [("client broken".to_owned(), "1 ghost since 10".to_owned())];
+        assert_eq!(shown.ghosts(), ghosts);
+    },
+    |shown| {
+        assert!(shown.says("client broken", "turns for 0 bytes"));
+        assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]);
+    },
+    |shown| {
+        assert!(shown.says("client broken", "failed"));
+        // Its ghost ends with its process.
+        let ended = shown.ghosts_end("client broken").unwrap();
+        assert!(ended >= shown.x(30.9) && ended <= shown.x(31.1));
+        assert_eq!(shown.ghosts_end("client fixed"), None);
+    },
+    |shown| assert_eq!(shown.heard("DELETED web-1 8"), ["client informer"]),
+    |shown| assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]),
+];
+
+#[test]
+fn each_passage_shows_what_its_text_claims() {
+    let mut wrong = Vec::new();
+    for lesson in lessons() {
+        let claims = claims_of(lesson.name);
+        assert_eq!(claims.len(), lesson.passages.len(), "{}", lesson.name);
+        for (place, claim) in claims.iter().enumerate() {
+            let shown = Shown::at(&lesson, place, lesson.passages[place].at);
+            let holds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| claim(&shown)));
+            if holds.is_err() {
+                wrong.push(shown.title);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_ghost_is_dated_from_its_beginning_also_where_that_does_not_show() {
+    let mut lesson = lesson("expired").unwrap();
+    lesson.passages[5].shows = (Duration::from_secs(30), Duration::from_secs(48));
+    let shown = Shown::at(&lesson, 5, Duration::from_secs(44));
+    let ghosts = [("client naive".to_owned(), "1 ghost since 11".to_owned())];
+    assert_eq!(shown.ghosts(), ghosts);
+}
+
+#[test]
+fn a_message_on_its_way_is_faint_until_it_comes_or_stops() {
+    let lesson = lesson("away").unwrap();
+    // 300 ms after the deletion nobody can say yet that naive will not hear it.
+    let shown = Shown::at(&lesson, 2, Duration::from_millis(8_300));
+    assert_eq!(shown.stopped("DELETED report 9"), NONE);
+    let faint = shown.scene.primitives.iter().filter(|primitive| {
+        matches!(primitive, Primitive::Path { stroke: Some(stroke), opacity, .. }
+            if stroke.width == MESSAGE && stroke.ink == Token::Stream && *opacity <= 40)
+    });
+    assert_eq!(faint.count(), 1);
+}
