@@ -150,11 +150,15 @@ const moment = (number) => {
     "aria-disabled": found ? undefined : "true",
   });
 };
+// Where a moment lies in the picture: at its mark, or in the lane around it where its own does not show.
+const placeOf = ({ lane, within, atUs, seq }) =>
+  page.place(lane, atUs, seq) ?? (within ? page.place(within, atUs, seq) : undefined);
 // Brings a moment into the picture, and shows which it is.
 const reveal = (number) => {
-  const { lane, atUs } = now.found[number - 1];
-  page?.reveal(lane);
-  if (page && !page.place(lane, atUs)) showPassage();
+  const found = now.found[number - 1];
+  if (found.within) page?.reveal(found.within);
+  page?.reveal(found.lane);
+  if (page && !placeOf(found)) showPassage();
   requestAnimationFrame(() => {
     moveRings();
     const ring = rings.children[number - 1];
@@ -299,12 +303,12 @@ const writeSides = () => {
     loops.replaceChildren();
     return;
   }
-  writeVerdict();
-  writeLoops();
   const told = page?.sides();
+  writeVerdict(told);
+  writeLoops();
   if (!told) return;
   const cell = ({ words, word }) =>
-    make("td", { class: word ? "differs" : words === "gone" || words === "–" ? "soft" : undefined, title: word || undefined }, words);
+    make("td", { class: word ? "differs" : ["gone", "ended", "–"].includes(words) ? "soft" : undefined, title: word || undefined }, words);
   const short = (name) => name.replace(/^apiserver 0$/, "cache").replace(/^watchscope$/, "watch");
   beliefs.replaceChildren(
     make("h3", {}, "What each side believes"),
@@ -344,7 +348,16 @@ const writeWire = () => {
   );
   if (isAtEnd) wire.scrollTop = wire.scrollHeight;
 };
-const writeVerdict = () => {
+// What the verdict is where nothing is found.
+const unfound = (names) => {
+  if (names.length === 0) return "Nothing wrong is found in what was heard.";
+  const hold = names.length === 1 ? "holds" : "hold";
+  return `No event says that anything is wrong. But ${names.join(" and ")} ${hold} what is no longer in etcd: only a comparison shows that.`;
+};
+// The clients and caches that hold what is no longer in etcd.
+const haunted = (told) =>
+  (told?.columns ?? []).filter((_, column) => told.rows.some(({ cells }) => cells[column].word === "ghost"));
+const writeVerdict = (told) => {
   const found = now.findings.map(({ code, name, summary, severity, certainty }) =>
     make(
       "p",
@@ -355,7 +368,7 @@ const writeVerdict = () => {
   );
   verdict.replaceChildren(
     make("h3", {}, "Verdict"),
-    ...(found.length > 0 ? found : [make("p", { class: "soft" }, "Nothing wrong is found in what was heard.")]),
+    ...(found.length > 0 ? found : [make("p", { class: "soft" }, unfound(haunted(told)))]),
   );
 };
 
@@ -448,7 +461,7 @@ const moveRings = () => {
   const taken = [];
   found.forEach((moment, place) => {
     const ring = rings.children[place];
-    const at = moment && page.place(moment.lane, moment.atUs);
+    const at = moment && placeOf(moment);
     ring.hidden = !at;
     if (!at) return;
     let [x, y] = at;

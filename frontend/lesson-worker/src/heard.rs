@@ -1,16 +1,19 @@
 //! What a lesson says beside its picture: the last lines on the wire, what each client does, and what was found.
 //!
-//! All of it is read from the records that are shown, as the picture is.
+//! It is read from the records that are shown, as the picture is. What the client programs receive is not in the log; the
+//! simulated cluster tells it beside the records.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 
 use serde_json::{Value, json};
 use watchscope_model::event::{Event, Finding};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
-use watchscope_model::{Entry, Text, Time};
+use watchscope_model::{Entry, Text, Time, tree};
+use watchscope_simulator::{Cut, Received, ReceivedRecord};
 
 /// The last of these many lines are kept.
-const LINES_MOST: usize = 24;
+const LINES_MOST: usize = 60;
 /// Letters of a line.
 const LETTERS_MOST: usize = 400;
 
@@ -44,16 +47,23 @@ struct Client {
 }
 
 impl Heard {
-    /// Takes what is shown next.
-    pub(crate) fn take(&mut self, entries: &[Entry]) {
+    /// Takes what is shown next, and what the client programs received meanwhile.
+    pub(crate) fn take(&mut self, entries: &[Entry], received: &[(Time, ReceivedRecord)]) {
+        // A client asks once it has received: of one moment the answer comes first.
+        let mut lines: Vec<Line> = received.iter().map(Line::of_received).collect();
         for entry in entries {
             if let Entry::Record(record) = entry {
-                self.hear(&record.event, record.at);
+                lines.extend(self.hear(&record.event, record.at));
             }
         }
+        tree::sort_by(&mut lines, |one, other| one.at.cmp(&other.at));
+        self.lines.extend(lines);
+        let gone = self.lines.len().saturating_sub(LINES_MOST);
+        self.lines.drain(..gone);
     }
 
-    fn hear(&mut self, event: &Event, at: Time) {
+    /// The line of an event, if it has one.
+    fn hear(&mut self, event: &Event, at: Time) -> Option<Line> {
         let asked = |who: &str, words: String| Some((who.to_owned(), true, false, words));
         let told = |who: &str, is_error, words| Some((who.to_owned(), false, is_error, words));
         let line = match event {
@@ -69,39 +79,24 @@ impl Heard {
                 told(&answer.watch.0, true, words)
             }
             Event::ListComplete(list) => {
-                let words = format!(
-                    "200, resourceVersion {}, {} {}",
-                    list.resource_version,
-                    list.items,
-                    if list.items == 1 { "item" } else { "items" }
-                );
+                let words = list_words(&list.resource_version, list.items);
                 told(&list.watch.0, false, words)
             }
             Event::Change(change) if matches!(change.origin, Origin::Live | Origin::Initial) => {
-                let words = frame(
-                    change.change.word(),
-                    &format!(
-                        r#""metadata":{{"name":"{}","resourceVersion":"{}",…}},…"#,
-                        change.object.name, change.resource_version
-                    ),
-                );
+                let (name, version) = (&change.object.name, &change.resource_version);
+                let words = change_words(change.change.word(), name, version);
                 told(&change.watch.0, false, words)
             }
             Event::Bookmark(bookmark) => {
-                let version = &bookmark.resource_version;
-                let object = format!(r#""metadata":{{"resourceVersion":"{version}",…}},…"#);
-                told(&bookmark.watch.0, false, frame("BOOKMARK", &object))
+                let words = bookmark_words(&bookmark.resource_version);
+                told(&bookmark.watch.0, false, words)
             }
             Event::StreamError(error) => {
-                let message = error.message.as_deref().unwrap_or_default();
-                let object = format!(r#""code":{},"message":"{message}",…"#, error.code);
-                told(&error.watch.0, true, frame("ERROR", &object))
+                let words = error_words(error.code, error.message.as_deref().unwrap_or_default());
+                told(&error.watch.0, true, words)
             }
             Event::StreamEnded(ended) => {
-                let words = match ended.cause {
-                    Cause::End => "the response ends, in order".to_owned(),
-                    cause => format!("the response breaks off: {cause}"),
-                };
+                let words = end_words(ended.cause);
                 told(&ended.watch.0, ended.cause != Cause::End, words)
             }
             Event::ClientRequest(request) => asked(&request.client, request.request.clone()),
@@ -131,18 +126,13 @@ impl Heard {
             }
             _ => None,
         };
-        if let Some((who, asks, is_error, words)) = line {
-            if self.lines.len() == LINES_MOST {
-                self.lines.pop_front();
-            }
-            self.lines.push_back(Line {
-                at,
-                who,
-                asks,
-                is_error,
-                words: words.chars().take(LETTERS_MOST).collect(),
-            });
-        }
+        line.map(|(who, asks, is_error, words)| Line {
+            at,
+            who,
+            asks,
+            is_error,
+            words: words.chars().take(LETTERS_MOST).collect(),
+        })
     }
 
     /// The lines, the oldest first.
@@ -176,6 +166,69 @@ impl Heard {
             })
         });
         findings.collect()
+    }
+}
+
+impl Line {
+    /// What a client program received.
+    fn of_received((at, record): &(Time, ReceivedRecord)) -> Self {
+        let (is_error, words) = match &record.received {
+            Received::ConnectionRefused => (true, "connection refused".to_owned()),
+            Received::List {
+                resource_version,
+                items,
+            } => (false, list_words(resource_version, *items as u64)),
+            Received::Refusal { status, message } => (true, format!("{status} {message}")),
+            Received::Answer { status } => (false, status.to_string()),
+            Received::Change {
+                word,
+                name,
+                resource_version,
+            } => (false, change_words(word, name, resource_version)),
+            Received::Bookmark { resource_version } => (false, bookmark_words(resource_version)),
+            Received::Error { code, message } => (true, error_words((*code).into(), message)),
+            Received::Undecodable => (true, "bytes that are no frame".to_owned()),
+            Received::End => (false, end_words(Cause::End)),
+            Received::Reset => (true, end_words(Cause::RstStream)),
+            Received::Closed(Cut::Reset) => (true, end_words(Cause::TcpReset)),
+            Received::Closed(Cut::Eof) => (true, end_words(Cause::Eof)),
+        };
+        Self {
+            at: *at,
+            who: record.client.to_string(),
+            asks: false,
+            is_error,
+            words: words.chars().take(LETTERS_MOST).collect(),
+        }
+    }
+}
+
+fn list_words(version: impl Display, items: u64) -> String {
+    let noun = if items == 1 { "item" } else { "items" };
+    format!("200, resourceVersion {version}, {items} {noun}")
+}
+
+fn change_words(word: &str, name: &str, version: impl Display) -> String {
+    let object = format!(r#""metadata":{{"name":"{name}","resourceVersion":"{version}",…}},…"#);
+    frame(word, &object)
+}
+
+fn bookmark_words(version: impl Display) -> String {
+    let object = format!(r#""metadata":{{"resourceVersion":"{version}",…}},…"#);
+    frame("BOOKMARK", &object)
+}
+
+fn error_words(code: u64, message: &str) -> String {
+    frame(
+        "ERROR",
+        &format!(r#""code":{code},"message":"{message}",…"#),
+    )
+}
+
+fn end_words(cause: Cause) -> String {
+    match cause {
+        Cause::End => "the response ends, in order".to_owned(),
+        cause => format!("the response breaks off: {cause}"),
     }
 }
 

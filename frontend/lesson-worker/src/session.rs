@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchscope_log::{Reader, Refusal, Step};
-use watchscope_model::Time;
+use watchscope_model::{Entry, Time};
 use watchscope_scenarios::lessons::{self, Lesson, Run, Stage};
 use watchscope_simulator::{ClientGo, Version};
 
@@ -12,9 +12,6 @@ use crate::telling;
 
 /// Speeds, in virtual seconds a second.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=1_000.0;
-/// A page that comes gets a snapshot of so long before, and what was told since as records: etcd tells its progress more
-/// often, so there are some, and a page learns of the inside by them.
-const RECORDS_BEHIND: Duration = Duration::from_secs(6);
 /// A clock that stood still for longer, as a sleeping laptop's, does not make the lesson jump; in milliseconds.
 const TICK_MOST_MS: f64 = 100.0;
 
@@ -34,8 +31,8 @@ pub struct Session {
     reader: Option<Reader>,
     /// When the reader came, by the driver's clock, and what the lesson's was.
     opened: (f64, Time),
-    /// How far to show once the reader has joined: a page that has gone back joins at the beginning, and gets all
-    /// records in order and no snapshot in place of them.
+    /// How far to show once the reader has joined. A page always joins at the beginning and gets all records in order:
+    /// it learns of the inside of the cluster by records alone, and after a lesson's last act there are none.
     later: Option<Duration>,
     is_playing: bool,
     speed: f64,
@@ -66,14 +63,11 @@ impl Session {
                 lesson.lasts.as_secs()
             )
         });
-        let mut stage = Stage::new(lesson, run);
+        let stage = Stage::new(lesson, run);
         let at = wanted.unwrap_or(first).min(stage.lesson().lasts);
-        let mut heard = Heard::default();
-        heard.take(&stage.advance(at.saturating_sub(RECORDS_BEHIND)));
-        stage.take_snapshot();
         Ok(Self {
             stage,
-            heard,
+            heard: Heard::default(),
             reader: None,
             opened: (0.0, Time(0)),
             later: Some(at),
@@ -169,7 +163,7 @@ impl Session {
             }
             "step" => {
                 let shown = self.stage.step();
-                self.heard.take(&shown);
+                self.hear(&shown);
                 self.settle();
             }
             "next" => {
@@ -257,7 +251,12 @@ impl Session {
 
     fn advance(&mut self, to: Duration) {
         let shown = self.stage.advance(to);
-        self.heard.take(&shown);
+        self.hear(&shown);
+    }
+
+    fn hear(&mut self, shown: &[Entry]) {
+        let received = self.stage.take_received();
+        self.heard.take(shown, &received);
     }
 
     fn settle(&mut self) {

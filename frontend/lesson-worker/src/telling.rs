@@ -69,7 +69,12 @@ pub(crate) fn now(now: &Now<'_>) -> String {
     let run = stage.run();
     let place = stage.lesson().passage_at(now.at);
     let found = stage.found(place).map(|found| {
-        found.map(|found| json!({"seq": found.seq.0, "atUs": found.at.0, "lane": found.lane}))
+        found.map(|found| {
+            json!({
+                "seq": found.seq.0, "atUs": found.at.0,
+                "lane": found.lane, "within": found.within,
+            })
+        })
     });
     let deeds = stage.deeds().iter();
     let deeds = deeds.map(|(at, place)| json!({"at": at.as_secs_f64(), "break": place}));

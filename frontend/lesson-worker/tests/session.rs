@@ -7,7 +7,8 @@ use watchscope_lesson_worker::{Session, SessionError};
 use watchscope_model::wire::{
     Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
 };
-use watchscope_timeline::Store;
+use watchscope_timeline::sides::sides;
+use watchscope_timeline::{LaneId, Store};
 
 /// A page: takes what the session sends, as the page's source does.
 #[derive(Default)]
@@ -179,6 +180,104 @@ fn a_time_past_the_end_opens_at_the_end_and_says_so() {
     );
     let session = Session::open("watch-event", Some(60.0)).unwrap();
     assert_eq!(now(&session)["note"], Value::Null);
+}
+
+#[test]
+fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
+    let known = Session::open("ghost", None).unwrap();
+    let told: Value = serde_json::from_str(&known.lesson()).unwrap();
+    let lessons = told["lesson"]["lessons"].as_array().unwrap().iter();
+    let names = lessons.map(|lesson| lesson["name"].as_str().unwrap());
+    let ends = names.map(|name| (name, 1e6));
+    for (name, at_s) in ends.chain([("ghost", 37.0), ("away", 60.0), ("watch-event", 30.0)]) {
+        let mut session = Session::open(name, Some(at_s)).unwrap();
+        let page = Page::join(&mut session, 0.0);
+        let told = sides(&page.store, LaneId::Findings, None);
+        let told = told.unwrap_or_else(|| panic!("{name} at {at_s}: nothing is told"));
+        assert!(
+            told.columns.len() > 2 && !told.rows.is_empty(),
+            "{name} at {at_s}: {told:?}"
+        );
+    }
+}
+
+/// What a client was told by a time, with the times in seconds.
+fn received(session: &Session, who: &str) -> Vec<(f64, String)> {
+    let told = now(session);
+    let began = told["beginUs"].as_f64().unwrap();
+    let lines = told["wire"].as_array().unwrap().iter();
+    let lines = lines.filter(|line| line["who"] == who && line["asks"] == false);
+    lines
+        .map(|line| {
+            let at_s = (line["atUs"].as_f64().unwrap() - began) / 1e6;
+            (at_s, line["words"].as_str().unwrap().to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn the_wire_has_what_the_clients_receive_too() {
+    // naive gets what is there as ADDED a second time, and no word of report.
+    let mut session = Session::open("away", Some(12.5)).unwrap();
+    Page::join(&mut session, 0.0);
+    let naive = received(&session, "naive");
+    let added = |name: &str, from_s: f64| {
+        let start = format!(r#"{{"type":"ADDED","object":{{"metadata":{{"name":"{name}","#);
+        let of = naive
+            .iter()
+            .filter(|(at_s, words)| *at_s > from_s && words.starts_with(&start));
+        of.count()
+    };
+    for (name, all, again) in [("prices", 2, 1), ("stock", 2, 1), ("report", 1, 0)] {
+        assert_eq!(
+            (added(name, 0.0), added(name, 10.0)),
+            (all, again),
+            "{naive:?}"
+        );
+    }
+    assert!(
+        naive.iter().all(|(_, words)| !words.contains("DELETED")),
+        "{naive:?}"
+    );
+    assert!(
+        naive
+            .iter()
+            .any(|(_, words)| words == "the response ends, in order")
+    );
+    let correct = received(&session, "correct");
+    assert!(
+        correct.iter().any(|(_, words)| words.contains("DELETED")),
+        "{correct:?}"
+    );
+    assert_eq!(correct[0].1, "200, resourceVersion 8, 3 items");
+
+    // Both clients are told 410 within a stream that was answered with 200.
+    let mut session = Session::open("expired", Some(20.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    for client in ["informer", "naive"] {
+        let told = received(&session, client);
+        let is_gone = |(_, words): &(f64, String)| {
+            words.starts_with(r#"{"type":"ERROR","object":{"code":410,"message":"too old resource version: 9 (11)""#)
+        };
+        assert!(told.iter().any(is_gone), "{client}: {told:?}");
+        let told = now(&session);
+        let wrong = told["wire"].as_array().unwrap().iter();
+        let mut wrong = wrong.filter(|line| line["who"] == client && line["isError"] == true);
+        assert!(wrong.next().is_some());
+    }
+}
+
+#[test]
+fn the_wire_is_in_order_and_keeps_its_last_lines() {
+    let mut session = Session::open("expired", Some(44.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let told = now(&session);
+    let times = told["wire"].as_array().unwrap().iter();
+    let times: Vec<u64> = times.map(|line| line["atUs"].as_u64().unwrap()).collect();
+    assert_eq!(times.len(), 60);
+    assert!(times.is_sorted(), "{times:?}");
+    let refused = received(&session, "naive");
+    assert!(refused.last().unwrap().0 > 43.0, "{refused:?}");
 }
 
 #[test]

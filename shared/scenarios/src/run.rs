@@ -206,6 +206,20 @@ impl Run {
             .map_or_else(Vec::new, std::mem::take)
     }
 
+    /// Takes what the client programs received since it was asked last, if the world was asked to tell it.
+    pub fn take_received(&mut self) -> Vec<(Time, sim::ReceivedRecord)> {
+        let world = &mut self.world;
+        let next = || {
+            world
+                .next_received()
+                .map(|received| (world.wall_us(received.at), received))
+        };
+        let received = std::iter::from_fn(next);
+        received
+            .map(|(at, received)| (Time(at), received))
+            .collect()
+    }
+
     /// What a person does to the cluster besides the story.
     pub fn perform(&mut self, deeds: &[Deed]) {
         if let Some(telling) = &mut self.telling {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use watchscope_model::codec::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
-use watchscope_scenarios::lessons::{Lesson, Run, Stage, lesson, lessons};
+use watchscope_scenarios::lessons::{Found, Lesson, Run, Sought, Stage, lesson, lessons};
 use watchscope_timeline::draw::{self, RECORDS, Ways};
+use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::scene::{Step, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Picture, Primitive, Px, Rows, Scene, Store, Token, View};
 
@@ -36,6 +37,9 @@ struct Shown {
     view: View,
     began: Time,
     writes: Vec<Write>,
+    store: Store,
+    now: Time,
+    found: Vec<Found>,
 }
 
 /// A message between layers, as it is drawn.
@@ -149,6 +153,9 @@ impl Shown {
             view,
             began,
             writes: writes(&entries),
+            store,
+            now,
+            found: stage.found(place).flatten().cloned().collect(),
         }
     }
 
@@ -530,6 +537,44 @@ fn each_passage_shows_what_its_text_claims() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn each_moment_of_a_passage_has_its_ring_at_its_mark() {
+    let mut checked = 0;
+    for lesson in lessons() {
+        for (place, passage) in lesson.passages.iter().enumerate() {
+            let shown = Shown::at(&lesson, place, passage.at);
+            for (moment, found) in passage.moments.iter().zip(&shown.found) {
+                let what = format!("{}: {}: {found:?}", shown.title, moment.words);
+                let row = shown.rows.rows.iter();
+                let mut row = row.filter(|row| shown.store.lane_key(row.id) == found.lane);
+                let row = row.next().unwrap_or_else(|| panic!("no lane: {what}"));
+                let x = shown.view.x(found.at);
+                assert!(x >= Px::ZERO && x <= shown.view.x(shown.now), "{what}");
+                let edges = (row.y, row.bottom());
+                let mark = shown
+                    .scene
+                    .y_of(row.id, edges, shown.store.newest(found.seq));
+                let y = mark.unwrap_or(row.y + row.height.half());
+                assert!(row.y <= y && y < row.bottom(), "{what}");
+                let has_mark = match moment.sought {
+                    Sought::Write(..) | Sought::Change(..) | Sought::Error => true,
+                    Sought::Cached(..) => {
+                        assert_eq!(row.kind, RowKind::LayerTrace, "{what}");
+                        false
+                    }
+                    _ => false,
+                };
+                assert!(mark.is_some() || !has_mark, "no mark: {what}");
+                if let Sought::Change(..) = moment.sought {
+                    assert_eq!(row.kind, RowKind::Object, "{what}");
+                }
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 40, "{checked}");
 }
 
 #[test]

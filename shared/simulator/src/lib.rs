@@ -62,4 +62,4 @@ pub use time::Time;
 pub use truth::Truth;
 pub use version::{UnknownServerVersion, Version};
 pub use workload::Controllers;
-pub use world::{Pause, World};
+pub use world::{Pause, Received, ReceivedRecord, World};

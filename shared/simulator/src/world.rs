@@ -4,6 +4,7 @@ mod clients;
 mod faults;
 mod inside;
 mod parts;
+mod received;
 mod routing;
 mod shutdown;
 
@@ -15,6 +16,7 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 use self::clients::Clients;
 use self::inside::Observer;
 use self::parts::EtcdLink;
+pub use self::received::{Received, ReceivedRecord};
 use self::shutdown::Stopping;
 use crate::apiserver::{Alarm, Apiserver};
 use crate::config::Config;

@@ -532,6 +532,21 @@ pub struct Legend {
 const REACH: Px = Px::whole(4);
 
 impl Scene {
+    /// How far down the mark of a record stands in a lane, if it has one between its edges. Its x is that of its time.
+    #[must_use]
+    pub fn y_of(&self, lane: LaneId, (top, bottom): (Px, Px), record: RecordId) -> Option<Px> {
+        let hits = self.hits.iter().rev().filter(|hit| hit.lane == lane);
+        let hits = hits.filter(|hit| match hit.target {
+            Target::Record(id) => id == record,
+            Target::Merged { first, last, .. } => {
+                first.epoch == record.epoch && first.seq <= record.seq && record.seq <= last.seq
+            }
+            Target::Stretch(..) | Target::Lane => false,
+        });
+        let mut middles = hits.map(|hit| hit.area.y + hit.area.h.half());
+        middles.find(|&y| top <= y && y < bottom)
+    }
+
     /// What lies at a point: the last painted place that holds it, else the nearest mark within reach.
     #[must_use]
     pub fn hit(&self, x: Px, y: Px) -> Option<&Hit> {

@@ -544,6 +544,35 @@ impl Store {
         (watch, object)
     }
 
+    /// A lane's name, the same for as long as it lives: tests, links and lessons find it by it.
+    #[must_use]
+    pub fn lane_key(&self, lane: LaneId) -> String {
+        let (watch, object) = self.lane_names(lane);
+        let watch = watch.map_or("", |watch| watch.as_str());
+        match (lane, object) {
+            (LaneId::Findings, _) => "findings".to_owned(),
+            (LaneId::Asides, _) => "own requests".to_owned(),
+            (LaneId::Layer(layer), _) => match self.layer_name(layer) {
+                Some(name) => name.to_string(),
+                None => String::new(),
+            },
+            (LaneId::Connection(_), _) => format!("{watch} connection"),
+            (LaneId::Version(_), _) => format!("{watch} resourceVersion"),
+            (_, Some(object)) => {
+                let namespace = object.namespace.as_deref().unwrap_or("-");
+                format!("{watch} {namespace}/{}", object.name)
+            }
+            _ => watch.to_owned(),
+        }
+    }
+
+    /// A record of the newest epoch.
+    #[must_use]
+    pub fn newest(&self, seq: Seq) -> RecordId {
+        let epoch = self.epochs.len().saturating_sub(1) as u32;
+        RecordId { epoch, seq }
+    }
+
     /// The lane of an object of a watch, if it was ever met.
     #[must_use]
     pub fn find_lane(

@@ -142,22 +142,6 @@ impl Engine {
 
     /// A lane in words that stay the same: `shop/pods`, `shop/pods resourceVersion`, `shop/pods shop/cart-0`.
     pub(super) fn lane_key(&self, lane: LaneId) -> String {
-        let (watch, object) = self.store.lane_names(lane);
-        let watch = watch.map_or("", |watch| watch.as_str());
-        match (lane, object) {
-            (LaneId::Findings, _) => "findings".to_owned(),
-            (LaneId::Asides, _) => "own requests".to_owned(),
-            (LaneId::Layer(layer), _) => match self.store.layer_name(layer) {
-                Some(name) => name.to_string(),
-                None => String::new(),
-            },
-            (LaneId::Connection(_), _) => format!("{watch} connection"),
-            (LaneId::Version(_), _) => format!("{watch} resourceVersion"),
-            (_, Some(object)) => {
-                let namespace = object.namespace.as_deref().unwrap_or("-");
-                format!("{watch} {namespace}/{}", object.name)
-            }
-            _ => watch.to_owned(),
-        }
+        self.store.lane_key(lane)
     }
 }

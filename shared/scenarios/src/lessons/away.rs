@@ -234,7 +234,7 @@ fn cure() -> Passage {
         shows: (secs(4.0), secs(32.0)),
         text: &[
             "At 26 s somebody created another report {1}: the same name, another uid. naive got ADDED and put it over the \
-             ghost {2}. Now it believes the truth, and nobody will ever know that it did not for 18 seconds.",
+             ghost {2}. Now it believes the truth, and nothing that it holds or logs shows that it did not for 18 seconds.",
             "Anything that acted on report in between acted on nothing; anything that was to clean up behind it did not.",
         ],
         moments: vec![

@@ -190,8 +190,8 @@ fn gone() -> Passage {
             "watchscope's watch asked to go on from where it was. The answer was status 200 and, as the first thing in the \
              stream, an `ERROR` event: code 410, *too old resource version* {1}. It mostly comes like this, not as an HTTP \
              status, so a client has to read it from the stream.",
-            "informer was told the same. The right answer is to list again. Both wait some seconds first, as a client \
-             that is refused should, longer each time.",
+            "informer was told the same. The right answer is to list again. Both wait first: watchscope about a second, \
+             informer some seconds, since its pauses have grown while every connection was refused.",
         ],
         moments: vec![Moment::first("ERROR 410 in the stream", Sought::Error)],
         question: Some(Question {
@@ -248,7 +248,7 @@ fn again() -> Passage {
     Passage {
         title: "The loop that asks the same",
         at: secs(44.0),
-        shows: (secs(10.0), secs(48.0)),
+        shows: (secs(8.0), secs(48.0)),
         text: &[
             "naive has asked to go on from the same resourceVersion about once a second since {1}: first nobody answered, \
              then the answer was 410, each time. It is healthy by all that a process shows: it runs, logs, waits between tries. It believes in report, which is gone, \

@@ -217,7 +217,8 @@ fn causes() -> Passage {
         shows: (secs(4.0), secs(40.0)),
         text: &[
             "In the case that gave this lesson its name, watches ended because another leader was elected, a node \
-             rebooted, or the network hiccuped. None of these is a fault that one could remove.",
+             rebooted, or the network hiccuped. Some of these end a stream in order, others break it. None is a fault that one \
+             could remove.",
             "Try it: *Reset connections* breaks the streams without a word, *End all watches* ends them in order. To \
              informer it makes no difference.",
         ],

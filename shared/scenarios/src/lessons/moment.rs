@@ -123,22 +123,32 @@ impl Finder {
     }
 }
 
-/// The name of the lane a moment lies in, as the page knows it.
+/// The names of the lane a moment lies in and of the one that holds that lane, as the page knows them.
 #[must_use]
-pub(super) fn lane(sought: Sought, entry: &Entry) -> String {
+pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
     match (sought, entry) {
-        (Sought::Write(..), _) => "etcd".to_owned(),
-        (Sought::Cached(..), Entry::Inside(record)) => match &record.inside {
-            Inside::InsideHeld(held) => format!("apiserver {}", held.server),
-            _ => String::new(),
-        },
+        (Sought::Write(..), _) => ("etcd".to_owned(), None),
         (Sought::Asked(client, _) | Sought::Phase(client, _) | Sought::Belief(client, ..), _) => {
-            format!("client {client}")
+            (format!("client {client}"), None)
         }
-        (_, Entry::Record(record)) => record
-            .event
-            .watch()
-            .map_or_else(String::new, ToString::to_string),
-        _ => String::new(),
+        (_, Entry::Inside(record)) => match &record.inside {
+            Inside::InsideHeld(held) => {
+                let server = format!("apiserver {}", held.server);
+                (format!("{server} {}", held.resource), Some(server))
+            }
+            _ => (String::new(), None),
+        },
+        (_, Entry::Record(record)) => {
+            let watch = record.event.watch();
+            let watch = watch.map_or_else(String::new, ToString::to_string);
+            match &record.event {
+                Event::Change(change) => {
+                    let object = &change.object;
+                    let namespace = object.namespace.as_deref().unwrap_or("-");
+                    (format!("{watch} {namespace}/{}", object.name), Some(watch))
+                }
+                _ => (watch, None),
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use watchscope_log::{Ring, Sealed, Sealer};
 use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
 use watchscope_probe::{ProbeConfig, WatchSpec};
-use watchscope_simulator::{ClientGo, Version};
+use watchscope_simulator::{ClientGo, ReceivedRecord, Version};
 
 use super::moment::{self, Finder};
 use super::{Lesson, SETTLING};
@@ -42,8 +42,10 @@ pub struct Found {
     pub seq: Seq,
     /// When.
     pub at: Time,
-    /// The lane it lies in.
+    /// The lane it lies in, as the page knows it.
     pub lane: String,
+    /// The lane that holds that one, for where that one does not show.
+    pub within: Option<String>,
 }
 
 /// What looks for one moment.
@@ -67,6 +69,8 @@ pub struct Stage {
     shown: Duration,
     /// Told, and not shown yet.
     waiting: VecDeque<Entry>,
+    /// What the client programs received, and nobody took yet.
+    received: VecDeque<(Time, ReceivedRecord)>,
     /// What the person did, when, by its place among the lesson's breaks.
     deeds: Vec<(Duration, usize)>,
     /// Deeds of the run before that are still to be done again.
@@ -87,6 +91,7 @@ impl Stage {
         let (before, story) = lesson.story(run.server, run.client);
         let mut driver = Driver::of_story_later(story, run.seed, SETTLING);
         driver.tell_one_log();
+        driver.world.tell_received();
         let at = driver.now();
         driver.perform(&before);
         driver.run_for(SETTLING);
@@ -112,6 +117,7 @@ impl Stage {
         Self {
             searches: searches.collect(),
             waiting: driver.take_log().into(),
+            received: driver.take_received().into(),
             lesson,
             run,
             number,
@@ -202,6 +208,16 @@ impl Stage {
         shown
     }
 
+    /// Takes what the client programs have received by the moment shown, since it was asked last.
+    pub fn take_received(&mut self) -> Vec<(Time, ReceivedRecord)> {
+        let now = self.now();
+        let mut taken = Vec::new();
+        while let Some(received) = self.received.pop_front_if(|(at, _)| *at <= now) {
+            taken.push(received);
+        }
+        taken
+    }
+
     /// Shows what is told next, and all that is told at the same moment; at the end there is no more.
     pub fn step(&mut self) -> Vec<Entry> {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
@@ -245,7 +261,7 @@ impl Stage {
             let steps = self.idle_steps(to);
             self.driver.run_for(STEP * steps);
             self.ran += STEP * steps;
-            self.waiting.extend(self.driver.take_log());
+            self.take_told();
         }
     }
 
@@ -263,7 +279,12 @@ impl Stage {
 
     fn perform(&mut self, place: usize) {
         self.driver.perform(&self.lesson.breaks[place].deeds);
+        self.take_told();
+    }
+
+    fn take_told(&mut self) {
         self.waiting.extend(self.driver.take_log());
+        self.received.extend(self.driver.take_received());
     }
 
     fn show(&mut self, entry: &Entry) {
@@ -277,10 +298,12 @@ impl Stage {
                     search.left -= 1;
                     continue;
                 }
+                let (lane, within) = moment::lanes(moment.sought, entry);
                 search.found = Some(Found {
                     seq: entry.seq(),
                     at: entry.at(),
-                    lane: moment::lane(moment.sought, entry),
+                    lane,
+                    within,
                 });
             }
         }

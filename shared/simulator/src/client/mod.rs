@@ -25,7 +25,7 @@ mod scope;
 mod spin;
 mod transport;
 mod watch_deployment;
-mod wire;
+pub(crate) mod wire;
 
 use std::fmt;
 use std::time::Duration;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::faults::Way;
+use super::received::Transcript;
 use super::{Event, World};
 use crate::client::belief::Belief;
 use crate::client::record::Records;
@@ -46,6 +47,8 @@ pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     owners: BTreeMap<ConnectionId, ClientId>,
     records: Records,
+    /// What they receive, where somebody asks for it.
+    pub(super) transcript: Option<Transcript>,
     last: u64,
 }
 
@@ -165,10 +168,19 @@ impl Port for Reach<'_> {
             client: Arc::clone(self.name),
             event: ClientEvent::Request(line),
         });
-        self.world.send(connection, request)
+        let asked = self.world.clients.transcript.is_some();
+        let asked = asked.then(|| request.clone());
+        let id = self.world.send(connection, request);
+        if let (Some(transcript), Some(request)) = (&mut self.world.clients.transcript, asked) {
+            transcript.sent(id, connection, &request);
+        }
+        id
     }
 
     fn cancel(&mut self, request: RequestId) {
+        if let Some(transcript) = &mut self.world.clients.transcript {
+            transcript.cancelled(request);
+        }
         self.world.cancel(request);
     }
 
@@ -187,6 +199,9 @@ impl Port for Reach<'_> {
     }
 
     fn close(&mut self, connection: ConnectionId) {
+        if let Some(transcript) = &mut self.world.clients.transcript {
+            transcript.closed(connection);
+        }
         self.world.clients.owners.remove(&connection);
         self.world.close(connection);
     }
@@ -290,6 +305,14 @@ impl World {
     ) {
         if matches!(arrival, Arrival::Closed(_) | Arrival::Refused) {
             self.clients.owners.remove(&connection);
+        }
+        let Clients {
+            clients,
+            transcript,
+            ..
+        } = &mut self.clients;
+        if let (Some(transcript), Some(client)) = (transcript, clients.get(&id)) {
+            transcript.take(self.now, &client.name, connection, arrival);
         }
         self.step_client(id, Some(Input::Arrival(connection, arrival)));
     }

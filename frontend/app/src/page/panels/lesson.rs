@@ -7,9 +7,9 @@ use js_sys::{Array, Function, Object, Reflect};
 use leptos::prelude::window;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
-use watchscope_model::Time;
+use watchscope_model::{Seq, Time};
 use watchscope_timeline::sides::{self, Sides};
-use watchscope_timeline::{LaneId, Store, View};
+use watchscope_timeline::{LaneId, Px, Store, View};
 
 use super::super::engine::{Engine, Handle};
 use super::super::picture::RULER_PX;
@@ -67,9 +67,10 @@ pub(super) fn offer(handle: Handle) {
                 engine.reveal_lane(&text(1));
                 None
             }
-            // Where a moment of a lane lies, in px of the picture; null if it is not on screen.
+            // Where a moment of a lane lies, by its time and its record, in px of the picture; null if it is not on
+            // screen.
             "place" => engine
-                .place_of(&text(1), time(2))
+                .place_of(&text(1), time(2), time(3).0.unsigned_abs())
                 .map(|(x, y)| Array::of2(&JsValue::from_f64(x), &JsValue::from_f64(y)).into()),
             // What each side believes now; null if nothing is told of it.
             "sides" => sides::sides(&engine.store, LaneId::Findings, None).map(sides_object),
@@ -110,12 +111,14 @@ impl Engine {
         }
     }
 
-    /// Where a moment of a lane lies on the canvas, in px.
-    fn place_of(&self, key: &str, at: Time) -> Option<(f64, f64)> {
+    /// Where a moment of a lane lies on the canvas, in px: at the mark of its record, else in the middle of the lane.
+    fn place_of(&self, key: &str, at: Time, seq: u64) -> Option<(f64, f64)> {
         let row = self.rows.find(self.lane_of_key(key)?)?;
         let x = self.view.x_from_time(at);
-        let middle = row.y + row.height.half();
-        let y = middle.to_f64() - self.scroll_px + RULER_PX;
+        let top = row.y - Px::from_f64(self.scroll_px);
+        let record = self.store.newest(Seq(seq));
+        let mark_y = self.scene.y_of(row.id, (top, top + row.height), record);
+        let y = mark_y.unwrap_or(top + row.height.half()).to_f64() + RULER_PX;
         let is_seen =
             (0.0..self.view.width_px).contains(&x) && (RULER_PX..self.size.1).contains(&y);
         is_seen.then_some((x, y))

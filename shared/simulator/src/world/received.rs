@@ -1,0 +1,279 @@
+//! What the client programs receive, as one reads it on the wire: lists, events, refusals, ends.
+//!
+//! It is told where somebody asks for it with [`World::tell_received`], and stands beside the log: nothing that judges a
+//! cluster reads it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use watchscope_model::tree::BTreeMap;
+
+use super::World;
+use crate::client::wire::{EventType, Frame, Frames, List, Refusal};
+use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
+use crate::time::Time;
+
+/// Records that may wait to be taken.
+const WAITING_MOST: usize = 1 << 14;
+/// Bytes of an answer's body that are kept until it is whole.
+const BODY_BYTES_MOST: usize = 1 << 20;
+
+/// Something a client program received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedRecord {
+    /// When.
+    pub at: Time,
+    /// The client's name.
+    pub client: Arc<str>,
+    /// What.
+    pub received: Received,
+}
+
+/// The kinds of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Its connection was refused.
+    ConnectionRefused,
+    /// A list, or a page of one.
+    List {
+        /// The list's.
+        resource_version: String,
+        /// How many it has.
+        items: usize,
+    },
+    /// An answer with another status than 200.
+    Refusal {
+        /// The status.
+        status: u16,
+        /// What the server says.
+        message: String,
+    },
+    /// An answer that is no list, or over 1 MiB.
+    Answer {
+        /// The status.
+        status: u16,
+    },
+    /// A change in a watch.
+    Change {
+        /// `ADDED`, `MODIFIED` or `DELETED`.
+        word: &'static str,
+        /// The object's name.
+        name: String,
+        /// The object's.
+        resource_version: String,
+    },
+    /// A bookmark in a watch.
+    Bookmark {
+        /// Where the watch stands.
+        resource_version: String,
+    },
+    /// An ERROR event in a watch.
+    Error {
+        /// The status in it.
+        code: u16,
+        /// What the server says.
+        message: String,
+    },
+    /// Bytes of a watch that are no frame.
+    Undecodable,
+    /// The orderly end of a watch.
+    End,
+    /// The server gave a response up (RST_STREAM).
+    Reset,
+    /// The connection is gone, with an open response on it.
+    Closed(Cut),
+}
+
+/// An answer that a client waits for, or reads.
+#[derive(Debug)]
+struct Answer {
+    connection: ConnectionId,
+    is_watch: bool,
+    status: u16,
+    frames: Frames,
+    body: Vec<u8>,
+    is_too_long: bool,
+}
+
+/// What was received and waits to be taken.
+///
+/// Bounded: of more than 16,384 records the oldest are dropped and counted; of a body over 1 MiB the status is told alone.
+/// There is an [`Answer`] for each request that is open.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    waiting: VecDeque<ReceivedRecord>,
+    dropped: u64,
+    answers: BTreeMap<RequestId, Answer>,
+}
+
+impl Transcript {
+    pub(super) fn sent(&mut self, id: RequestId, connection: ConnectionId, request: &Request) {
+        let mut parameters = request.query.split('&');
+        let answer = Answer {
+            connection,
+            is_watch: parameters.any(|parameter| matches!(parameter, "watch=true" | "watch=1")),
+            status: 0,
+            frames: Frames::default(),
+            body: Vec::new(),
+            is_too_long: false,
+        };
+        self.answers.insert(id, answer);
+    }
+
+    /// The client waits for this answer no more.
+    pub(super) fn cancelled(&mut self, id: RequestId) {
+        self.answers.remove(&id);
+    }
+
+    /// The client closed its connection.
+    pub(super) fn closed(&mut self, connection: ConnectionId) {
+        self.answers
+            .retain(|_, answer| answer.connection != connection);
+    }
+
+    /// Something came to a client over a connection of it.
+    pub(super) fn take(
+        &mut self,
+        at: Time,
+        client: &Arc<str>,
+        connection: ConnectionId,
+        arrival: &Arrival,
+    ) {
+        for received in self.read(connection, arrival) {
+            if self.waiting.len() >= WAITING_MOST {
+                self.waiting.pop_front();
+                self.dropped += 1;
+            }
+            self.waiting.push_back(ReceivedRecord {
+                at,
+                client: Arc::clone(client),
+                received,
+            });
+        }
+    }
+
+    fn read(&mut self, connection: ConnectionId, arrival: &Arrival) -> Vec<Received> {
+        match arrival {
+            Arrival::Connected | Arrival::GoAway => Vec::new(),
+            Arrival::Refused => self.lose(connection, Received::ConnectionRefused),
+            Arrival::Closed(cut) => self.lose(connection, Received::Closed(*cut)),
+            Arrival::Head { request, head } => {
+                if let Some(answer) = self.answers.get_mut(request) {
+                    answer.status = head.status;
+                }
+                Vec::new()
+            }
+            Arrival::Chunk { request, bytes } => match self.answers.get_mut(request) {
+                Some(answer) => answer.read(bytes),
+                None => Vec::new(),
+            },
+            Arrival::End { request } => {
+                let answer = self.answers.remove(request);
+                answer.map(Answer::end).into_iter().collect()
+            }
+            Arrival::Reset { request, .. } => {
+                let answer = self.answers.remove(request);
+                answer.map(|_| Received::Reset).into_iter().collect()
+            }
+        }
+    }
+
+    /// A connection is gone: it is told once, if an answer was open on it.
+    fn lose(&mut self, connection: ConnectionId, received: Received) -> Vec<Received> {
+        let before = self.answers.len();
+        self.closed(connection);
+        if self.answers.len() < before {
+            vec![received]
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+impl Answer {
+    fn read(&mut self, bytes: &[u8]) -> Vec<Received> {
+        if self.is_watch && self.status == 200 {
+            return match self.frames.take(bytes) {
+                Ok(frames) => frames.into_iter().map(of_frame).collect(),
+                Err(_) => vec![Received::Undecodable],
+            };
+        }
+        if self.body.len() + bytes.len() > BODY_BYTES_MOST {
+            (self.is_too_long, self.body) = (true, Vec::new());
+        }
+        if !self.is_too_long {
+            self.body.extend_from_slice(bytes);
+        }
+        Vec::new()
+    }
+
+    fn end(self) -> Received {
+        let status = self.status;
+        if self.is_watch && status == 200 {
+            return Received::End;
+        }
+        if self.is_too_long {
+            return Received::Answer { status };
+        }
+        if status != 200 {
+            let message = Refusal::of_answer(status, &self.body).message;
+            return Received::Refusal { status, message };
+        }
+        match List::parse(&self.body) {
+            Ok(List {
+                metadata,
+                items: Some(items),
+                ..
+            }) => Received::List {
+                resource_version: metadata.resource_version,
+                items: items.len(),
+            },
+            _ => Received::Answer { status },
+        }
+    }
+}
+
+fn of_frame(frame: Frame) -> Received {
+    let object = frame.object;
+    let word = match frame.event {
+        EventType::Added => "ADDED",
+        EventType::Modified => "MODIFIED",
+        EventType::Deleted => "DELETED",
+        EventType::Bookmark => {
+            return Received::Bookmark {
+                resource_version: object.metadata.resource_version,
+            };
+        }
+        EventType::Error => {
+            return Received::Error {
+                code: object.code,
+                message: object.message,
+            };
+        }
+        EventType::Other => return Received::Undecodable,
+    };
+    Received::Change {
+        word,
+        name: object.metadata.name,
+        resource_version: object.metadata.resource_version,
+    }
+}
+
+/// What client programs receive.
+impl World {
+    /// From now on [`World::next_received`] tells what the client programs receive.
+    pub fn tell_received(&mut self) {
+        self.clients.transcript.get_or_insert_default();
+    }
+
+    /// Takes the next thing a client received. Not taking them costs 16,384 records; see [`World::dropped_received`].
+    pub fn next_received(&mut self) -> Option<ReceivedRecord> {
+        self.clients.transcript.as_mut()?.waiting.pop_front()
+    }
+
+    /// How many of them were dropped because nobody took them.
+    pub fn dropped_received(&self) -> u64 {
+        let transcript = self.clients.transcript.as_ref();
+        transcript.map_or(0, |transcript| transcript.dropped)
+    }
+}
