@@ -92,6 +92,8 @@ events! {
         slots "slots": u64,
         /// Whether it is full, and the server waits for it with the next event before it ends it.
         is_blocking "isBlocking": bool,
+        /// Whether etcd serves it past the watch cache; absent: no.
+        from_etcd "fromEtcd": Option<bool>,
     }
     /// A watch is over for its apiserver.
     70 "inside.watcher.ended" InsideWatcherEnded {

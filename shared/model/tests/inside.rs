@@ -68,9 +68,9 @@ fn inside() -> impl Strategy<Value = Inside> {
         3 => (small.clone(), resource(), object(), prop::option::of(revision)).prop_map(
             |(server, resource, object, revision)| InsideHeld { server, resource, object, revision }.into()
         ),
-        2 => (small.clone(), small.clone(), resource(), any::<u64>(), any::<bool>()).prop_map(
-            |(watcher, server, resource, waiting, is_blocking)| InsideWatcher {
-                server, watcher, connection: 7, client: "informer".into(), resource, waiting, slots: 20, is_blocking,
+        2 => (small.clone(), small.clone(), resource(), any::<u64>(), any::<bool>(), any::<Option<bool>>()).prop_map(
+            |(watcher, server, resource, waiting, is_blocking, from_etcd)| InsideWatcher {
+                server, watcher, connection: 7, client: "informer".into(), resource, waiting, slots: 20, is_blocking, from_etcd,
             }.into()
         ),
         1 => small.clone().prop_map(|watcher| InsideWatcherEnded { watcher }.into()),

@@ -120,6 +120,7 @@ fn inside(event: InsideEvent) -> Inside {
             waiting: look.waiting as u64,
             slots: look.slots as u64,
             is_blocking: look.is_blocking,
+            from_etcd: look.is_from_etcd.then_some(true),
         }
         .into(),
         InsideEvent::WatcherEnded(watcher) => InsideWatcherEnded { watcher: watcher.0 }.into(),

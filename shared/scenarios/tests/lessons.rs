@@ -119,8 +119,13 @@ fn writes(entries: &[Entry]) -> Vec<Write> {
 impl Shown {
     /// A passage at a time, with the stretch of time that it shows.
     fn at(lesson: &Lesson, place: usize, at: Duration) -> Self {
+        Self::of(lesson, run_of(lesson), place, at)
+    }
+
+    /// The same in another run.
+    fn of(lesson: &Lesson, run: Run, place: usize, at: Duration) -> Self {
         let passage = &lesson.passages[place];
-        let mut stage = Stage::new(lesson.clone(), run_of(lesson));
+        let mut stage = Stage::new(lesson.clone(), run);
         let entries = stage.advance(at);
         let began = stage.time(Duration::ZERO);
         let store = store_of(&entries, began);
@@ -232,6 +237,18 @@ impl Shown {
             .collect();
         rows.sort();
         rows
+    }
+
+    /// The rows that a write's line to a row goes through, with its ends.
+    fn through(&self, write: &str, to: &str) -> Vec<String> {
+        let at = self.writes.iter().find(|known| known.name == write);
+        let at = self.view.x(at.unwrap().at);
+        let mut lines = self.lines(MESSAGE).into_iter();
+        let line = lines.find(|line| {
+            line.corners[0].0 == at && self.row_at(line.corners.last().unwrap().1) == to
+        });
+        let corners = line.unwrap().corners;
+        corners.into_iter().map(|(_, y)| self.row_at(y)).collect()
     }
 
     /// The rows in which a write is shown to have stopped: a dashed line ends there, in a cross.
@@ -575,6 +592,60 @@ fn each_moment_of_a_passage_has_its_ring_at_its_mark() {
         }
     }
     assert!(checked > 40, "{checked}");
+}
+
+/// A watch without a resourceVersion goes to etcd in some releases (watch-semantics 1.4), and is drawn so.
+#[test]
+fn a_watch_that_etcd_serves_is_drawn_past_the_cache() {
+    let lesson = lesson("away").unwrap();
+    for (version, is_past) in [
+        ("1.26", false),
+        ("1.27.0", true),
+        ("1.27.12", true),
+        ("1.27.13", false),
+        ("1.28.8", true),
+        ("1.28.9", false),
+        ("1.29.3", true),
+        ("1.29.4", false),
+        ("1.30", false),
+    ] {
+        let run = Run {
+            server: version.parse().unwrap(),
+            ..run_of(&lesson)
+        };
+        let shown = Shown::of(&lesson, run, 4, lesson.passages[4].at);
+        let rows: Vec<String> = shown
+            .rows
+            .rows
+            .iter()
+            .map(|row| shown.row_at(row.y))
+            .collect();
+        let place = |row: &str| rows.iter().position(|known| known == row);
+        let (past, fed) = (place("from etcd to naive"), place("stream to naive"));
+        let cache = place("cache configmaps").unwrap();
+        assert_eq!(past.is_some(), is_past, "{version}: {rows:?}");
+        assert_eq!(fed.is_some(), !is_past, "{version}: {rows:?}");
+        assert!(past.is_none_or(|past| past < cache), "{version}: {rows:?}");
+        // A client that says where it was is served from the cache all the same.
+        assert!(
+            place("stream to correct") > Some(cache),
+            "{version}: {rows:?}"
+        );
+        // The deletion stops where naive has no stream, and its later writes come past the cache or through it.
+        let stop = if is_past {
+            "from etcd to naive"
+        } else {
+            "stream to naive"
+        };
+        assert_eq!(shown.stopped("DELETED report 9"), [stop], "{version}");
+        assert_eq!(shown.heard("MODIFIED prices 10"), BOTH, "{version}");
+        let through = shown.through("MODIFIED prices 10", "client naive");
+        assert_eq!(
+            through.contains(&"cache configmaps".to_owned()),
+            !is_past,
+            "{version}"
+        );
+    }
 }
 
 #[test]

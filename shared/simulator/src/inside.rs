@@ -141,6 +141,8 @@ pub struct WatcherLook {
     pub slots: usize,
     /// Whether the dispatcher waits for it.
     pub is_blocking: bool,
+    /// Whether etcd serves it past the watch cache.
+    pub is_from_etcd: bool,
 }
 
 /// A connection.

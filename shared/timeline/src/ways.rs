@@ -200,7 +200,8 @@ impl<'a> Follower<'a> {
         };
         let cache = Layer::Cache(server, self.resource.clone());
         let mut begins = Some(write.moment.at);
-        if let Some(layer) = self.names.find(&cache) {
+        let is_past_cache = self.names.is_past_cache(stream);
+        if let Some(layer) = self.names.find(&cache).filter(|_| !is_past_cache) {
             begins = self.trace.taken_in(layer, server, write);
             way.cache = Some(Stop { layer, at: begins });
         }

@@ -155,6 +155,7 @@ impl Told {
             waiting,
             slots: 100,
             is_blocking: false,
+            from_etcd: None,
         };
         self.inside(s, told);
     }

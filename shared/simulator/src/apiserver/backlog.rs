@@ -88,6 +88,7 @@ impl Backlog {
             waiting: first + self.live.len() + usize::from(self.pending.is_some()),
             slots: self.capacity(),
             is_blocking: self.pending.is_some(),
+            is_from_etcd: false,
         }
     }
 

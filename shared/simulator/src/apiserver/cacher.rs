@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::cache::{Objects, WatchCache};
 use super::dispatch::Dispatcher;
+use super::reply::Source;
 use super::status::{self, ApiError};
 use super::upstream::Owner;
 use super::{Alarm, Apiserver, Context};
@@ -137,7 +138,11 @@ impl Apiserver {
     ) -> impl Iterator<Item = (RequestId, ResourceId, WatcherLook)> {
         self.replies.iter().filter_map(|(id, reply)| {
             let watch = reply.watch.as_ref()?;
-            Some((*id, watch.watcher.resource(), watch.backlog.look()))
+            let look = WatcherLook {
+                is_from_etcd: matches!(watch.source, Source::Etcd(_)),
+                ..watch.backlog.look()
+            };
+            Some((*id, watch.watcher.resource(), look))
         })
     }
 }

@@ -52,7 +52,7 @@ impl Drawer<'_> {
             Layer::Etcd => self.etcd_row(row, id),
             Layer::Cache(..) => self.cache_row(row, id),
             Layer::Server(_) | Layer::Client(_) => self.doing_row(row, id),
-            Layer::Stream(..) => self.stream_row(row, id),
+            Layer::Stream(..) | Layer::Direct(..) => self.stream_row(row, id),
             Layer::Crowd(name) => self.crowd_row(row, &name),
             Layer::Connections(_) => self.connections_of_layer(row, id),
         }

@@ -98,6 +98,12 @@ impl Lanes {
                     if let Some(row) = builder.rows.rows.last_mut() {
                         row.expanded = Some(is_open);
                     }
+                    for (resource, client, id) in names.streams_past(*server) {
+                        if looked_at.contains(&resource) {
+                            let (kind, prefix) = (RowKind::LayerStream, "from etcd to\u{a0}");
+                            builder.layer(kind, id, prefix, client, 44, level(id));
+                        }
+                    }
                     for &(layer, id) in &all {
                         let Layer::Cache(of, resource) = layer else {
                             continue;
@@ -144,7 +150,11 @@ impl Lanes {
                         builder.layer(kind, id, prefix, client, 28, level(id));
                     }
                 }
-                Layer::All | Layer::Cache(..) | Layer::Stream(..) | Layer::Client(_) => {}
+                Layer::All
+                | Layer::Cache(..)
+                | Layer::Stream(..)
+                | Layer::Direct(..)
+                | Layer::Client(_) => {}
             }
         }
     }

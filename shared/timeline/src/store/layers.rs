@@ -26,6 +26,8 @@ pub(crate) enum Layer {
     Cache(u64, Text),
     /// What such a cache feeds a client: the buffers of its watches, and the connections they go over.
     Stream(u64, Text, Text),
+    /// What etcd feeds a client through an apiserver, past the watch cache of the resource.
+    Direct(u64, Text, Text),
     /// Client programs whose names differ in a number only, by what stands before it.
     Crowd(Text),
     /// A client program.
@@ -44,6 +46,9 @@ impl Layer {
             Self::Cache(server, resource) => format!("apiserver {server} {resource}").into(),
             Self::Stream(server, resource, client) => {
                 format!("stream apiserver {server} {resource} {client}").into()
+            }
+            Self::Direct(server, resource, client) => {
+                format!("stream etcd {server} {resource} {client}").into()
             }
             Self::Crowd(name) => format!("clients {name}").into(),
             Self::Client(client) => format!("client {client}").into(),
@@ -114,13 +119,31 @@ impl LayerNames {
         streams.collect()
     }
 
-    /// The streams of a resource to a client, with the servers they come from.
-    pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
+    /// The streams that etcd feeds through a server past its watch caches, each with its resource and client.
+    pub(crate) fn streams_past(&self, server: u64) -> Vec<(&Text, &Text, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
-            Layer::Stream(server, of, to) if of == resource && to == client => Some((*server, id)),
+            Layer::Direct(from, of, client) if *from == server => Some((of, client, id)),
             _ => None,
         });
         streams.collect()
+    }
+
+    /// The streams of a resource to a client, with the servers they come from.
+    pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
+        let streams = self.numbered().filter_map(|(layer, id)| match layer {
+            Layer::Stream(server, of, to) | Layer::Direct(server, of, to)
+                if of == resource && to == client =>
+            {
+                Some((*server, id))
+            }
+            _ => None,
+        });
+        streams.collect()
+    }
+
+    /// Whether a stream comes from etcd, past the watch cache.
+    pub(crate) fn is_past_cache(&self, stream: LayerId) -> bool {
+        matches!(self.layer(stream), Some(Layer::Direct(..)))
     }
 
     /// The client programs of a crowd in the order of their numbers.
@@ -664,7 +687,7 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                     ..base
                 });
             };
-            let fed: Vec<_> = fed(layers, *server, resource).collect();
+            let fed: Vec<_> = fed(layers, *server, resource, false).collect();
             let (tone, phase) = match cache.phase {
                 CachePhase::Ready => (Tone::Open, ""),
                 CachePhase::Listing => (Tone::Asking, "initializing"),
@@ -684,8 +707,9 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 ..base
             }
         }
-        Layer::Stream(server, resource, client) => {
-            let fed = fed(layers, *server, resource);
+        Layer::Stream(server, resource, client) | Layer::Direct(server, resource, client) => {
+            let is_direct = matches!(layer, Layer::Direct(..));
+            let fed = fed(layers, *server, resource, is_direct);
             let fed: Vec<_> = fed
                 .filter(|told| plain(&told.client) == &**client)
                 .collect();
@@ -834,17 +858,30 @@ fn plain(client: &str) -> &str {
 /// What a watch is a part of.
 fn stream_of(told: &InsideWatcher) -> Layer {
     let client = plain(&told.client).into();
-    Layer::Stream(told.server, told.resource.clone(), client)
+    let (server, resource) = (told.server, told.resource.clone());
+    if is_direct(told) {
+        Layer::Direct(server, resource, client)
+    } else {
+        Layer::Stream(server, resource, client)
+    }
 }
 
-/// The watches of a resource in a server.
+/// Whether etcd serves a watch, past the watch cache.
+fn is_direct(told: &InsideWatcher) -> bool {
+    told.from_etcd == Some(true)
+}
+
+/// The watches of a resource in a server: those that its watch cache serves, or those that etcd does.
 fn fed<'a>(
     layers: &'a Layers,
     server: u64,
     resource: &'a Text,
+    are_direct: bool,
 ) -> impl Iterator<Item = &'a InsideWatcher> {
     let watchers = layers.watchers.values().map(|watcher| &watcher.told);
-    watchers.filter(move |told| told.server == server && told.resource == *resource)
+    watchers.filter(move |told| {
+        told.server == server && told.resource == *resource && is_direct(told) == are_direct
+    })
 }
 
 /// The one of some watches for which the most waits.

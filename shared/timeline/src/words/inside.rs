@@ -151,8 +151,10 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
                 number(level.from)
             )
         }
-        Layer::Stream(..) if level.tone == Tone::Resting => "No watch.".to_owned(),
-        Layer::Stream(..) => {
+        Layer::Stream(..) | Layer::Direct(..) if level.tone == Tone::Resting => {
+            "No watch.".to_owned()
+        }
+        Layer::Stream(..) | Layer::Direct(..) => {
             let (waiting, slots) = level.waiting;
             let does = match &*level.phase {
                 "" => String::new(),
