@@ -381,7 +381,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Nothing, or an orderly end. The objects stay in lists from the cache and are never deleted on watches.",
         "1.25 and later retry without a list; 1.15 to 1.24 list and heal.",
         "It trusts the cache for ever.",
-        "It cannot mend it: compare with etcd (a GET), or list from another server.",
+        "The client cannot end this by itself. Compare the object with etcd (a GET), or list from another server.",
         "A GET without resourceVersion says 404 for an object that the watch still holds.",
         "kubernetes/kubernetes#123072, #76624, #76675, #111387",
     ),

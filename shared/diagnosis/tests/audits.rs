@@ -57,6 +57,35 @@ fn objects_stay_wrong_until_the_last_is_right_again() {
 }
 
 #[test]
+fn an_object_that_is_wrong_rests_on_its_last_event_the_bookmark_and_the_two_reads() {
+    let mut stage = Stage::new(1, &[A]);
+    let ghost = (Divergence::Ghost, 0);
+    let mut seqs = Vec::new();
+    stage.live(A, ADDED, "a", "u", 20, None);
+    seqs.push(stage.live(A, MODIFIED, "a", "u", 21, None).head());
+    stage.live(A, ADDED, "b", "u2", 22, None);
+    seqs.push(stage.bookmark(A, 30).head());
+    stage.after_s(5);
+    for state in [Standing::Raised, Standing::Confirmed] {
+        seqs.push(stage.audited(A, "list exact", Audit::DIFFERS, 30).head());
+        stage.verdict(A, "a", ghost.0, ghost.1, state);
+    }
+    assert!(stage.found().contains("F24 raised"));
+    assert_eq!(stage.evidence("F24"), seqs);
+
+    // A machine that takes over between the reads knows the second one, and the record since which the object is held.
+    let mut stage = Stage::new(1, &[A]);
+    let added = stage.live(A, ADDED, "a", "u", 20, None).head();
+    stage.audited(A, "list exact", Audit::DIFFERS, 20);
+    stage.verdict(A, "a", ghost.0, ghost.1, Standing::Raised);
+    stage.resumed_from_fold();
+    let second = stage.audited(A, "list exact", Audit::DIFFERS, 20).head();
+    stage.verdict(A, "a", ghost.0, ghost.1, Standing::Confirmed);
+    assert!(stage.found().contains("F24 raised"));
+    assert_eq!(stage.evidence("F24"), [added, second]);
+}
+
+#[test]
 fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_first_of_all() {
     let mut stage = Stage::new(1, &[A]).telling_alike();
     stage

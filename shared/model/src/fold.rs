@@ -184,6 +184,8 @@ fields! {
         last_change "lastChange": Option<Moment>,
         /// The end that began the last gap without a resume.
         last_lost "lastLost": Option<Moment>,
+        /// The resourceVersion that it saw last before it was stopped and started again; absent once it has seen one since.
+        left_at "leftAt": Option<ResourceVersion>,
     }
 
     /// What a watch does now.
@@ -687,6 +689,7 @@ impl Watch {
             aggregated,
             last_change: None,
             last_lost: None,
+            left_at: None,
         }
     }
 
@@ -699,6 +702,21 @@ impl Watch {
         self.totals = before.totals;
         self.last_change = before.last_change;
         self.last_lost = before.last_lost;
+        self.left_at = before.seen.or(before.left_at);
+    }
+
+    /// How this watch's resourceVersion moves to `version`. The first one after a stop and a start is held against the last
+    /// one before them, below which it only is if etcd was restored.
+    #[must_use]
+    pub fn move_to(&self, version: &ResourceVersion) -> VersionStep {
+        if self.seen.is_some() {
+            return self.step_to(version);
+        }
+        let left_at = self.left_at.as_ref().and_then(ResourceVersion::number);
+        match left_at.zip(version.number()) {
+            Some((from, to)) if to < from => VersionStep::Reversal { by: from - to },
+            _ => VersionStep::Usual,
+        }
     }
 
     /// How this watch's resourceVersion would move to `version`.
@@ -1013,6 +1031,7 @@ impl Watch {
             self.steps.push(to - from);
         }
         self.seen = Some(version.clone());
+        self.left_at = None;
     }
 
     /// Moves progress up to `version`; never down. What cannot be compared replaces it.

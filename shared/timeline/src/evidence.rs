@@ -1,13 +1,17 @@
 //! What a selected finding rests on: each record with its lane, as it is numbered in the picture and told in the table.
 
-use watchscope_model::vocabulary::Severity;
-use watchscope_model::{Text, Time};
+use watchscope_model::event::Audit;
+use watchscope_model::vocabulary::{Divergence, Severity, Standing};
+use watchscope_model::{Event, ResourceVersion, Seq, Text, Time};
 
 use crate::findings::lane_of;
-use crate::format::clock_ms;
+use crate::format::{clock_ms, version};
 use crate::id::{LaneId, RecordId};
 use crate::store::{Occurrence, Span, Store};
 use crate::words;
+
+/// Most records behind a read that are looked through for its verdict: those that end others stand before it.
+const VERDICTS_BEHIND: u64 = 8;
 
 /// The evidence of one occurrence of a finding, looked up once: a record is found by reading its chapter again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,12 +85,54 @@ impl Item {
             };
         };
         let told = words::describe_record(store, lane, record);
+        let what = match answer(store, record) {
+            Some(answer) => format!("{} {answer}", told.what),
+            None => told.what,
+        };
         Self {
             record,
             place: Some((lane, entry.at())),
-            words: [clock_ms(entry.at()), told.lane, told.what],
+            words: [clock_ms(entry.at()), told.lane, what],
         }
     }
+}
+
+/// What a read of the audit found, if it differed: by the first verdict that it led to, which is logged right behind it.
+fn answer(store: &Store, record: RecordId) -> Option<String> {
+    let Event::Audit(read) = store.record(record)?.event else {
+        return None;
+    };
+    if &*read.outcome != Audit::DIFFERS {
+        return None;
+    }
+    let read_at = version(read.resource_version.as_ref()?);
+    let behind = (1..=VERDICTS_BEHIND).map(|by| RecordId {
+        seq: Seq(record.seq.0.saturating_add(by)),
+        ..record
+    });
+    let verdict = behind
+        .map_while(|id| match store.record(id)?.event {
+            Event::Verdict(verdict) if verdict.watch == read.watch => Some(verdict),
+            _ => None,
+        })
+        .find(|verdict| verdict.state != Standing::Cleared)?;
+    let name = words::name_in(&verdict.watch, &verdict.object);
+    let at = |of: &Option<ResourceVersion>| {
+        let of = of.as_ref();
+        of.map_or_else(String::new, |of| format!(" at {}", version(of)))
+    };
+    let (held, listed) = (at(&verdict.held), at(&verdict.listed));
+    Some(match verdict.kind {
+        Divergence::Ghost => {
+            format!("At resourceVersion {read_at} {name} is not there; the watch holds it{held}.")
+        }
+        Divergence::Missing => format!(
+            "At resourceVersion {read_at} {name} is there{listed}; the watch does not hold it."
+        ),
+        _ => format!(
+            "At resourceVersion {read_at} {name} is there{listed}; the watch holds it{held}."
+        ),
+    })
 }
 
 fn span(store: &Store, finding: RecordId) -> Option<&Span<Occurrence>> {

@@ -32,7 +32,7 @@ pub struct Caption<'a> {
 
 const EDGE: Px = Px::whole(24);
 const TREE_WIDTH: Px = Px::whole(212);
-const HEAD_HEIGHT: Px = Px::whole(78);
+const HEAD_HEIGHT: Px = Px::whole(108);
 const FOOT_HEIGHT: Px = Px::whole(56);
 const LEGEND_LINE: Px = Px::whole(20);
 /// A legend keeps at least so far from the page's sides.
@@ -366,11 +366,23 @@ impl Page {
             },
         );
         let losses = losses(picture, from, to);
+        let rows = picture.rows;
+        let shown = rows.window(picture.top, picture.top + picture.height).len();
+        let unseen = match rows.rows.len() - shown {
+            0 => "none".to_owned(),
+            more => format!("{} above or below", count(more as u64, "lane")),
+        };
+        let hidden = match rows.hidden {
+            0 => "none".to_owned(),
+            hidden => format!("{} by the filter", count(hidden as u64, "lane")),
+        };
         let scale = format!("1 px = {}", duration(view.us_per_px as i64));
         let facts = [
             ("Gaps", losses.gaps, losses.gaps_ink),
             ("Lost by watchscope", losses.own, Token::Text1),
-            ("Not shown", losses.unknown, Token::Text1),
+            ("Not loaded", losses.unknown, Token::Text1),
+            ("Lanes not shown", unseen, Token::Text1),
+            ("Lanes hidden", hidden, Token::Text1),
             ("Scale", scale, Token::Text1),
         ];
         // As wide as the longest value needs; a face may be wider than reckoned.

@@ -12,7 +12,7 @@ use watchscope_model::{Entry, Record, Seq, Time};
 
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
-pub(crate) use self::event::why_ended;
+pub(crate) use self::event::{name_in, why_ended};
 pub use self::inside::inside_words;
 pub(crate) use self::inside::object_words;
 pub use self::presence::{Footing, Presence, footing, presence};
@@ -246,6 +246,11 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
 /// What a watch is doing and why, in one sentence.
 #[must_use]
 pub fn phase_sentence(phase: Phase, reason: PhaseReason, delay_ms: Option<u64>) -> String {
+    phase_told(phase, reason, delay_ms, false)
+}
+
+/// The same of a phase that goes on, or is over.
+fn phase_told(phase: Phase, reason: PhaseReason, delay_ms: Option<u64>, is_over: bool) -> String {
     let delay = delay_ms.map(|delay| {
         duration(
             i64::try_from(delay)
@@ -256,6 +261,7 @@ pub fn phase_sentence(phase: Phase, reason: PhaseReason, delay_ms: Option<u64>) 
     let doing = match (phase, &delay) {
         (Phase::Connecting, _) => "Asking for a stream and waiting for the answer".to_string(),
         (Phase::Listing, _) => "Reading a list of all objects".to_string(),
+        (Phase::Streaming, _) if is_over => "It received events as they happened".to_string(),
         (Phase::Streaming, _) => "Receiving events as they happen".to_string(),
         (Phase::Waiting, Some(delay)) => format!("Waiting {delay} before the next request"),
         (Phase::Waiting, None) => "Waiting before the next request".to_string(),
@@ -467,7 +473,8 @@ fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
         .rfind(|phase| is_within(phase.start.seq));
     phase.map_or_else(String::new, |phase| {
         let what = &phase.what;
-        phase_sentence(what.phase, what.reason, what.delay_ms) + " "
+        let is_over = !phase.is_open() || !stream.is_open();
+        phase_told(what.phase, what.reason, what.delay_ms, is_over) + " "
     })
 }
 
@@ -498,7 +505,7 @@ fn watch_stretch(
             let what = &span.what;
             (
                 span_time(span, now),
-                phase_sentence(what.phase, what.reason, what.delay_ms),
+                phase_told(what.phase, what.reason, what.delay_ms, !span.is_open()),
                 Vec::new(),
             )
         }
@@ -563,8 +570,9 @@ fn watch_stretch(
             (span_time(span, now), words, Vec::new())
         }
         StretchKind::Life => {
-            let span = object?.lives.get(seq)?;
-            let words = match (span.end, span.what.doubt) {
+            let object = object?;
+            let span = object.lives.get(seq)?;
+            let words = match (span.end, watch.doubt(object, span)) {
                 (None, _) if span.is_open() => "The watch holds this object.".to_string(),
                 (None, _) => {
                     "The watch held this object; what became of it is not known.".to_string()

@@ -996,7 +996,7 @@ fn a_cache_that_is_open_has_a_row_for_each_stream_the_slowest_first() {
     assert_eq!(cache.expanded, Some(true));
     assert_eq!(
         words::accessible(&store, cache.id, at(40.0)),
-        "At revision 102, 2 objects held, window from 100. It feeds 13 watches: other13 13 of 100, \
+        "At revision 102, 2 objects held, window from revision 100. It feeds 13 watches: other13 13 of 100, \
          other12 12 of 100, other11 11 of 100, other10 10 of 100, other09 9 of 100, other08 8 of 100, \
          other07 7 of 100, other06 6 of 100, 5 more."
     );

@@ -356,6 +356,67 @@ fn a_step_is_a_jump_over_100_and_over_eight_times_the_largest_of_the_16_before()
     );
 }
 
+/// A watch that is stopped and started again, and lists at `version` then; what it was told of cart-1 was at 1,017.
+fn begun_anew(version: u64) -> Log {
+    let mut log = streaming();
+    let live = Origin::Live;
+    log.change(5.0, PODS, ChangeType::Modified, live, "cart-0", 1_010);
+    log.change(8.0, PODS, ChangeType::Added, live, "cart-1", 1_017);
+    log.push(
+        20.0,
+        WatchStopped {
+            watch: PODS.into(),
+            reason: PhaseReason::StopRequested,
+        },
+    );
+    log.opened(22.0, PODS, 2, &["cart-0"], version);
+    log
+}
+
+/// Lines of lives that are sure, from and to.
+fn sure_lives(scene: &Scene) -> Vec<(f64, f64)> {
+    let line = |primitive: &Primitive| match primitive {
+        Primitive::Rect {
+            area,
+            fill: Some(Token::Life),
+            ..
+        } => Some((area.x.to_f64(), area.right().to_f64())),
+        _ => None,
+    };
+    scene.primitives.iter().filter_map(line).collect()
+}
+
+#[test]
+fn a_restored_etcd_is_a_reversal_with_its_number_and_what_was_told_only_after_it_is_not_sure() {
+    let reversals = |scene: &Scene| glyphs(scene, Glyph::Reversal);
+    let restored = begun_anew(1_015);
+    let scene = draw(&restored, 40.0);
+    assert_eq!(reversals(&scene), 1);
+    assert!(has_text(&scene, "−2"), "{:?}", texts(&scene));
+    // cart-0 was there at 1,010, which is in both histories; of cart-1 nothing is sure.
+    let sure = sure_lives(&scene);
+    assert!(
+        sure.iter().any(|life| life.0 < 5.0 && life.1 == 200.0),
+        "{sure:?}"
+    );
+    assert!(!sure.iter().any(|life| life.0 == 80.0), "{sure:?}");
+    // A page that comes between stop and list knows as much, by the snapshot.
+    let cut = restored
+        .records
+        .iter()
+        .position(|record| record.at > at(21.0))
+        .unwrap();
+    let mut late = Store::default();
+    restored.send_from(&mut late, cut);
+    assert_eq!(reversals(&scene_of(&late, 40.0)), 1);
+
+    // Where it goes on above, nothing is said.
+    let scene = draw(&begun_anew(1_030), 40.0);
+    assert_eq!(reversals(&scene), 0);
+    let sure = sure_lives(&scene);
+    assert!(sure.contains(&(80.0, 200.0)), "{sure:?}");
+}
+
 #[test]
 fn gaps_are_counted_by_what_became_of_them_and_a_lost_one_is_a_problem() {
     let mut log = streaming();
@@ -1250,13 +1311,61 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
     );
     assert!(!hatched(&scene, Hatch::Own));
     assert!(
-        scene.dump().contains("rect 535,112 3x10 error"),
+        scene.dump().contains("rect 535,142 3x10 error"),
         "{}",
         scene.dump()
     );
     lose(&mut log, 40.0, LossPlace::Log, 3, None);
     let scene = saved(&log);
     assert!(has_text(&scene, "3 records") && hatched(&scene, Hatch::Own));
+}
+
+#[test]
+fn a_saved_picture_says_apart_what_is_not_loaded_what_is_not_shown_and_what_is_hidden() {
+    let mut log = streaming();
+    for (ids, name) in [(2, "shop/configmaps"), (3, "shop/secrets")] {
+        log.opened(ids as f64, name, ids, &["env"], 1_000);
+    }
+    let store = log.store();
+    let said = |filter: &str, height: Px| {
+        let mut lanes = Lanes::default();
+        lanes.set_filter(filter);
+        let view = View::between(at(0.0), at(40.0), 500.0);
+        let rows = picture(&store, &mut lanes, &view, at(40.0)).0;
+        let picture = Picture {
+            store: &store,
+            rows: &rows,
+            view: &view,
+            now: at(40.0),
+            connected: true,
+            top: Px::ZERO,
+            height,
+            selected: None,
+            record: None,
+            evidence: None,
+            lit: None,
+            ways: watchscope_timeline::draw::Ways::All,
+            records: Some(watchscope_timeline::draw::RECORDS),
+        };
+        let caption = Caption {
+            title: "t",
+            filter,
+            version: "0",
+            zone_offset_min: 0,
+        };
+        let scene = watchscope_timeline::picture::saved(&picture, &caption);
+        let texts = texts(&scene);
+        let of = |label: &str| {
+            let place = texts.iter().position(|text| *text == label).unwrap();
+            texts[place + 1].to_owned()
+        };
+        ["Not loaded", "Lanes not shown", "Lanes hidden"].map(of)
+    };
+    assert_eq!(said("", Px::whole(1_000)), ["nothing", "none", "none"]);
+    let [loaded, shown, hidden] = said("kind=pods", Px::whole(30));
+    assert_eq!(loaded, "nothing");
+    assert!(shown.ends_with(" lanes above or below"), "{shown}");
+    assert!(hidden.ends_with(" lanes by the filter"), "{hidden}");
 }
 
 #[test]
@@ -1294,7 +1403,7 @@ fn what_was_open_at_a_seam_is_not_told_as_going_on() {
     assert_eq!(
         told(&store, stream, PODS),
         format!(
-            "{lasted}: Receiving events as they happen, because the server accepted the watch. \
+            "{lasted}: It received events as they happened, because the server accepted the watch. \
              Stream 10 was open; what became of it is not known."
         )
     );
@@ -1575,10 +1684,10 @@ fn a_click_on_a_phase_says_in_one_sentence_what_the_client_does_and_why() {
     assert_eq!(
         told,
         [
-            "Receiving events as they happen, because the server accepted the watch. Stream 10, reset by peer.",
+            "It received events as they happened, because the server accepted the watch. Stream 10, reset by peer.",
             "Waiting 1.6 s before the next request, because the server answered 429 and asked to come later.",
             "Asking for a stream and waiting for the answer, because the wait is over.",
-            "Receiving events as they happen, because the server accepted the watch. Stream 11, ended.",
+            "It received events as they happened, because the server accepted the watch. Stream 11, ended.",
             "Reading a list of all objects, because the server answered 410: the history since the last \
              resourceVersion is gone.",
         ]

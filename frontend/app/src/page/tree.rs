@@ -136,7 +136,6 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
     let same = |part: fn(&TreeRow) -> &str| old.is_some_and(|old| part(old) == part(row));
     if old.is_none() {
         element.set_id(&row_id(row.lane));
-        set("aria-level", if row.is_watch { "1" } else { "2" });
         set("data-lane", &row.key);
     }
     let mut class = "row".to_owned();
@@ -151,6 +150,16 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
         }
     }
     element.set_class_name(&class);
+    let level = match (row.lane, row.indent_px) {
+        (LaneId::Findings | LaneId::Asides | LaneId::Watch(_), _) => "1",
+        (LaneId::Connection(_) | LaneId::Version(_) | LaneId::Object(..), _) => "2",
+        // Layers hang under each other as far as they are indented.
+        (LaneId::Layer(_), ..28) => "1",
+        (LaneId::Layer(_), ..44) => "2",
+        (LaneId::Layer(_), ..60) => "3",
+        (LaneId::Layer(_), _) => "4",
+    };
+    set("aria-level", level);
     set("aria-selected", if row.selected { "true" } else { "false" });
     if let Some(expanded) = row.expanded {
         set("aria-expanded", if expanded { "true" } else { "false" });
@@ -169,7 +178,8 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
         // Names of one owner differ at their end: for want of room styles.css cuts what stands before it.
         let end = row.name.char_indices().rev().nth(TAIL_CHARS - 1);
         let end = end.map_or(0, |(end, _)| end);
-        let end = if row.is_watch { row.name.len() } else { end };
+        let is_object = matches!(row.lane, LaneId::Object(..));
+        let end = if is_object { end } else { row.name.len() };
         // A split that may panic brings all of text's errors with it, 4 kB of what the first paint needs.
         let (head, tail) = row.name.split_at_checked(end).unwrap_or((&row.name, ""));
         for (place, text) in [row.prefix.as_str(), head, tail].into_iter().enumerate() {
@@ -177,6 +187,13 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
                 part.set_text_content(Some(text));
             }
         }
+    }
+    if !(same(|row| &row.prefix) && same(|row| &row.name) && same(|row| &row.count)) {
+        // Its parts would be read with pauses between them.
+        set(
+            "aria-label",
+            &[&*row.prefix, &row.name, " ", &row.count].concat(),
+        );
     }
     if old.is_none_or(|old| old.finding != row.finding) {
         let (code, ink) = row

@@ -4,7 +4,10 @@
 //! Which of the causes it was cannot be seen from outside: the event is not there. Only where it must have come first on
 //! its stream is the race at a stream's start (F45) named before the others.
 
-use watchscope_model::event::{Audit, Verdict};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use watchscope_model::event::{Audit, Change, Verdict};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Divergence, Phase, Severity, Standing};
@@ -19,6 +22,9 @@ use crate::ends::Ends;
 
 /// How the audit calls it that a watch does not come to where a list differed from what it holds.
 const NOT_PROGRESSING: &str = "list";
+/// Changes of each watch, the newest, of which it is known which record told them. Of an object that changed before them,
+/// the record since which it is held stands for its last event.
+const CHANGES_KEPT: usize = 256;
 /// Rows that leave an object which is gone.
 const GHOST: &[&str] = &["F25", "F26", "F27", "F33", "F45"];
 /// Rows that hide an object, or a change of it.
@@ -32,6 +38,8 @@ const LIKE_A_RACE: &[&str] = &["F24", "F25", "F33"];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Audits {
     wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
+    /// What the evidence of an object that is wrong is taken from, by watch.
+    grounds: BTreeMap<WatchName, Grounds>,
     /// Watches whose streams were found to say nothing, until they do, and what that was found to be: opened beyond what
     /// their server knows (F32), left behind by an edit (F17), or behind (F31).
     silent: BTreeMap<WatchName, BTreeSet<&'static str>>,
@@ -42,6 +50,47 @@ pub(super) struct Audits {
     back: BTreeMap<Resource, Back>,
     /// The last time that etcd was found to have gone back (F33).
     restored: Option<Restored>,
+}
+
+/// Records that a finding about an object of a watch may rest on.
+#[derive(Clone, Debug, Default)]
+struct Grounds {
+    /// Its last changes, at most [`CHANGES_KEPT`]; the oldest gives way.
+    changes: VecDeque<(Arc<Object>, Seq)>,
+    /// The last read of the audit that differed from what the watch held.
+    read: Option<Seq>,
+    /// The first read that differed of each object, while its verdict is raised and not confirmed.
+    first_reads: BTreeMap<(Option<Text>, Text), Seq>,
+}
+
+impl Grounds {
+    fn changed(&mut self, object: &Arc<Object>, seq: Seq) {
+        if self.changes.len() == CHANGES_KEPT {
+            self.changes.pop_front();
+        }
+        self.changes.push_back((object.clone(), seq));
+    }
+
+    /// The object's last event, the bookmark after which it should be right, and the two reads that say it is not. Of those
+    /// that are not known none is named.
+    fn evidence(&mut self, event: &Verdict, watch: Option<&Watch>) -> Vec<Seq> {
+        let place = (event.object.namespace.clone(), event.object.name.clone());
+        let mut changes = self.changes.iter().rev();
+        let changed = changes.find(|(object, _)| **object == *event.object);
+        let held = watch.and_then(|watch| watch.held(&event.object));
+        let last = changed.map(|(_, seq)| *seq);
+        let last = last.or_else(|| Some(held?.since.seq));
+        let stream = watch.and_then(|watch| watch.stream.as_ref());
+        let bookmark = stream.and_then(|stream| Some(stream.bookmark?.seq));
+        let mut evidence = Vec::new();
+        evidence.extend(last);
+        evidence.extend(bookmark);
+        evidence.extend(self.first_reads.remove(&place));
+        evidence.extend(self.read);
+        tree::sort(&mut evidence);
+        evidence.dedup();
+        evidence
+    }
 }
 
 /// What was so when etcd was found to have gone back.
@@ -90,6 +139,12 @@ struct Back {
 }
 
 impl Audits {
+    /// A change of an object came, which the evidence of a later verdict names.
+    pub(super) fn changed(&mut self, event: &Change, record: Moment) {
+        let grounds = self.grounds.entry(event.watch.clone()).or_default();
+        grounds.changed(&event.object, record.seq);
+    }
+
     pub(super) fn judged(
         &mut self,
         event: &Verdict,
@@ -101,8 +156,14 @@ impl Audits {
         let place = (event.object.namespace.clone(), event.object.name.clone());
         let subject = Subject::Watch(event.watch.clone());
         let wrong = self.wrong.entry(event.watch.clone()).or_default();
+        let grounds = self.grounds.entry(event.watch.clone()).or_default();
         match event.state {
+            Standing::Raised => {
+                let read = grounds.read.unwrap_or(record.seq);
+                grounds.first_reads.insert(place, read);
+            }
             Standing::Cleared => {
+                grounds.first_reads.remove(&place);
                 let was_wrong = wrong.remove(&place);
                 if was_wrong && wrong.is_empty() {
                     for code in ["F24", "F45"] {
@@ -142,13 +203,10 @@ impl Audits {
                     None => ("F24", alike),
                 };
                 let summary = summary + why;
-                let raised = watch.and_then(|watch| {
-                    let mut open = watch.verdicts.values();
-                    open.find(|open| open.verdict.object == event.object)
-                });
-                let mut evidence = vec![record.seq];
-                evidence.extend(raised.map(|open| open.since.seq));
-                tree::sort(&mut evidence);
+                let mut evidence = grounds.evidence(event, watch);
+                if evidence.is_empty() {
+                    evidence.push(record.seq);
+                }
                 let found = Found::of(code, certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(alike).proven().until_cleared(), record.at);
             }
@@ -167,6 +225,10 @@ impl Audits {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
         };
+        if &*event.outcome == Audit::DIFFERS {
+            let grounds = self.grounds.entry(event.watch.clone()).or_default();
+            grounds.read = Some(record.seq);
+        }
         let (Some(read), Some(progress)) = (&event.resource_version, &watch.progress) else {
             return;
         };
@@ -603,6 +665,7 @@ impl Audits {
         book: &mut Book,
     ) {
         self.wrong.remove(watch);
+        self.grounds.remove(watch);
         self.silent.remove(watch);
         self.too_large.remove(watch);
         let is_any_back = !self.back.is_empty();

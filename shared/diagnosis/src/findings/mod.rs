@@ -134,6 +134,7 @@ impl Findings {
                 clients.deleted(event, before, record, timers);
                 requests.changed(event, before, record);
                 left.changed(event, before, record, book);
+                audits.changed(event, record);
                 if event.origin == Origin::Live {
                     requests.delivered(&event.watch, record, book);
                     audits.came(&event.watch, record, book);

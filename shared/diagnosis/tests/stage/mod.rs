@@ -35,6 +35,7 @@ pub(crate) struct Stage {
     found: String,
     /// Since when each finding was, in seconds, as it was told last.
     since: BTreeMap<String, i64>,
+    evidence: BTreeMap<String, Vec<u64>>,
     /// Whether findings are told with those that look alike.
     tells_alike: bool,
     /// Whether another apiserver serves what is watched.
@@ -74,6 +75,7 @@ impl Stage {
             told: String::new(),
             found: String::new(),
             since: BTreeMap::new(),
+            evidence: BTreeMap::new(),
             tells_alike: false,
             is_aggregated,
         };
@@ -211,6 +213,8 @@ impl Stage {
                     found.code, found.state, found.severity, found.certainty, found.summary
                 )
                 .unwrap();
+                let evidence = found.evidence.iter().map(|seq| seq.0).collect();
+                self.evidence.insert(found.code.to_string(), evidence);
                 let since = found.since.map(|since| since.0 / 1_000_000);
                 self.since
                     .extend(since.map(|at| (found.code.to_string(), at)));
@@ -928,6 +932,16 @@ impl Stage {
     /// Since when a finding was, in seconds, as it was told last.
     pub(crate) fn since(&self, code: &str) -> Option<i64> {
         self.since.get(code).copied()
+    }
+
+    /// The records that a finding rests on, as it was told last.
+    pub(crate) fn evidence(&self, code: &str) -> &[u64] {
+        self.evidence.get(code).map_or(&[], Vec::as_slice)
+    }
+
+    /// The newest record.
+    pub(crate) fn head(&self) -> u64 {
+        self.state.seq.0
     }
 
     /// What was told, when, with what evidence; time runs on until all is said.

@@ -45,7 +45,8 @@ impl Drawer<'_> {
             }
             // From a ghost's last event on it is not known whether it lives, and from its first proof on it does not,
             // until the proof is withdrawn. A proof that was may not be loaded, so nothing after it hangs on it.
-            let doubt = |from: Time| span.what.doubt.map(|doubt| doubt.max(from));
+            let doubted = trace.doubt(object, span);
+            let doubt = |from: Time| doubted.map(|doubt| doubt.max(from));
             let mut from = span.start.at;
             let ghosts = object.verdicts.all().iter().filter(|verdict| {
                 verdict.what.kind == Divergence::Ghost

@@ -155,6 +155,8 @@ pub(crate) struct StepMark {
     pub(crate) moment: Moment,
     pub(crate) by: u64,
     pub(crate) back: bool,
+    /// Whether it is from where the watch was before it was stopped and started again.
+    pub(crate) anew: bool,
 }
 
 /// Something lost.

@@ -91,6 +91,8 @@ struct Before {
     /// A list that is older than progress: it changes nothing.
     older_list: bool,
     step: VersionStep,
+    /// Whether the watch has seen no version since it was started.
+    anew: bool,
     status_only: bool,
 }
 
@@ -106,6 +108,7 @@ impl Before {
             listed: watch.counts.of(ListComplete::KIND) > 0,
             older_list: false,
             step: VersionStep::Usual,
+            anew: watch.seen.is_none(),
             status_only: false,
         };
         match event {
@@ -113,13 +116,13 @@ impl Before {
                 before.life = watch.held(&change.object).map(|held| held.since.seq);
                 before.status_only = watch.is_status_only(change);
                 if change.origin == Origin::Live {
-                    before.step = watch.step_to(&change.resource_version);
+                    before.step = watch.move_to(&change.resource_version);
                 }
             }
-            Event::Bookmark(bookmark) => before.step = watch.step_to(&bookmark.resource_version),
+            Event::Bookmark(bookmark) => before.step = watch.move_to(&bookmark.resource_version),
             Event::ListComplete(list) => {
                 let version = &list.resource_version;
-                before.step = watch.step_to(version);
+                before.step = watch.move_to(version);
                 let progress = watch.progress.as_ref();
                 before.older_list = version.is_position()
                     && progress.is_some_and(|progress| progress.is_after(version));
@@ -469,11 +472,13 @@ impl WatchTrace {
                 moment: now,
                 by,
                 back: false,
+                anew: before.anew,
             }),
             VersionStep::Reversal { by } => self.steps.push(StepMark {
                 moment: now,
                 by,
                 back: true,
+                anew: before.anew,
             }),
             VersionStep::Usual | VersionStep::Incomparable => {}
         }
@@ -610,6 +615,32 @@ impl WatchTrace {
             None => fall,
         };
         Some((fall, cause))
+    }
+
+    /// Since when it is not known whether an object existed in one of its lives, if so: since the gap in which it went; or,
+    /// where the watch was started again and etcd had gone back, since the first that the watch had been told of it at a
+    /// later version than that.
+    pub(crate) fn doubt(&self, object: &ObjectTrace, life: &Span<LifeSpan>) -> Option<Time> {
+        life.what.doubt.or_else(|| {
+            let end = life.end?.seq;
+            let place = self.marks.place_of(end);
+            if place < self.marks.len() && self.marks.seq(place) == end {
+                return None;
+            }
+            let mut steps = self.steps.iter().filter(|step| step.moment.seq > end);
+            let step = steps.next().filter(|step| step.anew && step.back)?;
+            let to = self.marks.moved_to(self.marks.place_of(step.moment.seq))?;
+            let marks = object.marks.iter().map(|&mark| mark as usize);
+            let mut within = marks.filter(|&mark| {
+                let seq = self.marks.seq(mark);
+                seq >= life.start.seq && seq < end
+            });
+            let is_later = |mark: &usize| {
+                let version = self.marks.version(*mark);
+                version != NO_VERSION && version > to
+            };
+            within.find(is_later).map(|mark| self.marks.at(mark))
+        })
     }
 
     /// The resourceVersion of the first event of an object that is loaded and not before a record, if it is a number.

@@ -265,7 +265,7 @@ fn ended(cause: &str) -> String {
 }
 
 /// An object's name; with its namespace in a watch of all of them.
-fn name_in(watch: &WatchName, object: &Object) -> String {
+pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
     match &object.namespace {
         Some(namespace) if watch.as_str().starts_with("*/") => {
             format!("{namespace}/{}", object.name)

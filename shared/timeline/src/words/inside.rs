@@ -145,7 +145,7 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
                 ),
             };
             format!(
-                "At revision {}, {} held, window from {}.{ghosts}{feeds}",
+                "At revision {}, {} held, window from revision {}.{ghosts}{feeds}",
                 number(level.revision),
                 count(level.objects, "object"),
                 number(level.from)
@@ -283,7 +283,7 @@ pub(super) fn fields(
             let mut fields = vec![
                 ("resource", told.resource.to_string()),
                 ("revision", number(told.revision)),
-                ("window from", number(told.oldest)),
+                ("window from revision", number(told.oldest)),
                 (
                     "events in it",
                     format!("{} of {}", number(told.events), number(told.capacity)),

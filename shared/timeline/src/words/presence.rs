@@ -180,7 +180,7 @@ impl<'a> Told<'a> {
         let mut grounds = Vec::new();
         grounds.extend(self.doubted(now));
         grounds.push(("gone by", self.departure(end)));
-        if let Some(doubt) = self.life.what.doubt {
+        if let Some(doubt) = self.watch.doubt(self.object, self.life) {
             grounds.push((
                 "not known",
                 format!(

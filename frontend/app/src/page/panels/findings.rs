@@ -114,6 +114,14 @@ impl Engine {
         width.and_then(|px| px.as_f64()) <= Some(COVERED_PX)
     }
 
+    /// If nothing has the focus, the picture takes it.
+    pub(super) fn keep_focus(&mut self) {
+        let focused = self.stage.document.active_element();
+        if focused.is_none_or(|focused| focused.tag_name() == "BODY") {
+            self.focus_picture_soon();
+        }
+    }
+
     /// The picture takes the focus: outside the engine, since the focus is an event that asks for it.
     pub(super) fn focus_picture_soon(&self) {
         focus_soon("canvas.chart");

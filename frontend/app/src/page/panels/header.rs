@@ -48,12 +48,16 @@ pub(super) fn Header(panels: Panels, handle: Handle) -> impl IntoView {
             <span class="doing">
                 <button
                     class="control follow"
-                    aria-pressed=move || following.get().to_string()
+                    aria-pressed=move || (following.get() && !cut_off()).to_string()
                     aria-keyshortcuts="Space"
                     on:click=move |_| handle.act(Action::TogglePause)
                 >
                     <span class="dot" aria-hidden="true"></span>
-                    <span>{move || if following.get() { "Following" } else { "Paused" }}</span>
+                    <span>{move || match following.get() {
+                        true if cut_off() => "Stopped",
+                        true => "Following",
+                        false => "Paused",
+                    }}</span>
                     <kbd aria-hidden="true">"Space"</kbd>
                 </button>
                 <span class="now-words" class:warn=cut_off data-part="words">

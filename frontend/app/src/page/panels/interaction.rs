@@ -72,7 +72,12 @@ impl Engine {
             Action::NextRecord => self.step_record(true),
             Action::Focus => self.focus_selection(),
             Action::Open => {
-                if let Some(lane) = self.focused {
+                // A record of the lane that is selected stays so.
+                let selection = self.desk.selection.as_ref();
+                let selected = selection.filter(|selection| selection.record().is_some());
+                if let Some(lane) = self.focused
+                    && selected.is_none_or(|selection| selection.lane != lane)
+                {
                     self.select_lane(lane);
                 }
             }

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use watchscope_timeline::Glyph;
 use watchscope_timeline::scene::Hatch;
 
-use super::super::engine::Handle;
+use super::super::engine::{Engine, Handle};
 use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Panels;
 use crate::input::keys::{Action, HELP};
@@ -43,7 +43,8 @@ pub(super) fn Narration(panels: Panels) -> impl IntoView {
     }
 }
 
-/// The keys and the glyphs, over the page. The browser keeps the focus in it, and gives it back.
+/// The keys and the glyphs, over the page. The browser keeps the focus in it, and gives it back; if nothing had it,
+/// the picture takes it.
 #[component]
 pub(super) fn Help(panels: Panels, handle: Handle) -> impl IntoView {
     let dialog = NodeRef::<leptos::html::Dialog>::new();
@@ -59,7 +60,10 @@ pub(super) fn Help(panels: Panels, handle: Handle) -> impl IntoView {
         }
     });
     view! {
-        <dialog class="help" aria-label="Keys and glyphs" node_ref=dialog on:close=move |_| panels.help.set(false)>
+        <dialog class="help" aria-label="Keys and glyphs" node_ref=dialog on:close=move |_| {
+            panels.help.set(false);
+            handle.with(Engine::keep_focus);
+        }>
             <h2>
                 "Keys"
                 <button class="close" aria-label="Close" on:click=move |_| handle.act(Action::Help)>"×"</button>
