@@ -381,7 +381,7 @@ const LOOPS = {
     ["  for err == nil {"],
     ["    w, err = client.Watch(ctx, from(rv))", "connecting"],
     ["    rv, err = handle(w, store)", "watching", "syncing"],
-    ["  } // on 410 from the list again"],
+    ["  } // on any ERROR from the list again"],
     ["  backoff.Wait()", "backoff"],
     ["}"],
   ],

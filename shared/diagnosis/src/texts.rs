@@ -158,8 +158,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "F04",
         "A connection is dead and neither side was told.",
         "A NAT or load balancer forgot an idle flow, or a node is gone, without FIN or RST. With HTTP/2 all watches share it.",
-        "No bytes, no bookmark, no end, for 13 to 30 minutes, until the kernel gives up.",
-        "client-go before 1.20 waits for the kernel; since then HTTP/2 pings find it after 45 s.",
+        "No bytes, no bookmark, no end, until the kernel gives up: after about 5 minutes where the connection is idle and probed every 30 s, after 13 to 30 minutes where data is under way.",
+        "client-go before 1.18.18, 1.19.5 and 1.20.0 waits for the kernel: it sets no deadline of its own from timeoutSeconds. Since then HTTP/2 pings find it after 45 s, and an informer lists, since a lost ping is an ERROR 500 to it.",
         "It believes that all is quiet.",
         "Ping (HTTP/2: after 30 s without a frame, dead 15 s later), or give reads a deadline beyond the bookmarks' period.",
         "A second watch from the same resourceVersion over a new connection brings an event or a later bookmark.",
@@ -191,7 +191,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "F07",
         "An apiserver shuts down in order and closes its watches.",
         "A rollout of the control plane, with or without a grace period for watches.",
-        "Orderly ends, spread over seconds where a grace period is set; then 429 or 503 that says it shuts down, with Retry-After.",
+        "Orderly ends; then 429 or 503 that says it shuts down, with Retry-After. A grace period spreads the ends at 200 a second or more: 200 watches end within a second, and 12,000 within the 60 s of a grace period of 60 s.",
         "The grace period for watches exists since 1.27.",
         "It retries at once, again and again.",
         "Honour Retry-After, take a new connection, resume.",
@@ -204,7 +204,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The peer, or something between, sent RST.",
         "ECONNRESET in the middle of a stream; all streams of that connection end with it.",
         ANY,
-        "client-go closes the channel without an error: what F01, F02 and F03 do follows.",
+        "client-go closes the channel without an error, and logs \"Unable to decode an event\" only with -v=5 or more: what F01, F02 and F03 do follows.",
         "Resume from the last resourceVersion: nothing is lost.",
         "The cause of the end is `tcp-reset`.",
         "client-go watch pitfalls (tcpkill)",
@@ -245,7 +245,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
     row(
         "F12",
         "The history a watch asked for was compacted in etcd.",
-        "A type is quiet while others are written, so the resourceVersion of its watch grows old; or the type has no watch cache.",
+        "A type is quiet while others are written, so the resourceVersion of its watch grows old; or the type has no watch cache. On a quiet type bookmarks move only with etcd's progress notifications: every 10 minutes by default, every 5 s where kubeadm or GCE set it.",
         "An ERROR event with code 410: \"The resourceVersion for the provided watch is too old\".",
         "Types without a watch cache at every version; all where bookmarks are not used.",
         "As with F11.",
@@ -271,7 +271,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A list at r, a watch from r, 410; and again; or a list that says \"too large resource version\" for minutes.",
         "Several apiservers. Before 1.21 a quiet cache stood still at its list's resourceVersion.",
         "It lists without end.",
-        "After the first failure list without a resourceVersion.",
+        "After the first failure list without a resourceVersion. client-go does so since 1.18.6 and 1.19.0, but its REST layer repeats a list that is answered with 504 for about 40 s before.",
         "Three lists within a minute, each after a 410, that come no further; or that are answered with 504.",
         "kubernetes/kubernetes#133810, #107133, #100745, #91073",
     ),
@@ -280,7 +280,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A server refuses many requests with 429.",
         "It has too much to do: too many requests in flight, or priority and fairness rejects; or its cache of a type does not become ready.",
         "Bursts of 429, mostly with Retry-After.",
-        "Priority and fairness since 1.20.",
+        "Priority and fairness since 1.20; 429 of a cache that is not ready since 1.31, where a request waited before.",
         "It asks again at once, or lists although nothing was lost.",
         "Honour Retry-After with jitter, and keep the resourceVersion.",
         "Five refusals of one server within 10 s, or three in a row of one watch; or a cache that is not ready for 20 s.",
@@ -377,9 +377,9 @@ pub const EXPLANATIONS: [Explanation; 50] = [
     row(
         "F24",
         "The watch cache of a server lost events, and believes in objects that are gone.",
-        "etcd delivered an event without its previous value; the cache's reflector went on from its last version instead of listing.",
+        "etcd delivered an event without its previous value, since that was compacted while the event waited, for about 5 minutes or more; the cache's reflector went on from its last version instead of listing.",
         "Nothing, or an orderly end. The objects stay in lists from the cache and are never deleted on watches.",
-        "1.25 and later retry without a list; 1.15 to 1.24 list and heal.",
+        "1.25 and later retry without a list; 1.15 to 1.24 list and heal, and so do 1.12.9, 1.13.6, 1.14.2 and their later patches.",
         "It trusts the cache for ever.",
         "The client cannot end this by itself. Compare the object with etcd (a GET), or list from another server.",
         "A GET without resourceVersion says 404 for an object that the watch still holds.",
@@ -401,7 +401,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A deletion came without its object and could not be told.",
         "etcd had compacted the previous value, and the apiserver emitted an unusable event.",
         "Nothing at the clients.",
-        "Before 1.15.",
+        "Before 1.12.9, 1.13.6 and 1.14.2.",
         "It keeps the object.",
         "As with F24.",
         "As with F24.",
@@ -487,9 +487,9 @@ pub const EXPLANATIONS: [Explanation; 50] = [
     row(
         "F34",
         "A watch asked for bookmarks and has none.",
-        "None are promised. Types without a watch cache (Events) have none; a full buffer drops them; or the connection is dead (F04).",
+        "None are promised. Types without a watch cache (Events) have none; a full buffer drops them; or the connection is dead (F04). On a quiet type they move only with etcd's progress notifications: every 10 minutes by default, every 5 s where kubeadm or GCE set it.",
         "No BOOKMARK for more than 150 s although the cluster has moved on.",
-        "Bookmarks since 1.16; periodic ones only for cached types.",
+        "Since 1.16, up to 1.18 only one, 2 s before the deadline; since 1.19 about every 60 s, for cached types only. Up to 1.30 none before the cache's first event or progress notification.",
         "Its resourceVersion grows old, and it is told 410 when it comes back.",
         "Do not rely on them.",
         "Other watches have come further, long ago.",
@@ -514,7 +514,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         ANY,
         "It comes back at once and is cut off again, then told 410.",
         "Read fast and work elsewhere; back off.",
-        "The reader stalled before the end, or the next stream replays many events. Never certain from outside.",
+        "The reader stalled before the end, or the next stream replays at least 10 events at once: likely, twice in a row too. Certain only where the reader's own slowness was measured.",
         "kubernetes/kubernetes#97798, #116903, #125123",
     ),
     row(
@@ -676,6 +676,49 @@ pub const EXPLANATIONS: [Explanation; 50] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Facts that were read in the release tags of client-go, apiserver, apimachinery and etcd.
+    #[test]
+    fn rows_name_the_releases_and_intervals_that_were_read_in_the_sources() {
+        for (code, part, fact) in [
+            (
+                "F04",
+                "On the wire",
+                "about 5 minutes where the connection is idle",
+            ),
+            ("F04", "Versions", "before 1.18.18, 1.19.5 and 1.20.0"),
+            (
+                "F04",
+                "Versions",
+                "no deadline of its own from timeoutSeconds",
+            ),
+            ("F04", "Versions", "a lost ping is an ERROR 500"),
+            ("F07", "On the wire", "200 watches end within a second"),
+            ("F08", "A naive client", "only with -v=5 or more"),
+            ("F12", "Root cause", "every 10 minutes by default"),
+            ("F14", "A correct client", "since 1.18.6 and 1.19.0"),
+            ("F14", "A correct client", "for about 40 s"),
+            ("F15", "Versions", "not ready since 1.31"),
+            ("F24", "Root cause", "for about 5 minutes or more"),
+            ("F24", "Versions", "1.12.9, 1.13.6, 1.14.2"),
+            ("F26", "Versions", "Before 1.12.9, 1.13.6 and 1.14.2."),
+            ("F34", "Root cause", "every 10 minutes by default"),
+            (
+                "F34",
+                "Versions",
+                "Up to 1.30 none before the cache's first event",
+            ),
+            ("F36", "How to confirm", "likely, twice in a row too"),
+        ] {
+            let row = explanation(code).expect("a row");
+            let (_, text) = row
+                .parts()
+                .into_iter()
+                .find(|(heading, _)| *heading == part)
+                .expect("a part");
+            assert!(text.contains(fact), "{code}, {part}: {fact}");
+        }
+    }
 
     #[test]
     fn every_row_is_explained_in_its_place_with_nothing_left_out() {

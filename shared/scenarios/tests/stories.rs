@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use watchscope_model::Event;
-use watchscope_scenarios::{Deed, Run, Story, stories};
+use watchscope_scenarios::{Deed, Run, Story, catalogue, stories};
+use watchscope_simulator::Fault;
 
 /// Till then all has begun that a story begins with; a proxy that buffers (F44) has let go.
 const BEGINS: Duration = Duration::from_secs(45);
@@ -18,6 +19,27 @@ fn programs(story: &Story) -> BTreeSet<String> {
         _ => None,
     });
     started.collect()
+}
+
+/// Whether a read that waits 3 s for its cache gets it or is refused would be chance where the cache lags just as long.
+#[test]
+fn no_cache_lags_exactly_as_long_as_a_read_waits_for_it() {
+    let forms = catalogue::forms::forms().into_iter();
+    let forms = forms.map(|(row, _)| row.story);
+    for story in stories().into_iter().chain(forms) {
+        let waits = story.config.apiserver.fresh_wait;
+        let lags = story.deeds().filter_map(|deed| match deed {
+            Deed::Inject(Fault::Lag { by, .. }) => Some(*by),
+            _ => None,
+        });
+        for by in lags {
+            assert!(
+                by.abs_diff(waits) >= Duration::from_secs(1),
+                "{}",
+                story.name
+            );
+        }
+    }
 }
 
 #[test]

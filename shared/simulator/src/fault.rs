@@ -31,7 +31,8 @@ pub enum Throttle {
     MaxInFlight,
     /// Priority and fairness: text body, Retry-After as given, watches too.
     PriorityAndFairness,
-    /// A watch cache that is not ready: JSON Status; only lists and watches of cached resources.
+    /// A watch cache that is not ready: JSON Status; only lists and watches of cached resources, and only since 1.31.
+    /// Servers up to 1.30 let such requests wait and never answer so: there it does nothing.
     CacheNotReady,
     /// An apiserver shutting down: text body, Retry-After 5 and `Connection: close`.
     Shutdown,

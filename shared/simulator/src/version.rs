@@ -89,10 +89,10 @@ impl Version {
         self.minor == 9 && self.patch < 3
     }
 
-    /// A change without prevKV is an error of the watch (k/k#76675, 1.15); before, a deletion without it was unusable
-    /// and skipped (F26).
+    /// A change without prevKV is an error of the watch (k/k#76675: 1.15.0, and 1.14.2, 1.13.6, 1.12.9); before, a
+    /// deletion without it was unusable and skipped (F26).
     pub(crate) fn refuses_missing_previous(self) -> bool {
-        self.is_at_least(15)
+        self.is_at_least(15) || self.is_patched([(12, 9), (13, 6), (14, 2)])
     }
 
     /// The watch cache resumes after an InternalError for 30 s instead of listing again (k/k#111387, 1.25; F24).
@@ -349,6 +349,20 @@ mod tests {
         1.36.3 WatchList
         1.37 WatchList
         ");
+    }
+
+    #[test]
+    fn a_change_without_prevkv_is_refused_since_1_12_9_1_13_6_1_14_2_and_1_15_0() {
+        for (before, since) in [
+            ("1.11.10", "1.12.9"),
+            ("1.12.8", "1.12.10"),
+            ("1.13.5", "1.13.6"),
+            ("1.14.1", "1.14.2"),
+            ("1.14.0", "1.15.0"),
+        ] {
+            assert!(!version(before).refuses_missing_previous(), "{before}");
+            assert!(version(since).refuses_missing_previous(), "{since}");
+        }
     }
 
     #[test]

@@ -33,8 +33,13 @@ fn f04() -> Row {
     Row::new("F04")
         .client(reflector(19), naive("old", ClientPhase::Watching, 1).asking(2..=2))
         .client(informer(), correct("pinging").asking(2..=4))
-        // Something happens, so that there is a bookmark.
+        // etcd tells its progress, so that there is a bookmark of a type that is quiet.
         .at(30, [elsewhere])
+        .says(
+            30,
+            "A secret is written. etcd sends its progress every 5 s here, as kubeadm sets it, so that bookmarks of the \
+             quiet configmaps move, too; its default is 10 min.",
+        )
         .at(66, [inject(forgets.clone())])
         .at(68, [lift(forgets), delete("a")])
         .says(67, "A load balancer has forgotten the flows: nothing passes over them, and nobody is told. Only who pings notices.")

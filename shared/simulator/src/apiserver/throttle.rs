@@ -32,7 +32,11 @@ pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Opti
         let emits = match throttle {
             Throttle::MaxInFlight => !watch,
             Throttle::PriorityAndFairness | Throttle::Shutdown => true,
-            Throttle::CacheNotReady => collection && kind.is_some_and(|k| k.cached),
+            Throttle::CacheNotReady => {
+                ctx.version.refuses_while_initializing()
+                    && collection
+                    && kind.is_some_and(|k| k.cached)
+            }
             // It answers only a list that has waited for its cache.
             Throttle::StaleCache => false,
         };

@@ -52,9 +52,9 @@ pub(crate) enum Got<'a> {
 /// How a client uses connections and finds out that one is dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// HTTP/2, one connection for all requests, with health pings (client-go since 1.20).
+    /// HTTP/2, one connection for all requests, with health pings (client-go since 1.18.18, 1.19.5 and 1.20.0).
     PingedHttp2,
-    /// HTTP/2, one connection for all requests; only the kernel notices a dead one (client-go before 1.20, F04).
+    /// HTTP/2, one connection for all requests; only the kernel notices a dead one (older client-go, F04).
     PlainHttp2,
     /// HTTP/1.1: a connection for each request under way; only the kernel notices a dead one.
     Http1,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use watchscope_simulator::{ClientGo, ClientPhase, Fault, Program, Request, Scope, Throttle};
+use watchscope_simulator::{
+    ClientGo, ClientPhase, Config, Fault, Program, Request, Scope, ServerId, Target, Throttle,
+    Version,
+};
 
 use crate::stage::Stage;
 
@@ -12,6 +15,13 @@ const VERSIONS: [u8; 9] = [9, 15, 16, 18, 20, 22, 28, 35, 36];
 fn reflector(minor: u8) -> Program {
     Program::Reflector {
         version: ClientGo::minor(minor),
+    }
+}
+
+/// With its patch.
+fn reflector_of(version: &str) -> Program {
+    Program::Reflector {
+        version: version.parse().expect("a version"),
     }
 }
 
@@ -165,8 +175,9 @@ fn after_410_old_versions_go_back_to_any_state_and_newer_ones_ask_for_what_they_
     "#);
 }
 
+/// Up to 1.15 the intent was to wait a second and watch again, but the check for a refusal never matched.
 #[test]
-fn a_refused_watch_is_opened_again_later_from_the_same_version() {
+fn a_refused_watch_costs_a_list_up_to_1_15_and_is_opened_again_from_the_same_version_since_1_16() {
     let asked = by_version(|stage, program| {
         let client = begun(stage, program);
         stage.asked();
@@ -183,8 +194,13 @@ fn a_refused_watch_is_opened_again_later_from_the_same_version() {
         asked
     });
     insta::assert_snapshot!(asked, @r#"
-    1.9 1.15
+    1.9
       watch rv=14
+      list rv=0
+      10 times in 10 s
+    1.15
+      watch rv=14
+      list rv=0 limit=500
       10 times in 10 s
     1.16 1.18
       watch rv=14 bookmarks
@@ -248,11 +264,12 @@ fn a_throttled_watch_costs_a_list_before_1_22_and_only_time_since() {
 }
 
 #[test]
-fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_an_older_one_after_minutes() {
+fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_one_before_1_18_18_or_1_19_5_after_minutes()
+ {
     let mut seen = Vec::new();
-    for minor in [19, 20, 36] {
+    for version in ["1.18.17", "1.18.18", "1.19.4", "1.19.5", "1.20.0", "1.36"] {
         let mut stage = Stage::quiet();
-        let client = begun(&mut stage, &reflector(minor));
+        let client = begun(&mut stage, &reflector_of(version));
         stage.asked();
         stage.stall_open_connections(client);
         stage.delete("a");
@@ -262,15 +279,175 @@ fn a_client_that_pings_leaves_a_dead_connection_after_45_s_and_an_older_one_afte
             secs += 5;
         }
         seen.push(format!(
-            "1.{minor}: right again after {secs} s: {:?}",
+            "{version}: right again after {secs} s: {:?}",
             stage.asked()
         ));
     }
     insta::assert_snapshot!(seen.join("\n"), @r#"
-    1.19: right again after 300 s: ["watch rv=14 bookmarks"]
-    1.20: right again after 45 s: ["list rv=14", "watch rv=15 bookmarks"]
+    1.18.17: right again after 300 s: ["watch rv=14 bookmarks"]
+    1.18.18: right again after 45 s: ["list rv=14", "watch rv=15 bookmarks"]
+    1.19.4: right again after 300 s: ["watch rv=14 bookmarks"]
+    1.19.5: right again after 45 s: ["list rv=14", "watch rv=15 bookmarks"]
+    1.20.0: right again after 45 s: ["list rv=14", "watch rv=15 bookmarks"]
     1.36: right again after 45 s: ["watch rv=14 bookmarks NotOlderThan initial"]
     "#);
+}
+
+/// A stream that the server resets (`stream error: …; INTERNAL_ERROR`) is a read error that `IsProbableEOF` does not
+/// know: the StreamWatcher makes an ERROR 500 of it, and a reflector lists. The same goes for a lost ping.
+#[test]
+fn a_reset_stream_costs_a_list_since_1_15_and_is_resumed_by_older_ones() {
+    let asked = by_version(|stage, program| {
+        let client = begun(stage, program);
+        stage.asked();
+        stage.world.inject(Fault::ResetStreams {
+            target: Target::All,
+            code: 2,
+        });
+        stage.delete("a");
+        stage.run_secs(3);
+        assert!(stage.compare(client).agrees());
+        stage.asked()
+    });
+    insta::assert_snapshot!(asked, @r"
+    1.9
+      watch rv=14
+    1.15
+      list rv=0 limit=500
+      watch rv=15
+    1.16
+      list rv=0 limit=500
+      watch rv=15 bookmarks
+    1.18 1.20 1.22 1.28
+      list rv=14
+      watch rv=15 bookmarks
+    1.35 1.36
+      watch rv=14 bookmarks NotOlderThan initial
+    ");
+}
+
+/// The kernel gives an idle connection up after 300 s; timeouts are swallowed only since these patch releases.
+#[test]
+fn a_timeout_costs_a_list_from_1_15_0_to_1_15_11_and_is_resumed_before_and_since() {
+    let mut seen = Vec::new();
+    for version in ["1.14", "1.15.11", "1.15.12", "1.18.1", "1.18.2"] {
+        let mut stage = Stage::quiet();
+        let client = begun(&mut stage, &reflector_of(version));
+        stage.asked();
+        stage.stall_open_connections(client);
+        stage.run_secs(310);
+        seen.push(format!("{version}: {:?}", stage.asked()));
+    }
+    insta::assert_snapshot!(seen.join("\n"), @r#"
+    1.14: ["watch rv=14"]
+    1.15.11: ["list rv=0 limit=500", "watch rv=14"]
+    1.15.12: ["watch rv=14"]
+    1.18.1: ["list rv=14", "watch rv=14 bookmarks"]
+    1.18.2: ["watch rv=14 bookmarks"]
+    "#);
+}
+
+/// client-go sets no deadline of its own from `timeoutSeconds`: where both directions are dead the end of the watch's
+/// lifetime goes unheard. With data under way the kernel gives up after 924 s, long after the 5 to 10 min asked for.
+#[test]
+fn the_lifetime_of_a_watch_goes_unheard_on_a_dead_connection() {
+    let mut stage = Stage::quiet();
+    begun(&mut stage, &reflector(19));
+    stage.asked();
+    stage.close_streams();
+    while stage.asked().is_empty() {
+        stage.run(Duration::from_micros(50));
+    }
+    // It has asked again, and the answer never comes: what was sent stays under way.
+    stage.world.inject(Fault::LoseAnswers {
+        target: Target::All,
+    });
+    let mut secs = 0;
+    while stage.asked().is_empty() && secs < 2000 {
+        stage.run_secs(1);
+        secs += 1;
+    }
+    assert_eq!(secs, 924);
+}
+
+/// Two servers, of which the second lags; the reflector knows a version that only the first has.
+fn ahead_of_its_server(program: &Program) -> Stage {
+    let mut config = Config::empty();
+    config.servers = vec![Version::DEFAULT; 2];
+    let mut stage = Stage::new(config, 7);
+    let out = |n| Fault::OutOfRotation {
+        server: ServerId(n),
+    };
+    stage.world.inject(out(1));
+    let client = begun(&mut stage, program);
+    stage.world.inject(Fault::Lag {
+        server: ServerId(1),
+        by: Duration::from_secs(600),
+    });
+    stage.write("a", 1);
+    stage.run_secs(1);
+    assert!(stage.compare(client).agrees());
+    stage.world.lift(&out(1));
+    stage.world.inject(out(0));
+    stage.asked();
+    // The resume reaches the second server; a reset of its stream costs a list there.
+    stage.reset_connections();
+    stage.run_secs(2);
+    stage.world.inject(Fault::ResetStreams {
+        target: Target::All,
+        code: 2,
+    });
+    stage
+}
+
+/// A 504 "Too large resource version" carries Retry-After 1, so the REST layer repeats the request ten times, each with
+/// 3 s of waiting at the server, before the reflector learns of it.
+#[test]
+fn a_too_large_version_is_repeated_for_40_s_by_the_rest_layer_and_then_listed_unset_since_1_18_6() {
+    let mut seen = Vec::new();
+    for version in ["1.18.5", "1.18.6", "1.19.0", "1.34", "1.35"] {
+        let mut stage = ahead_of_its_server(&reflector_of(version));
+        stage.run_secs(1);
+        let mut told: Vec<(u64, String)> = Vec::new();
+        for secs in 1..100 {
+            stage.run_secs(1);
+            told.extend(stage.asked().into_iter().map(|asked| (secs, asked)));
+        }
+        let mut lines: Vec<String> = Vec::new();
+        for same in told.chunk_by(|(_, one), (_, other)| one == other) {
+            let (from, until) = (same[0].0, same[same.len() - 1].0);
+            lines.push(format!(
+                "{} from {from} to {until} s: {}",
+                same.len(),
+                same[0].1
+            ));
+        }
+        seen.push(format!("{version}\n  {}", lines.join("\n  ")));
+    }
+    insta::assert_snapshot!(seen.join("\n"), @r"
+    1.18.5
+      1 from 1 to 1 s: watch rv=15 bookmarks
+      24 from 1 to 98 s: list rv=15
+    1.18.6
+      1 from 1 to 1 s: watch rv=15 bookmarks
+      11 from 1 to 41 s: list rv=15
+      1 from 44 to 44 s: list
+      1 from 47 to 47 s: watch rv=15 bookmarks
+    1.19.0
+      1 from 1 to 1 s: watch rv=15 bookmarks
+      11 from 1 to 41 s: list rv=15
+      1 from 44 to 44 s: list
+      1 from 47 to 47 s: watch rv=15 bookmarks
+    1.34
+      1 from 1 to 1 s: watch rv=15 bookmarks
+      11 from 1 to 41 s: list rv=15
+      1 from 44 to 44 s: list
+      1 from 47 to 47 s: watch rv=15 bookmarks
+    1.35
+      1 from 1 to 1 s: watch rv=15 bookmarks
+      1 from 1 to 1 s: watch rv=15 bookmarks NotOlderThan initial
+      32 from 4 to 97 s: watch bookmarks NotOlderThan initial
+    ");
 }
 
 /// Events have no watch cache, so their lists come in pages even from resourceVersion 0.

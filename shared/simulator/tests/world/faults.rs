@@ -190,6 +190,51 @@ fn each_emitter_of_429_has_its_own_words() {
     assert_eq!(rig.get(MAPS).0, 200, "a lifted fault is off");
 }
 
+/// 429 "(re)initializing" exists since 1.31; up to 1.30 a request waits until the cache is ready.
+#[test]
+fn a_cache_that_is_not_ready_refuses_since_1_31_and_lets_requests_wait_before() {
+    let answers = |server: &str| {
+        let mut config = Config::empty();
+        config.servers = vec![server.parse().expect("a version")];
+        let mut rig = Rig::new(config);
+        rig.run_secs(1);
+        let a = version(&rig.config_map("a"));
+        rig.run_secs(1);
+        rig.world.inject(Fault::Reinitialise {
+            server: None,
+            resource: Some("configmaps".to_owned()),
+        });
+        rig.world.inject(Fault::NoLeader);
+        rig.run_secs(2);
+        // etcd itself answers what may be of any version, up to 1.30.
+        let list = format!("{MAPS}?resourceVersion={a}");
+        let watch = format!("{list}&watch=1");
+        let waiting = [list, watch].map(|target| rig.open(&target));
+        rig.run_secs(5);
+        let answered = waiting.map(|id| rig.replies.get(&id).map(crate::rig::Reply::status));
+        rig.world.lift(&Fault::NoLeader);
+        rig.run_secs(10);
+        let in_the_end = waiting.map(|id| rig.reply(id).status());
+        (answered, in_the_end)
+    };
+    assert_eq!(answers("1.30.9"), ([None, None], [200, 200]));
+    assert_eq!(answers("1.31.0"), ([Some(429), Some(429)], [429, 429]));
+    // Nor does the fault make an older server answer so.
+    let fault = Fault::TooManyRequests {
+        resource: None,
+        throttle: Throttle::CacheNotReady,
+        retry_after_secs: 3,
+    };
+    let status = |server: &str| {
+        let mut config = Config::empty();
+        config.servers = vec![server.parse().expect("a version")];
+        let mut rig = Rig::new(config);
+        rig.world.inject(fault.clone());
+        rig.get(MAPS).0
+    };
+    assert_eq!(["1.30.9", "1.31.0"].map(status), [200, 429]);
+}
+
 #[test]
 fn an_expired_cache_answers_410_to_who_missed_something() {
     let (mut rig, watch, a) = watched();

@@ -131,6 +131,29 @@ fn with_retry_after_it_listens_and_refuses_until_its_watches_have_ended_one_by_o
     }
 }
 
+/// How many of so many watches have ended some time after a server began to drain them.
+fn ended_after(count: usize, grace: u64, wait: Duration) -> usize {
+    let mut rig = Rig::quiet();
+    let opened = watches(&mut rig, count);
+    rig.world.inject(shutdown(0, grace, true));
+    rig.run(wait);
+    let is_over = |(_, watch): &&(ConnectionId, RequestId)| rig.reply(*watch).ended_at.is_some();
+    opened.iter().filter(is_over).count()
+}
+
+/// Watches are ended at max(200 a second, count / grace): 200 are gone within a second whatever the grace, and only more
+/// than 200 for each second of grace (12,000 at 60 s) end faster than that.
+#[test]
+fn watches_end_at_200_a_second_or_as_fast_as_the_grace_period_needs() {
+    let second = Duration::from_millis(1010);
+    assert_eq!(ended_after(200, 60, second), 200);
+    let half = ended_after(200, 60, second / 2);
+    assert!((95..=105).contains(&half), "{half}");
+    let half = ended_after(600, 1, second / 2);
+    assert!((290..=310).contains(&half), "{half}");
+    assert_eq!(ended_after(600, 1, second), 600);
+}
+
 #[test]
 fn of_two_servers_the_one_that_stops_gets_no_new_connections() {
     let mut config = watchscope_simulator::Config::empty();

@@ -227,6 +227,91 @@ fn a_still_cluster_has_nothing_to_bookmark() {
     );
 }
 
+/// The cluster at a version, whose etcd tells its progress as often as it does by default.
+fn with_the_default_progress(version: &str) -> (Rig, u64) {
+    let mut config = Config::empty();
+    config.servers = vec![version.parse().expect("a version")];
+    config.etcd.progress_notify_interval = Duration::from_secs(600);
+    let mut rig = Rig::new(config);
+    rig.run_secs(1);
+    let map = rig.config_map("a");
+    rig.run_secs(1);
+    (rig, crate::rig::version(&map))
+}
+
+/// What a watch is told, each with its age in minutes, while another type is written every 10 s.
+fn told_by_the_minute(rig: &mut Rig, resource: &str, from: u64, minutes: u64) -> String {
+    let opened = rig.world.now();
+    let watch = rig.open(&format!(
+        "/api/v1/namespaces/default/{resource}?watch=1&allowWatchBookmarks=true&timeoutSeconds=1750&resourceVersion={from}"
+    ));
+    for _ in 0..minutes * 6 {
+        rig.write("a", 1);
+        rig.write("a", 2);
+        rig.run_secs(10);
+    }
+    let frames = rig.reply(watch).frames();
+    let told = frames.iter().map(|(at, frame)| {
+        let minute = at.since(opened).as_secs() / 60;
+        format!("{minute} {}", frame["type"].as_str().unwrap())
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Row 9 of the corrections: on a quiet type bookmarks move only as etcd's progress notifications do. Row 8: up to 1.30
+/// a cache without an event or a notification since its start sends none at all.
+#[test]
+fn on_a_quiet_type_no_bookmark_comes_before_etcds_progress_notification_which_by_default_takes_10_minutes()
+ {
+    for version in ["1.30", "1.36"] {
+        let (mut rig, from) = with_the_default_progress(version);
+        let told = told_by_the_minute(&mut rig, "secrets", from, 13);
+        assert_eq!(told, "10 BOOKMARK, 11 BOOKMARK, 12 BOOKMARK", "{version}");
+    }
+}
+
+/// The twin: the type's own events move its bookmarks, and with 5 s, as kubeadm has it, others' do too.
+#[test]
+fn a_type_that_is_written_or_an_etcd_that_tells_its_progress_every_5_s_has_bookmarks_each_minute() {
+    for version in ["1.30", "1.36"] {
+        let (mut rig, from) = with_the_default_progress(version);
+        let told = told_by_the_minute(&mut rig, "configmaps", from, 3);
+        let bookmarks = told.split(", ").filter(|told| told.ends_with("BOOKMARK"));
+        assert_eq!(bookmarks.collect::<Vec<_>>(), ["1 BOOKMARK", "2 BOOKMARK"]);
+    }
+    let (mut rig, from) = two();
+    let told = told_by_the_minute(&mut rig, "secrets", from, 3);
+    assert_eq!(told, "1 BOOKMARK, 2 BOOKMARK");
+}
+
+/// A cache of 1.16 to 1.18 sends one bookmark, 2 s before the deadline; 1.15 sends none.
+#[test]
+fn before_1_19_a_bookmark_comes_only_before_the_deadline() {
+    let told = |server: &str| {
+        let mut config = Config::empty();
+        config.servers = vec![server.parse().expect("a version")];
+        let mut rig = Rig::new(config);
+        rig.run_secs(1);
+        let from = version(&rig.config_map("a"));
+        let opened = rig.world.now();
+        let watch = rig.open(&format!(
+            "{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=150&resourceVersion={from}"
+        ));
+        rig.write("a", 1);
+        rig.run_secs(160);
+        let frames = rig.reply(watch).frames();
+        let bookmarks = frames.iter().filter(|(_, f)| f["type"] == "BOOKMARK");
+        bookmarks
+            .map(|(at, _)| at.since(opened).as_secs())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told("1.15"), [0; 0]);
+    for server in ["1.16", "1.18"] {
+        assert!(matches!(told(server)[..], [148 | 149]), "{server}");
+    }
+    assert!(matches!(told("1.19")[..], [60 | 61, 120..=122, 148 | 149]));
+}
+
 #[test]
 fn a_watch_without_timeout_lives_half_an_hour_to_an_hour() {
     let (mut rig, b) = two();

@@ -434,7 +434,7 @@ impl Reflector {
         ctx: &mut Context<'_>,
     ) {
         let waits = match error {
-            GoError::ConnectionRefused => true,
+            GoError::ConnectionRefused => self.version.waits_out_refusals(),
             GoError::Status(refusal) => {
                 self.version.waits_out_429() && refusal.is_too_many_requests()
             }

@@ -258,7 +258,8 @@ impl Rest {
             return;
         };
         let version = self.version;
-        let may_be_empty = matches!(failure, Failure::Reset | Failure::Eof | Failure::Timeout);
+        let may_be_empty = matches!(failure, Failure::Reset | Failure::Eof)
+            || (failure == Failure::Timeout && version.swallows_timeouts());
         let retries = match call.verb {
             Verb::Watch => may_be_empty && version.retries_watches(),
             // A list whose head had come already is not tried again here.

@@ -27,21 +27,24 @@ impl StreamWatcher {
         self.frames.take(bytes).map_err(|_| RawEnd::Undecodable)
     }
 
-    /// What the program is told when the watch ends so, before its result channel is closed: nothing, or an ERROR of
-    /// the client's own making. End of file, in a frame or not, a reset and a timeout are swallowed; the rest is told,
-    /// since 1.15.
+    /// What the program is told when the watch ends so, before its result channel is closed: nothing, or an ERROR 500 of
+    /// the client's own making.
+    ///
+    /// Since 1.15.0 every read error becomes one, except what `IsProbableEOF` knows (end of file, in a frame or not,
+    /// reset, a connection closed here), and, since the releases of [`ClientGo::swallows_timeouts`], timeouts. Older
+    /// versions write a log line only.
     pub(crate) fn end(raw: RawEnd, version: ClientGo) -> Option<Document> {
         let what = match raw {
-            RawEnd::End | RawEnd::Failed(Failure::Eof | Failure::Reset | Failure::Timeout) => {
-                return None;
-            }
+            RawEnd::End | RawEnd::Failed(Failure::Eof | Failure::Reset) => return None,
+            RawEnd::Failed(Failure::Timeout) if version.swallows_timeouts() => return None,
+            RawEnd::Failed(Failure::Timeout) => "read tcp: connection timed out",
             RawEnd::Failed(Failure::Refused) => "connection refused",
             RawEnd::Failed(Failure::Lost) => "http2: client connection lost",
             RawEnd::Failed(Failure::StreamReset) => "stream error: received from peer",
             RawEnd::Undecodable => "invalid character in the stream",
         };
         version
-            .reports_decode_errors()
+            .reports_read_errors()
             .then(|| Document::client_watch_decoding(what))
     }
 }
@@ -51,21 +54,49 @@ mod tests {
     use super::super::super::wire::Refusal;
     use super::*;
 
+    fn told(raw: RawEnd, version: &str) -> Option<(u16, String)> {
+        let version = version.parse().expect("a version");
+        let told = Refusal::of_event(StreamWatcher::end(raw, version)?);
+        Some((told.code, told.reason))
+    }
+
     #[test]
-    fn resets_and_ends_of_file_are_swallowed_and_undecodable_bytes_are_told() {
+    fn resets_and_ends_of_file_are_swallowed_by_every_version() {
         for raw in [
             RawEnd::End,
             RawEnd::Failed(Failure::Reset),
             RawEnd::Failed(Failure::Eof),
-            RawEnd::Failed(Failure::Timeout),
         ] {
-            assert_eq!(StreamWatcher::end(raw, ClientGo::LATEST), None);
+            for version in ["1.9", "1.15", "1.36"] {
+                assert_eq!(told(raw, version), None);
+            }
         }
-        for raw in [RawEnd::Undecodable, RawEnd::Failed(Failure::Lost)] {
-            let told = StreamWatcher::end(raw, ClientGo::LATEST);
-            let error = Refusal::of_event(told.expect("it is told"));
-            assert_eq!((error.code, error.reason.as_str()), (500, "InternalError"));
-            assert_eq!(StreamWatcher::end(raw, ClientGo::V1_9), None);
+    }
+
+    #[test]
+    fn every_other_read_error_is_error_500_since_1_15_0() {
+        for raw in [
+            RawEnd::Undecodable,
+            RawEnd::Failed(Failure::Lost),
+            RawEnd::Failed(Failure::StreamReset),
+        ] {
+            for version in ["1.15.0", "1.36"] {
+                assert_eq!(told(raw, version), Some((500, "InternalError".to_owned())));
+            }
+            assert_eq!(told(raw, "1.14"), None, "a log line only");
+        }
+    }
+
+    #[test]
+    fn a_timeout_was_error_500_too_until_it_was_mended_in_each_line() {
+        let timeout = RawEnd::Failed(Failure::Timeout);
+        for version in ["1.15.11", "1.16.8", "1.17.4", "1.18.1"] {
+            assert_eq!(told(timeout, version).map(|(code, _)| code), Some(500));
+        }
+        for version in [
+            "1.14", "1.15.12", "1.16.9", "1.17.5", "1.18.2", "1.19.0", "1.36",
+        ] {
+            assert_eq!(told(timeout, version), None);
         }
     }
 }

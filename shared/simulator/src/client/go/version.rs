@@ -5,10 +5,12 @@ use std::str::FromStr;
 
 use super::super::transport::Style;
 
-/// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36.
+/// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36, and the patch releases that behave otherwise
+/// than the first release of their minor version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientGo {
     minor: u8,
+    patch: u8,
     /// Set where the gate WatchListClient is not as the version has it by default.
     watch_list: Option<bool>,
 }
@@ -17,36 +19,80 @@ pub struct ClientGo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownVersion;
 
+/// The modelled releases, oldest first: minor version, patch, name.
+const RELEASES: [(u8, u8, &str); 35] = [
+    (9, 0, "1.9"),
+    (10, 0, "1.10"),
+    (11, 0, "1.11"),
+    (12, 0, "1.12"),
+    (13, 0, "1.13"),
+    (14, 0, "1.14"),
+    (15, 0, "1.15"),
+    (15, 12, "1.15.12"),
+    (16, 0, "1.16"),
+    (16, 9, "1.16.9"),
+    (17, 0, "1.17"),
+    (17, 5, "1.17.5"),
+    (18, 0, "1.18"),
+    (18, 2, "1.18.2"),
+    (18, 6, "1.18.6"),
+    (18, 18, "1.18.18"),
+    (19, 0, "1.19"),
+    (19, 5, "1.19.5"),
+    (20, 0, "1.20"),
+    (21, 0, "1.21"),
+    (22, 0, "1.22"),
+    (23, 0, "1.23"),
+    (24, 0, "1.24"),
+    (25, 0, "1.25"),
+    (26, 0, "1.26"),
+    (27, 0, "1.27"),
+    (28, 0, "1.28"),
+    (29, 0, "1.29"),
+    (30, 0, "1.30"),
+    (31, 0, "1.31"),
+    (32, 0, "1.32"),
+    (33, 0, "1.33"),
+    (34, 0, "1.34"),
+    (35, 0, "1.35"),
+    (36, 0, "1.36"),
+];
+
 impl ClientGo {
     /// The oldest: that of case 5.
     pub const V1_9: ClientGo = ClientGo::minor(9);
     /// The newest.
-    pub const LATEST: ClientGo = ClientGo::minor(Self::NAMES.len() as u8 + 8);
+    pub const LATEST: ClientGo = ClientGo::minor(36);
 
-    const NAMES: [&'static str; 28] = [
-        "1.9", "1.10", "1.11", "1.12", "1.13", "1.14", "1.15", "1.16", "1.17", "1.18", "1.19",
-        "1.20", "1.21", "1.22", "1.23", "1.24", "1.25", "1.26", "1.27", "1.28", "1.29", "1.30",
-        "1.31", "1.32", "1.33", "1.34", "1.35", "1.36",
-    ];
-
-    /// Version 1.`minor`; what is beyond the modelled versions is the nearest of them.
+    /// The first release of 1.`minor`; what is beyond the modelled versions is the nearest of them.
     pub const fn minor(minor: u8) -> ClientGo {
-        let minor = if minor < 9 {
-            9
-        } else if minor > 36 {
-            36
-        } else {
-            minor
-        };
+        ClientGo::release(minor, 0)
+    }
+
+    /// The newest modelled release that is not newer than 1.`minor`.`patch`: it behaves the same. What is older than
+    /// all is the oldest.
+    pub const fn release(minor: u8, patch: u8) -> ClientGo {
+        let mut found = 0;
+        let mut next = 1;
+        while next < RELEASES.len() {
+            let (its_minor, its_patch, _) = RELEASES[next];
+            if its_minor < minor || (its_minor == minor && its_patch <= patch) {
+                found = next;
+            }
+            next += 1;
+        }
         ClientGo {
-            minor,
+            minor: RELEASES[found].0,
+            patch: RELEASES[found].1,
             watch_list: None,
         }
     }
 
-    /// Every version.
+    /// Every modelled release.
     pub fn all() -> impl Iterator<Item = ClientGo> {
-        (9..=36).map(ClientGo::minor)
+        RELEASES
+            .iter()
+            .map(|(minor, patch, _)| ClientGo::release(*minor, *patch))
     }
 
     /// The same with the gate WatchListClient set; before 1.28 there is none.
@@ -58,9 +104,18 @@ impl ClientGo {
         }
     }
 
-    /// `1.25`.
+    /// `1.25`; with its patch where that matters: `1.18.6`.
     pub fn name(self) -> &'static str {
-        Self::NAMES[usize::from(self.minor) - 9]
+        let is_it =
+            |(minor, patch, _): &&(u8, u8, &str)| (*minor, *patch) == (self.minor, self.patch);
+        RELEASES.iter().find(is_it).map_or("", |(_, _, name)| name)
+    }
+
+    /// Whether it is one of these minor versions, from the given patch on.
+    fn is_patched(self, minors: &[(u8, u8)]) -> bool {
+        minors
+            .iter()
+            .any(|(minor, patch)| self.minor == *minor && self.patch >= *patch)
     }
 
     /// Whether the reflector waits 0.8 s to 30 s, doubling, between its rounds; else a second.
@@ -87,9 +142,15 @@ impl ClientGo {
         self.minor >= 18
     }
 
-    /// Whether `ResourceVersionTooLarge` is answered like 410.
+    /// Whether `ResourceVersionTooLarge` is answered like 410 (1.18.6 and 1.19.0).
     pub(super) fn knows_too_large(self) -> bool {
-        self.minor >= 19
+        self.minor >= 19 || self.is_patched(&[(18, 6)])
+    }
+
+    /// Whether a watch that is refused a connection waits and is opened again (1.16.0). Before, the check compared a
+    /// bare `syscall.Errno`, which Go wraps in `os.SyscallError`, so it never matched and the reflector listed.
+    pub(super) fn waits_out_refusals(self) -> bool {
+        self.minor >= 16
     }
 
     /// Whether 429 is waited out instead of answered by a relist.
@@ -122,9 +183,15 @@ impl ClientGo {
         self.minor >= 18
     }
 
-    /// Whether the StreamWatcher tells of bytes it cannot decode.
-    pub(super) fn reports_decode_errors(self) -> bool {
+    /// Whether the StreamWatcher reports a read error as an ERROR event (1.15.0), instead of logging it only.
+    pub(super) fn reports_read_errors(self) -> bool {
         self.minor >= 15
+    }
+
+    /// Whether a timeout is no error: the StreamWatcher swallows it, and a watch whose opening timed out counts as an
+    /// empty one (1.19.0, and 1.18.2, 1.17.5, 1.16.9, 1.15.12).
+    pub(super) fn swallows_timeouts(self) -> bool {
+        self.minor >= 19 || self.is_patched(&[(15, 12), (16, 9), (17, 5), (18, 2)])
     }
 
     /// What the informer queues changes in.
@@ -146,8 +213,9 @@ impl ClientGo {
         }
     }
 
+    /// How it uses connections: HTTP/2 health pings since 1.20.0, 1.19.5 and 1.18.18.
     pub(super) fn style(self) -> Style {
-        if self.minor >= 20 {
+        if self.minor >= 20 || self.is_patched(&[(18, 18), (19, 5)]) {
             Style::PingedHttp2
         } else {
             Style::PlainHttp2
@@ -193,9 +261,12 @@ impl FromStr for ClientGo {
     fn from_str(text: &str) -> Result<ClientGo, UnknownVersion> {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
         let (major, minor) = (parts.next(), parts.next());
-        let patch_is_number = parts.all(|patch| patch.parse::<u16>().is_ok());
-        match (major, minor.and_then(|minor| minor.parse().ok())) {
-            (Some("1"), Some(minor @ 9..=36)) if patch_is_number => Ok(ClientGo::minor(minor)),
+        let patch = parts.next().unwrap_or("0").parse::<u16>();
+        match (major, minor.and_then(|minor| minor.parse().ok()), patch) {
+            (Some("1"), Some(minor @ 9..=36), Ok(patch)) if parts.next().is_none() => {
+                let patch = u8::try_from(patch).unwrap_or(u8::MAX);
+                Ok(ClientGo::release(minor, patch))
+            }
             _ => Err(UnknownVersion),
         }
     }
@@ -210,9 +281,44 @@ mod tests {
         assert_eq!("1.25".parse(), Ok(ClientGo::minor(25)));
         assert_eq!("v1.9.2".parse(), Ok(ClientGo::V1_9));
         assert_eq!("1.36".parse(), Ok(ClientGo::LATEST));
-        for text in ["1.8", "1.37", "2.0", "1", "", "1.x", "1.20.x"] {
+        assert_eq!("1.18.17".parse(), Ok(ClientGo::release(18, 6)));
+        assert_eq!("1.18.300".parse(), Ok(ClientGo::release(18, 18)));
+        for text in ["1.8", "1.37", "2.0", "1", "", "1.x", "1.20.x", "1.20.1.1"] {
             assert_eq!(text.parse::<ClientGo>(), Err(UnknownVersion), "{text}");
         }
         assert!(ClientGo::all().all(|v| v.name().parse() == Ok(v)));
+    }
+
+    #[test]
+    fn patch_releases_have_what_was_mended_in_them() {
+        let has = |what: fn(ClientGo) -> bool, versions: [&str; 2]| {
+            versions.map(|text| what(text.parse().expect("a version")))
+        };
+        for (before, since) in [("1.18.5", "1.18.6"), ("1.18.5", "1.19.0")] {
+            assert_eq!(
+                has(ClientGo::knows_too_large, [before, since]),
+                [false, true]
+            );
+        }
+        for (before, since) in [
+            ("1.15.11", "1.15.12"),
+            ("1.16.8", "1.16.9"),
+            ("1.17.4", "1.17.5"),
+            ("1.18.1", "1.18.2"),
+            ("1.18.1", "1.19.0"),
+        ] {
+            assert_eq!(
+                has(ClientGo::swallows_timeouts, [before, since]),
+                [false, true]
+            );
+        }
+        let pings = |version: ClientGo| version.style() == Style::PingedHttp2;
+        for (before, since) in [
+            ("1.18.17", "1.18.18"),
+            ("1.19.4", "1.19.5"),
+            ("1.19.4", "1.20.0"),
+        ] {
+            assert_eq!(has(pings, [before, since]), [false, true]);
+        }
     }
 }
