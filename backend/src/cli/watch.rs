@@ -164,6 +164,8 @@ mod tests {
             resource_version: version.into(),
             items: 500,
             remaining: Some(1),
+            object: None,
+            listed: None,
         };
         let started = WatchStarted {
             watch: "shop/pods".into(),

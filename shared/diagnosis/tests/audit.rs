@@ -183,12 +183,16 @@ impl Stage {
     }
 
     fn asked(&mut self, watch: &str, verb: &str) -> RequestId {
+        self.asked_over(watch, verb, ConnectionId(1))
+    }
+
+    fn asked_over(&mut self, watch: &str, verb: &str, connection: ConnectionId) -> RequestId {
         let request = RequestId(self.id());
         let resource = watch.split_once('/').expect("a name").1;
         self.record(RequestSent {
             watch: watch.into(),
             request,
-            connection: ConnectionId(1),
+            connection,
             verb: verb.into(),
             path: format!(
                 "/api/v1/namespaces/shop/{}",
@@ -248,7 +252,11 @@ impl Stage {
     }
 
     fn open(&mut self, watch: &str) {
-        let request = self.asked(watch, "watch");
+        self.open_over(watch, ConnectionId(1));
+    }
+
+    fn open_over(&mut self, watch: &str, connection: ConnectionId) {
+        let request = self.asked_over(watch, "watch", connection);
         let stream = StreamId(self.id());
         let from = self.state.watches[&WatchName::from(watch)].progress.clone();
         self.record(StreamOpened {
@@ -1126,6 +1134,45 @@ fn trap_etcd_restored_from_a_backup() {
     34.03 shop/pods list newest twice at 12 0 cannot-tell: the newest list is of 12, though the watch has seen 14
     34.03 a ghost held 11 listed - cleared definite
     ");
+}
+
+/// The reads of a quiet watch that resumes 10 s after its first round, over another connection if it `moves`.
+fn reads_after_a_resume(level: Level, moves: bool) -> Vec<String> {
+    let mut stage = watching(36, level);
+    stage.after_s(10);
+    let known = stage.reads.len();
+    stage.record(ended());
+    stage.open_over(WATCH, ConnectionId(if moves { 7 } else { 1 }));
+    stage.after_s(5);
+    let reads = stage.reads[known..].iter();
+    let lists = reads.filter(|(_, read)| read.verb == "list");
+    let line = |(at, read): &(Time, Read)| {
+        let seconds = at.0 as f64 / 1e6;
+        format!("{seconds:.0} {}", read.query.as_deref().unwrap_or(""))
+    };
+    lists.map(line).collect()
+}
+
+#[test]
+fn a_second_after_a_stream_is_opened_over_another_connection_the_newest_list_is_read() {
+    let moved = reads_after_a_resume(Level::Light, true);
+    assert_eq!(moved, ["11 limit=500&labelSelector=app%3Dweb"]);
+    assert_eq!(reads_after_a_resume(Level::Light, false), [""; 0]);
+    assert_eq!(reads_after_a_resume(Level::Off, true), [""; 0]);
+}
+
+#[test]
+fn an_etcd_that_was_put_back_with_its_server_restarted_is_told_of_within_six_seconds_of_the_resume()
+{
+    let mut stage = watching(36, Level::Light);
+    stage.after_s(10);
+    stage.record(ended());
+    stage.etcd.retain(|revision, _| *revision <= 11);
+    stage.open_over(WATCH, ConnectionId(7));
+    stage.after_s(10);
+    let told = stage.told();
+    let back = told.lines().filter(|line| line.contains("twice"));
+    assert_snapshot!(back.collect::<Vec<_>>().join("\n"), @"15.02 shop/pods list newest twice at 11 0 cannot-tell: the newest list is of 11, though the watch has seen 12");
 }
 
 #[test]

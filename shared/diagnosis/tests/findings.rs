@@ -320,21 +320,14 @@ fn what_was_deleted_and_is_in_a_list_of_after_that_is_a_ghost_of_who_answered() 
 }
 
 #[test]
-fn lists_that_no_server_has_come_far_enough_for_are_a_livelock_at_the_third_in_a_minute() {
-    let too_large = "Too large resource version: 40, current: 37";
+fn lists_that_no_server_has_come_far_enough_for_are_no_livelock() {
     let mut stage = pods();
     stage.live("*/pods", ADDED, "a", "u1", 40, None);
-    for _ in 0..2 {
-        stage.refused("*/pods", 504, too_large);
-        stage.refused("*/pods", 504, too_large);
-        stage.refused("*/pods", 504, "the server was not in time");
-        stage.after_s(65);
+    for _ in 0..4 {
+        stage.refused("*/pods", 504, "Too large resource version: 40, current: 37");
+        stage.after_s(3);
     }
-    stage.refused("*/pods", 504, too_large);
-    stage.refused("*/pods", 504, too_large).after_s(3);
     assert_eq!(stage.found(), "");
-    stage.refused("*/pods", 504, too_large);
-    insta::assert_snapshot!(stage.found(), @"133.000 F14 raised warning likely x1 */pods: */pods was told 3 times in 3.0 s that no list as far as 40 can be had (504): those who answer have not come so far.");
 }
 
 /// A watch's request, over a connection that so many other streams share, that has no answer.

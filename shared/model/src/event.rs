@@ -208,6 +208,10 @@ events! {
         items "items": u64,
         /// Items the server says remain; absent if it does not say or none do.
         remaining "remaining": Option<u64>,
+        /// The first object of the page that the watch holds at a later version, where that shows that etcd went back.
+        object "object": Option<Arc<Object>>,
+        /// That object's version on the page.
+        listed "listed": Option<ResourceVersion>,
     }
     /// A list is complete and compared with what was held.
     11 "list.complete" ListComplete {

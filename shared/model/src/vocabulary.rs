@@ -161,6 +161,8 @@ words! {
         InitialEventsEnd = "initial-events-end",
         /// A response did not have the shape of a list.
         Malformed = "malformed",
+        /// A list shows that etcd went back (F33); the watch begins anew.
+        Restored = "restored",
     }
 
     /// What happened to an object.

@@ -207,8 +207,10 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (watch(), small.clone(), prop::option::of(any::<u16>()), text(), prop::option::of(any::<String>())).prop_map(|(watch, request, status, value, error)| {
             RequestAnswered { watch, request: RequestId(request), status, headers: Headers(vec![("audit-id".into(), value)]), retry_after_ms: None, error }.into()
         }),
-        1 => (watch(), version(), small.clone()).prop_map(|(watch, resource_version, items)| ListPage {
-            watch, request: RequestId(1), resource_version, items, remaining: None }.into()),
+        1 => (watch(), version(), small.clone(), prop::option::of((object(), version()))).prop_map(|(watch, resource_version, items, lower)| {
+            let (object, listed) = lower.unzip();
+            ListPage { watch, request: RequestId(1), resource_version, items, remaining: None, object, listed }.into()
+        }),
         1 => (watch(), version(), small.clone()).prop_map(|(watch, resource_version, items)| ListComplete {
             watch, resource_version, items, added: 0, changed: 1, removed: 2 }.into()),
         2 => (watch(), small.clone(), small.clone(), prop::option::of(version()), prop::option::of(any::<u64>())).prop_map(|(watch, stream, request, resource_version, http2_stream)| StreamOpened {

@@ -37,6 +37,57 @@ pub(crate) enum Relation {
     Replaced(Arc<Object>, ResourceVersion),
 }
 
+/// Whether a state shows that etcd went back, by the objects it has at lower versions than the watch holds them.
+///
+/// In one history the version of a living object never goes down. A server that lost an event shows an object at a
+/// lower version too, but it also has objects as the watch saw them later; after a restore there is none of these.
+/// Holds one object, however many differ.
+#[derive(Debug, Default)]
+pub(crate) struct Reversal {
+    /// The first object that the state has at a lower version, with that version.
+    first: Option<(Arc<Object>, ResourceVersion)>,
+    /// The lowest version at which the watch holds any of these objects.
+    lowest_held: Option<u64>,
+    /// The highest version that the state has of an object just as the watch holds it.
+    highest_kept: u64,
+}
+
+impl Reversal {
+    /// Takes an object of the state. `progress` is where the watch stands: what it holds beyond that came from an
+    /// attempt at a list, so a lower version proves nothing.
+    pub(crate) fn take(
+        &mut self,
+        held: &Held,
+        progress: &ResourceVersion,
+        (namespace, name, uid): (Option<&str>, &str, &str),
+        version: &ResourceVersion,
+    ) {
+        let Some((Place(object), known)) = held.0.get_key_value(&Key(namespace, name)) else {
+            return;
+        };
+        let (Some(held), Some(listed)) = (known.version.number(), version.number()) else {
+            return;
+        };
+        if uid.is_empty() || !object.uid.is(uid) || known.version.is_after(progress) {
+            return;
+        }
+        if listed == held {
+            self.highest_kept = self.highest_kept.max(held);
+        } else if listed < held {
+            let lowest = self.lowest_held.unwrap_or(held);
+            self.lowest_held = Some(lowest.min(held));
+            self.first
+                .get_or_insert_with(|| (object.clone(), version.clone()));
+        }
+    }
+
+    /// The first object at a lower version, if etcd went back.
+    pub(crate) fn shown(self) -> Option<(Arc<Object>, ResourceVersion)> {
+        let is_shown = self.lowest_held? > self.highest_kept;
+        self.first.filter(|_| is_shown)
+    }
+}
+
 impl Held {
     /// The object of this identity, shared if it is held, and how what is held relates to `version` of it.
     pub(crate) fn relate(

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use watchscope_model::event::{Change, ListComplete, ListPage};
+use watchscope_model::event::{Change, ListComplete, ListPage, WatchStopped};
 use watchscope_model::id::is_built_in_group;
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
 use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
 
 use crate::decode::page::Item;
 use crate::decode::{self, DecodeError, Decoder, ObjectHead, decode_page};
-use crate::held::Relation;
+use crate::held::{Held, Relation, Reversal};
 use crate::port::Emitted;
-use crate::probe::{Probe, Task, Turn};
+use crate::probe::{Probe, Streaks, Task, Turn};
 
 /// A list under way, over all its pages and attempts; or initial events, which amount to one.
 #[derive(Debug)]
@@ -78,6 +78,9 @@ impl ListRun {
         };
     }
 }
+
+/// How long a watch waits for all watches to be told to begin anew before it does so alone, in milliseconds.
+const RESTORED_MS: u64 = 1_000;
 
 /// A page of a list, arriving.
 #[derive(Debug)]
@@ -151,13 +154,16 @@ impl Probe {
                 self.list_was_older(&version, turn);
                 return Ok(());
             }
+            Taken::Restored => {
+                self.etcd_went_back(turn);
+                return Ok(());
+            }
         };
         if token.is_some() {
             self.list.token = token;
             self.begin(Task::List, PhaseReason::FirstList, turn);
             return Ok(());
         }
-        self.streaks.too_large = 0;
         let version = self.list.version.clone().unwrap_or_else(|| 0.into());
         self.complete_list(version, None, turn);
         self.begin(Task::Watch, PhaseReason::Listed, turn);
@@ -187,14 +193,28 @@ impl Probe {
         }
         self.list.version = Some(version.clone());
         self.list.items += decoded.items.len() as u64;
+        let is_older = self.is_older_than_progress(&version);
+        // A page that follows another may come from elsewhere, so only the first proves anything.
+        let lower = if is_older || self.list.token.is_some() {
+            None
+        } else {
+            self.lower_than_held(&decoded.items)
+        };
+        let is_restored = lower.is_some() || (is_older && !self.list.at_progress);
+        let (object, listed) = lower.unzip();
         turn.emit(ListPage {
             watch: self.spec.name.clone(),
             request: page.request,
             resource_version: version.clone(),
             items: decoded.items.len() as u64,
             remaining: decoded.remaining,
+            object,
+            listed,
         });
-        if self.is_older_than_progress(&version) {
+        if is_restored {
+            return Ok(Taken::Restored);
+        }
+        if is_older {
             return Ok(Taken::Older(version));
         }
         for item in &decoded.items {
@@ -226,7 +246,50 @@ impl Probe {
         version.is_position() && progress.is_some_and(|progress| progress.is_after(version))
     }
 
-    /// A list from before progress (F22, or a restore: F33). It changes nothing; the watch waits for a newer one.
+    /// The first object that items show at a lower version than the watch holds it, if that shows that etcd went back.
+    fn lower_than_held(&self, items: &[Item<'_>]) -> Option<(Arc<Object>, ResourceVersion)> {
+        let progress = self.progress.as_ref().filter(|_| self.has_place())?;
+        let mut reversal = Reversal::default();
+        for item in items.iter().flatten() {
+            let head = &item.head;
+            if let Ok((name, version)) = self.identity(head) {
+                let uid = head.uid.as_deref().unwrap_or("");
+                let who = (head.namespace.as_deref(), name, uid);
+                reversal.take(&self.held, progress, who, &version);
+            }
+        }
+        reversal.shown()
+    }
+
+    /// A list shows that etcd went back (F33). Diagnosis finds that from the page and tells all watches to begin anew. It
+    /// does not where it has told so before, so after [`RESTORED_MS`] the watch begins anew by itself.
+    fn etcd_went_back(&mut self, turn: &mut Turn<'_>) {
+        self.is_restored = true;
+        let why = PhaseReason::Restored;
+        self.wait(RESTORED_MS, why, Task::List, why, turn);
+    }
+
+    /// Drops what is held and where the watch was, and lists, as a watch that stops and starts.
+    pub(crate) fn begin_anew(&mut self, turn: &mut Turn<'_>) {
+        let reason = PhaseReason::Restored;
+        self.set_phase(Phase::Stopped, reason, turn);
+        turn.emit(WatchStopped {
+            watch: self.spec.name.clone(),
+            reason,
+        });
+        turn.emit(self.spec.started());
+        self.phase = None;
+        self.is_restored = false;
+        self.progress = None;
+        self.held = Held::default();
+        self.list = ListRun::new(self.config.page_size);
+        self.streaks = Streaks::default();
+        self.gap = None;
+        self.begin(Task::List, PhaseReason::FirstList, turn);
+    }
+
+    /// A list from before progress though it was asked not to be (F22). It changes nothing; the watch lists the most
+    /// recent.
     fn list_was_older(&mut self, version: &ResourceVersion, turn: &mut Turn<'_>) {
         turn.emit(ListComplete {
             watch: self.spec.name.clone(),
@@ -236,9 +299,7 @@ impl Probe {
             changed: 0,
             removed: 0,
         });
-        // By turns: one kind of read may reach a server the other does not.
-        let at_progress = !self.list.at_progress;
-        self.relist(at_progress, PhaseReason::TooLarge, turn);
+        self.relist(false, PhaseReason::TooLarge, turn);
     }
 
     fn take_item(&mut self, item: &Item<'_>, decoder: &Decoder, turn: &mut Turn<'_>) {
@@ -301,6 +362,7 @@ impl Probe {
         let change = match relation {
             Relation::Newer if origin == Origin::List && self.is_lost_there(&object) => {
                 self.held.touch(&object, self.list.number);
+                self.list.changed += 1;
                 // What is held stays: the record says what the list has in its place.
                 let learned = Learned {
                     change: ChangeType::Modified,
@@ -473,6 +535,8 @@ enum Taken {
     Page(Option<String>),
     /// It is from before progress.
     Older(ResourceVersion),
+    /// It shows that etcd went back.
+    Restored,
 }
 
 /// What was learned of an object, and where.

@@ -54,6 +54,8 @@ pub struct Probe {
     pub(crate) expirations: Backoff,
     pub(crate) refusals: Backoff,
     pub(crate) reloaded_at: Option<Time>,
+    /// A list showed that etcd went back: what is next is to begin anew.
+    pub(crate) is_restored: bool,
     pub(crate) side: Side,
     /// When the driver's timer is set to, if it has not fired.
     armed: Option<Time>,
@@ -68,8 +70,6 @@ pub(crate) struct Streaks {
     pub(crate) bare: u32,
     /// 410 without a document in between (F14).
     pub(crate) expired: u32,
-    /// "Too large resource version" without a list in between.
-    pub(crate) too_large: u32,
     /// Watch-list streams that ended before their bookmark (F37).
     pub(crate) unfinished: u32,
     /// 401 and 403 without a 200 in between.
@@ -186,6 +186,7 @@ impl Probe {
             expirations: Backoff::for_expirations(),
             refusals: Backoff::for_refusals(),
             reloaded_at: None,
+            is_restored: false,
             side: Side::default(),
             armed: None,
         };
@@ -512,6 +513,9 @@ impl Probe {
     fn on_timer(&mut self, turn: &mut Turn<'_>) {
         self.side_timer(turn);
         match std::mem::replace(&mut self.state, State::Idle) {
+            State::Waiting { until } if until <= turn.now && self.is_restored => {
+                self.begin_anew(turn);
+            }
             State::Waiting { until } if until <= turn.now => {
                 self.begin(self.task, self.why, turn);
             }

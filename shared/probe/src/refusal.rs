@@ -130,18 +130,25 @@ impl Probe {
         }
     }
 
-    /// The server has not come as far as progress: once more, then the most recent it has (F14, F32).
+    /// The server has not come as far as progress (F32), or never will (F33). The probe lists the most recent state at
+    /// once, which says where etcd is. Where that list is refused too, or a stream that was to follow one, it waits.
     pub(crate) fn too_large(
         &mut self,
         retry_after_ms: Option<u64>,
         task: Task,
         turn: &mut Turn<'_>,
     ) {
-        self.streaks.too_large += 1;
-        if self.streaks.too_large > 1 || task == Task::Watch {
-            self.relist(false, PhaseReason::TooLarge, turn);
-        } else {
-            self.fail_politely(PhaseReason::TooLarge, retry_after_ms, task, turn);
+        let why = PhaseReason::TooLarge;
+        let is_most_recent = !self.list.at_progress || self.progress.is_none();
+        match task {
+            Task::List if is_most_recent => {
+                self.fail_politely(why, retry_after_ms, task, turn);
+            }
+            Task::Watch => self.relist(false, why, turn),
+            Task::List | Task::WatchList => {
+                self.list.restart(false);
+                self.begin(Task::List, why, turn);
+            }
         }
     }
 }

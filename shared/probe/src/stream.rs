@@ -8,7 +8,7 @@ use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 
 use crate::backoff::jittered;
 use crate::decode::{DecodeError, Decoder, Document, Object, ObjectHead, Status, decode_line};
-use crate::held::Relation;
+use crate::held::{Relation, Reversal};
 use crate::lines::{Lines, Piece, Unread};
 use crate::list::Learned;
 use crate::port::Ending;
@@ -61,6 +61,8 @@ pub(crate) struct Facts {
     /// Initial events that would change what is held and are not newer than progress, until the end bookmark tells
     /// whether they are of a state from before it. At most as many bytes as a page of a list, then the probe lists.
     aside: Vec<Aside>,
+    /// What the initial events show of etcd's history.
+    reversal: Reversal,
     /// What an ERROR calls for, once one came.
     error: Option<(Remedy, Time)>,
     /// What came after an ERROR.
@@ -117,8 +119,10 @@ pub(crate) enum OwnEnd {
     /// A side watch showed what this stream did not, or (where none can be had) the server should have ended it
     /// long ago.
     Dead,
-    /// The initial events do not end, or end in the past.
+    /// The initial events do not end, or are too many to be put aside.
     Initial,
+    /// The initial events are of a state from before what the watch has seen: whether etcd went back, a list shows.
+    Before,
 }
 
 impl Probe {
@@ -166,6 +170,7 @@ impl Probe {
                 live_at: None,
                 opening,
                 aside: Vec::new(),
+                reversal: Reversal::default(),
                 error: None,
                 trailing: Unread::default(),
             },
@@ -302,6 +307,12 @@ impl Probe {
         turn: &mut Turn<'_>,
     ) -> Result<(), DecodeError> {
         if facts.opening != Opening::Resume && change == ChangeType::Added {
+            if let Some(progress) = self.progress.as_ref().filter(|_| self.has_place()) {
+                let (name, version) = self.identity(&read.head)?;
+                let uid = read.head.uid.as_deref().unwrap_or("");
+                let who = (read.head.namespace.as_deref(), name, uid);
+                facts.reversal.take(&self.held, progress, who, &version);
+            }
             // Not in the order of their versions, so no progress (F21).
             self.learn(read, Origin::Initial, Some(facts.stream), decoder, turn)?;
             self.note_initial_item();
@@ -454,9 +465,9 @@ impl Probe {
             .progress
             .as_ref()
             .is_some_and(|progress| progress.is_after(&version));
-        if is_older {
-            // The initial events were a state from before progress: nothing may be inferred from it.
-            return Ok(Some(OwnEnd::Initial));
+        if is_older || std::mem::take(&mut facts.reversal).shown().is_some() {
+            // The initial events were a state from before progress, or of another history: nothing may be inferred.
+            return Ok(Some(OwnEnd::Before));
         }
         for aside in std::mem::take(&mut facts.aside) {
             // It could be read when it came.
@@ -466,7 +477,6 @@ impl Probe {
         }
         facts.opening = Opening::Resume;
         self.streaks.unfinished = 0;
-        self.streaks.too_large = 0;
         self.complete_list(version, Some(facts.stream), turn);
         self.set_phase(Phase::Streaming, PhaseReason::InitialEventsEnd, turn);
         Ok(None)
@@ -562,7 +572,7 @@ impl Probe {
             OwnEnd::Decode => Cause::Decode,
             OwnEnd::AfterError => Cause::ErrorEvent,
             OwnEnd::Dead => Cause::IdleTimeout,
-            OwnEnd::Initial => Cause::Cancelled,
+            OwnEnd::Initial | OwnEnd::Before => Cause::Cancelled,
         };
         self.close(turn);
         self.stream_ended(&stream, cause.into(), turn);
@@ -577,6 +587,10 @@ impl Probe {
                 self.fall_back_to_list();
                 self.list.restart(false);
                 self.begin(Task::List, PhaseReason::WatchListRefused, turn);
+            }
+            OwnEnd::Before => {
+                self.list.restart(false);
+                self.begin(Task::List, PhaseReason::FirstList, turn);
             }
         }
     }

@@ -202,8 +202,8 @@ fn what_is_confirmed_in_any_rows_story_is_so() {
     let (mut wrong, mut all) = (String::new(), 0);
     let forms = catalogue::forms::forms().into_iter().map(|(row, _)| row);
     for mut row in catalogue::rows().into_iter().chain(forms) {
-        // There etcd has two histories.
-        if row.code == "F33" {
+        // There etcd has two histories, or a member of etcd lacks a change that the other has.
+        if row.code == "F33" || row.form == "an older version in the list of another server" {
             continue;
         }
         row.story.config.etcd.keep_journal = true;

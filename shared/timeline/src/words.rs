@@ -316,6 +316,7 @@ fn because(reason: PhaseReason) -> &'static str {
         }
         PhaseReason::InitialEventsEnd => "the initial events are complete",
         PhaseReason::Malformed => "an answer did not have the shape of a list",
+        PhaseReason::Restored => "a list shows that etcd went back to an older state",
         PhaseReason::Unknown => "of a reason this page does not know",
     }
 }

@@ -11,7 +11,7 @@ use watchscope_model::event::{Audit, Change, Event};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::{ChangeType, Origin, Phase};
-use watchscope_model::{Aside, Object, ResourceVersion, Seq, Text, Time, WatchName};
+use watchscope_model::{Aside, ConnectionId, Object, ResourceVersion, Seq, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
 use self::conclude::same_place;
@@ -31,6 +31,9 @@ const AGAIN_US: i64 = 4_000_000;
 /// How long after a list that the server had not come far enough for it is made again, in microseconds: two that are so far
 /// apart show a watch from the future (F32).
 pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
+/// How long after a stream was opened over another connection than the last one the newest list is read, in microseconds:
+/// where its server was restarted with another etcd, that list shows it.
+const MOVED_US: i64 = 1_000_000;
 /// How long reads have to show newer versions of objects than a stream that delivers nothing has come to, in microseconds,
 /// before that is a lag (F31).
 pub(crate) const AHEAD_US: i64 = 10_000_000;
@@ -149,6 +152,12 @@ pub(super) struct Lane {
     tasks: VecDeque<Task>,
     restarts: u32,
     samples: Samples,
+    /// The connection of its last watch request.
+    connection: Option<ConnectionId>,
+    /// Whether that is another one than that of the stream before.
+    is_moved: bool,
+    /// When the newest list is read, since it has moved to another connection.
+    moved_at: Option<Time>,
     /// When the next object is looked up.
     sample_at: Option<Time>,
     /// When a second watch is held against this one.
@@ -226,6 +235,9 @@ impl Lane {
             asked_at: Time(i64::MIN),
             tasks: VecDeque::new(),
             restarts: 0,
+            connection: None,
+            is_moved: false,
+            moved_at: None,
             witness_at: (level == Level::Full).then_some(now),
             witnessed: None,
             samples: Samples::default(),
@@ -298,6 +310,16 @@ impl Lane {
                 if let Some(scope) = Scope::of(sent) {
                     self.scope = Some(scope);
                 }
+                if &*sent.verb == "watch" {
+                    let last = self.connection.replace(sent.connection);
+                    self.is_moved |= last.is_some_and(|last| last != sent.connection);
+                }
+                return;
+            }
+            Event::StreamOpened(opened) => {
+                let is_moved = std::mem::take(&mut self.is_moved);
+                let is_read = self.level != Level::Off && opened.resource_version.is_some();
+                self.moved_at = (is_moved && is_read).then(|| now.plus_micros(MOVED_US));
                 return;
             }
             Event::Change(change) => {
@@ -395,7 +417,8 @@ impl Lane {
             let each = self.each.as_ref().map(|each| each.due);
             let ahead = self.ahead.and_then(|ahead| ahead.due);
             let due = self.due.into_iter().chain(self.sample_at);
-            due.chain(each).chain(ahead).chain(self.left_at).min()
+            let due = due.chain(self.moved_at).chain(self.left_at);
+            due.chain(each).chain(ahead).min()
         } else {
             Some(self.minute.free_at())
         }
@@ -484,6 +507,9 @@ impl Lane {
             self.look_after_left(now);
         } else if is_due(self.left_at) {
             self.left_at = Some(now.plus_micros(LEFT_US));
+        }
+        if self.moved_at.take_if(|at| *at <= now).is_some() && is_streaming {
+            self.tasks.push_back(Task::Newest);
         }
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| is_due(ahead.due))
             && self.tasks.is_empty()
@@ -725,6 +751,11 @@ fn position(watch: &Watch) -> Option<&ResourceVersion> {
 pub(super) fn is_unordered(watch: &Watch) -> bool {
     let progress = watch.progress.as_ref();
     progress.is_some_and(|progress| !progress.is_ordered())
+}
+
+/// Whether a version is below where the watch stands.
+pub(super) fn is_below(watch: &Watch, version: &ResourceVersion) -> bool {
+    position(watch).is_some_and(|progress| progress.is_after(version))
 }
 
 fn is_long(watch: &Watch) -> bool {

@@ -590,6 +590,9 @@ impl Auditor {
             out: &mut self.out,
         };
         let listed = listed_whole(&task, &reply).filter(|_| read.server.is_some());
+        // A newest list below what its own watch has seen is of another history, or of a server that is behind.
+        let is_back = |page: &Page| lane::is_below(watch, &page.version);
+        let listed = listed.filter(|page| !(matches!(task, Task::Newest) && is_back(page)));
         let listed = listed.and_then(|page| Some((lane.scope()?.clone(), page.clone())));
         lane.answered(task, reply, &mut turn);
         let mut others = Others {

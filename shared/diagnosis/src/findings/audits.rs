@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::{Audit, Change, Verdict};
+use watchscope_model::event::{Audit, Change, ListComplete, ListPage, Verdict, WatchPhase};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, Divergence, Phase, Severity, Standing};
+use watchscope_model::vocabulary::{Certainty, Divergence, Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
-use super::book::{Book, Found, MAX_EVIDENCE, Subject};
+use super::book::{Book, Found, Subject};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
 use crate::audit::{AHEAD_US, TOO_LARGE_US};
@@ -46,8 +46,6 @@ pub(super) struct Audits {
     /// Watches of which a list at where they are was refused, since the server had not come so far: of which stream, by its
     /// first record, and by which record first.
     too_large: BTreeMap<WatchName, (Seq, Moment)>,
-    /// By resource: each may have an etcd of its own, whose versions are no others'.
-    back: BTreeMap<Resource, Back>,
     /// The last time that etcd was found to have gone back (F33).
     restored: Option<Restored>,
 }
@@ -99,10 +97,23 @@ struct Restored {
     at: Seq,
     /// The version each watch had come to.
     reached: BTreeMap<WatchName, u64>,
+    /// Who else is asked, where a list below what a watch had seen showed it; absent once all have answered.
+    below: Option<Below>,
+}
+
+/// A list of the newest state was below what a watch had seen.
+#[derive(Clone, Debug)]
+struct Below {
+    /// The resource whose servers are asked: each resource may have an etcd of its own.
+    resource: Resource,
+    /// The sentence about it, up to what the other servers say.
+    sentence: String,
+    /// The servers whose newest list was below what they had sent.
+    servers: BTreeSet<Text>,
 }
 
 impl Restored {
-    fn now(before: &State, record: Moment) -> Self {
+    fn now(before: &State, record: Moment, below: Option<Below>) -> Self {
         let reached = before.watches.iter().filter_map(|(name, watch)| {
             let progress = watch.progress.as_ref()?;
             Some((name.clone(), progress.number()?))
@@ -110,6 +121,7 @@ impl Restored {
         Self {
             at: record.seq,
             reached: reached.collect(),
+            below,
         }
     }
 
@@ -124,19 +136,6 @@ impl Restored {
 
 /// Group and plural name.
 type Resource = (Text, Text);
-
-/// Some servers list a state from before what was seen, and it is not known yet what the others do: etcd holds an older
-/// state (F33), or these servers are behind (F32).
-#[derive(Clone, Debug)]
-struct Back {
-    since: Time,
-    servers: BTreeSet<Text>,
-    /// The highest version that a watch of theirs had seen.
-    seen: u64,
-    evidence: Vec<Seq>,
-    /// Another server was found to have come as far, so it is not etcd.
-    is_told_apart: bool,
-}
 
 impl Audits {
     /// A change of an object came, which the evidence of a later verdict names.
@@ -234,7 +233,9 @@ impl Audits {
         };
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
         match &*event.method {
-            Audit::LIST_NEWEST_TWICE => self.went_back(event, before, record, book),
+            Audit::LIST_NEWEST_TWICE => {
+                self.went_back((&event.watch, read), record.seq, before, record, book);
+            }
             Audit::LIST_ONE_TWICE if &*event.outcome == Audit::DIFFERS => {
                 self.never_was(event, (before, watch), awake, record, book);
             }
@@ -281,7 +282,7 @@ impl Audits {
                 let edit = open.silent_since_edit(&event.watch, before);
                 self.stands_still(event, progress, edit, record, book);
             }
-            _ => self.is_there(event, before, record, book),
+            _ => {}
         }
     }
 
@@ -345,7 +346,7 @@ impl Audits {
             return;
         };
         let has_come = stream.bookmark.is_some() || watch.progress.as_ref() != Some(from);
-        if has_come || self.is_to_begin_anew(watch) || self.back.contains_key(&resource_of(watch)) {
+        if has_come || self.is_to_begin_anew(watch) {
             return;
         }
         let opened = stream.since;
@@ -419,105 +420,146 @@ impl Audits {
         book.raise(found.until_cleared(), record.at);
     }
 
-    /// A list of the newest state is from before what its watch has seen. Where the servers are told apart, that is
-    /// etcd's doing only if all of them say so.
-    fn went_back(&mut self, event: &Audit, before: &State, record: Moment, book: &mut Book) {
-        let Some(watch) = before.watches.get(&event.watch) else {
+    /// A list shows the probe that etcd went back, since it is below what the watch has seen.
+    pub(super) fn entered(
+        &mut self,
+        event: &WatchPhase,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        if event.reason != PhaseReason::Restored || event.to != Phase::Waiting {
+            return;
+        }
+        let list = before.watches.get(&event.watch).and_then(|watch| {
+            let (list, progress) = (watch.list.as_ref()?, watch.progress.as_ref()?);
+            progress.is_after(&list.resource_version).then_some(list)
+        });
+        if let Some(list) = list {
+            let told = (&event.watch, &list.resource_version);
+            self.went_back(told, list.since.seq, before, record, book);
+        }
+    }
+
+    /// A list above what the watch has seen shows the probe that etcd went back, by a living object at a lower version.
+    pub(super) fn page(
+        &mut self,
+        event: &ListPage,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let (Some(object), Some(listed)) = (&event.object, &event.listed) else {
             return;
         };
-        let (Some(read), Some(progress)) = (&event.resource_version, &watch.progress) else {
+        let watch = before.watches.get(&event.watch);
+        let held = watch.and_then(|watch| Some((watch, watch.held(object)?)));
+        let Some((_, held)) = held.filter(|(watch, _)| !self.is_to_begin_anew(watch)) else {
+            return;
+        };
+        let held = &held.resource_version;
+        let summary = format!(
+            "A list at {} has {} at {listed}, which {} holds at {held}. In one history of etcd the resourceVersion of a \
+             living object never goes down: etcd holds an older state than it did.",
+            event.resource_version,
+            name(object),
+            event.watch,
+        );
+        let (sure, evidence) = (Certainty::Likely, vec![record.seq]);
+        let found = Found::of("F33", sure, Subject::Cluster, evidence, record.at, summary);
+        let told = (&event.watch, number(held));
+        self.restored(found.alike(&["F24"]), told, None, before, record, book);
+    }
+
+    /// A list, or initial events, are complete: after a restore the first of a watch says whether its server went back too.
+    pub(super) fn listed(
+        &mut self,
+        event: &ListComplete,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let Some(restored) = &self.restored else {
+            return;
+        };
+        let reached = restored.reached.get(&event.watch);
+        let is_below = reached.is_some_and(|reached| number(&event.resource_version) < *reached);
+        let watch = before.watches.get(&event.watch);
+        if let Some(watch) = watch.filter(|watch| is_below && watch.progress.is_none()) {
+            self.says_so(watch, record.seq, before, book);
+        }
+    }
+
+    /// A list of the newest state is at a version below what its watch has seen, and so below what the same server sent
+    /// before. Who answers it goes by etcd, so etcd went back.
+    fn went_back(
+        &mut self,
+        (name, read): (&WatchName, &ResourceVersion),
+        evidence: Seq,
+        before: &State,
+        record: Moment,
+        book: &mut Book,
+    ) {
+        let Some(watch) = before.watches.get(name) else {
             return;
         };
         if self.is_to_begin_anew(watch) {
-            return;
+            return self.says_so(watch, evidence, before, book);
         }
-        self.too_large.remove(&event.watch);
-        let silent = self.silent.get_mut(&event.watch);
+        self.too_large.remove(name);
+        let silent = self.silent.get_mut(name);
         if silent.is_some_and(|silent| silent.remove("F32")) {
             let why = "The newest list is below what the watch has seen: it is not its server's cache that is behind.";
-            book.clear("F32", Subject::Watch(event.watch.clone()), record.seq, why);
+            book.clear("F32", Subject::Watch(name.clone()), record.seq, why);
         }
-        let (read, progress) = (number(read), number(progress));
-        let short = progress.saturating_sub(read);
-        let summary = format!(
-            "A list of the newest state is at {read}, {short} below {progress}, which {} has seen",
-            event.watch
-        );
-        // Who does not stream is not asked, and may be gone.
-        let resource = resource_of(watch);
-        let servers: BTreeSet<&Text> = before
-            .watches
-            .values()
-            .filter(|watch| watch.stream.is_some() && resource_of(watch) == resource)
-            .filter_map(|watch| watch.server.as_ref())
-            .collect();
-        let remote = watch
-            .connection
-            .and_then(|connection| before.connections.get(&connection))
-            .map(|connection| &connection.remote);
-        let asked = watch.server.as_ref().or(remote);
-        let back = self.back.entry(resource).or_insert_with(|| Back {
-            since: record.at,
-            servers: BTreeSet::new(),
-            seen: 0,
-            evidence: Vec::new(),
-            is_told_apart: false,
-        });
-        back.servers.extend(asked.cloned());
-        back.seen = back.seen.max(progress);
-        if back.evidence.len() < MAX_EVIDENCE {
-            back.evidence.push(record.seq);
-        }
-        let have_answered = servers
-            .iter()
-            .filter(|server| back.servers.contains(**server))
-            .count();
-        if have_answered < servers.len() {
-            let (alike, certainty, what): (&'static [&'static str], _, _) = if back.is_told_apart {
-                let what = "and not at others: servers that are behind, or of another etcd";
-                (&["F31"], Certainty::Likely, what)
-            } else {
-                let what = "by now: either not all have come as far, or etcd holds an older state than it did";
-                (&["F33"], Certainty::Suspected, what)
-            };
-            let summary = format!(
-                "{summary}. It shows at {} of {} {what}.",
-                have_answered.max(1),
-                count(servers.len() as u64, "server"),
-            );
-            let evidence = vec![record.seq];
-            let found = Found::of(
-                "F32",
-                certainty,
-                Subject::Cluster,
-                evidence,
-                back.since,
-                summary,
-            );
-            book.raise(found.alike(alike).until_cleared(), record.at);
+        let (read, progress) = (number(read), watch.progress.as_ref().map_or(0, number));
+        let below = Below {
+            resource: resource_of(watch),
+            sentence: format!(
+                "A list of the newest state is at {read}, {} below {progress}, which {name} has seen",
+                progress.saturating_sub(read)
+            ),
+            servers: watch.server.iter().cloned().collect(),
+        };
+        let all = below.answers(before);
+        let summary = below.summary(all);
+        let sure = match all {
+            Some(_) => Certainty::Definite,
+            None => Certainty::Likely,
+        };
+        let subject = Subject::Cluster;
+        let found = Found::of("F33", sure, subject, vec![evidence], record.at, summary);
+        let (found, below) = match all {
+            Some(_) => (found, None),
+            None => (found.alike(&["F32"]), Some(below)),
+        };
+        self.restored(found, (name, progress), below, before, record, book);
+    }
+
+    /// The newest list of the server that a watch is pinned to is below what it sent before, too.
+    fn says_so(&mut self, watch: &Watch, evidence: Seq, before: &State, book: &mut Book) {
+        let restored = self.restored.as_mut();
+        let Some(Restored { below: open, .. }) = restored else {
+            return;
+        };
+        let (Some(below), Some(server)) = (open.as_mut(), &watch.server) else {
+            return;
+        };
+        if below.resource != resource_of(watch) || !below.servers.insert(server.clone()) {
             return;
         }
-        let evidence = std::mem::take(&mut back.evidence);
-        let since = back.since;
-        // Whoever watches anything of it is to begin anew.
-        self.back.clear();
-        let why = "Every server was asked by now, and says so: it is etcd (F33).";
-        book.clear("F32", Subject::Cluster, record.seq, why);
-        let (alike, all): (&'static [&'static str], _) = match servers.len() {
-            0 => (&["F32"], String::new()),
-            1 => (&[], ", and there is no other server".to_owned()),
-            servers => (&[], format!(", and so say all {servers} servers")),
-        };
-        let found = Found::of(
-            "F33",
-            Certainty::Likely,
-            Subject::Cluster,
-            evidence,
-            since,
-            format!("{summary}{all}: etcd holds an older state than it did."),
-        );
-        let found = found.alike(alike);
-        self.restored(found, (&event.watch, progress), before, record, book);
+        let all = below.answers(before);
+        if all.is_none() {
+            return;
+        }
+        let summary = below.summary(all);
+        *open = None;
+        book.amend("F33", Subject::Cluster, |found| {
+            found.certainty = Certainty::Definite;
+            found.alike = &[];
+            found.summary = summary;
+            found.evidence.push(evidence);
+        });
     }
 
     /// Whether that etcd holds another state than it did was told already, and a watch has not listed since.
@@ -533,6 +575,7 @@ impl Audits {
         &mut self,
         mut found: Found,
         (name, version): (&WatchName, u64),
+        below: Option<Below>,
         before: &State,
         record: Moment,
         book: &mut Book,
@@ -543,7 +586,7 @@ impl Audits {
                               and may not until the server is restarted.";
             return book.raise(found, record.at);
         }
-        let restored = Restored::now(before, record);
+        let restored = Restored::now(before, record, below);
         if self.restored.replace(restored).is_some() {
             let why = "etcd went back another time.";
             book.clear("F33", Subject::Cluster, record.seq, why);
@@ -581,65 +624,7 @@ impl Audits {
         let (sure, subject) = (Certainty::Likely, Subject::Cluster);
         let found = Found::of("F33", sure, subject, evidence, since, summary);
         let told = (&event.watch, number(at));
-        self.restored(found, told, before, record, book);
-    }
-
-    /// A read is at a version that its server has come to.
-    fn is_there(&mut self, event: &Audit, before: &State, record: Moment, book: &mut Book) {
-        let Some(watch) = before.watches.get(&event.watch) else {
-            return;
-        };
-        let resource = resource_of(watch);
-        let (Some(back), Some(read)) = (self.back.get_mut(&resource), &event.resource_version)
-        else {
-            return;
-        };
-        let is_told = &*event.outcome != Audit::CANNOT_TELL;
-        let Some(server) = watch.server.as_ref().filter(|_| is_told) else {
-            return;
-        };
-        if number(read) < back.seen {
-            return;
-        }
-        if back.servers.contains(server) {
-            let why = "All servers have come as far again.";
-            self.is_back_no_more(&resource, server, why, record, book);
-            return;
-        }
-        if !std::mem::replace(&mut back.is_told_apart, true) {
-            let behind = list(&back.servers);
-            let summary = format!(
-                "{server} was read at {read}, and what {behind} lists as the newest is from before {}, which was seen \
-                 there: etcd has not gone back, but {behind} is behind, or of another.",
-                back.seen
-            );
-            book.amend("F32", Subject::Cluster, |found| {
-                found.alike = &["F31"];
-                found.certainty = Certainty::Likely;
-                found.evidence.push(record.seq);
-                found.summary = summary;
-            });
-        }
-    }
-
-    /// A server is not behind in a resource, or none is asked of it any more.
-    fn is_back_no_more(
-        &mut self,
-        resource: &Resource,
-        server: &Text,
-        why: &str,
-        record: Moment,
-        book: &mut Book,
-    ) {
-        let Some(back) = self.back.get_mut(resource) else {
-            return;
-        };
-        if back.servers.remove(server) && back.servers.is_empty() {
-            self.back.remove(resource);
-            if self.back.is_empty() {
-                book.clear("F32", Subject::Cluster, record.seq, why);
-            }
-        }
+        self.restored(found, told, None, before, record, book);
     }
 
     /// The stream of a watch brought something, or is over: it says nothing no more.
@@ -656,44 +641,45 @@ impl Audits {
         }
     }
 
-    /// A watch is stopped, and with the last of a resource at a server what that was found to be.
-    pub(super) fn forget(
-        &mut self,
-        watch: &WatchName,
-        before: &State,
-        record: Moment,
-        book: &mut Book,
-    ) {
+    /// A watch is stopped.
+    pub(super) fn forget(&mut self, watch: &WatchName) {
         self.wrong.remove(watch);
         self.grounds.remove(watch);
         self.silent.remove(watch);
         self.too_large.remove(watch);
-        let is_any_back = !self.back.is_empty();
-        let Some(stopped) = before.watches.get(watch).filter(|_| is_any_back) else {
-            return;
-        };
-        let resource = resource_of(stopped);
-        let mut others = before.watches.iter().filter(|(name, _)| *name != watch);
-        let is_asked_on = others.any(|(_, other)| {
-            let phase = other.phase.as_ref().map(|phase| phase.phase);
-            let is_there = phase != Some(Phase::Stopped);
-            is_there && other.server == stopped.server && resource_of(other) == resource
+    }
+}
+
+impl Below {
+    /// How many servers the resource is watched by, if each has answered: all of them by a newest list below what they
+    /// had sent. A server that is not reached has not. None where watches are not pinned to servers.
+    fn answers(&self, before: &State) -> Option<usize> {
+        let watches = before.watches.values();
+        let of_it = watches.filter(|watch| {
+            let phase = watch.phase.as_ref().map(|phase| phase.phase);
+            phase != Some(Phase::Stopped) && resource_of(watch) == self.resource
         });
-        if let Some(server) = stopped.server.as_ref().filter(|_| !is_asked_on) {
-            let why = "No server that was behind is watched any more.";
-            self.is_back_no_more(&resource, server, why, record, book);
-        }
+        let servers: BTreeSet<&Text> = of_it.filter_map(|watch| watch.server.as_ref()).collect();
+        let have_all = servers.iter().all(|server| self.servers.contains(*server));
+        (have_all && !servers.is_empty()).then_some(servers.len())
+    }
+
+    /// The finding's sentence; `all` servers have answered, if it is known how many there are.
+    fn summary(&self, all: Option<usize>) -> String {
+        let others = match all {
+            None => String::new(),
+            Some(1) => ", and there is no other server".to_owned(),
+            Some(servers) => format!(", and so say all {servers} servers"),
+        };
+        format!(
+            "{}{others}: etcd holds an older state than it did.",
+            self.sentence
+        )
     }
 }
 
 fn resource_of(watch: &Watch) -> Resource {
     (watch.group.clone(), watch.resource.clone())
-}
-
-/// Names, as a sentence has them.
-fn list(names: &BTreeSet<Text>) -> String {
-    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    names.join(" and ")
 }
 
 fn number(version: &ResourceVersion) -> u64 {

@@ -174,7 +174,7 @@ impl Findings {
             Event::Gap(event) => ends.gap(event, record, book),
             Event::StreamError(event) => {
                 ends.error(event);
-                requests.stream_error(event, before, record, book);
+                requests.stream_error(event, record, book);
             }
             Event::RequestSent(event) => {
                 clients.reads(event);
@@ -189,10 +189,17 @@ impl Findings {
                 requests.listed(event, before, record, book);
                 servers.listed(event, record, timers);
                 left.listed(event);
+                audits.listed(event, before, record, book);
                 book.unread.listed(event, before);
             }
-            Event::ListPage(event) => left.page(event),
-            Event::WatchPhase(event) => requests.entered(event, record, book),
+            Event::ListPage(event) => {
+                left.page(event);
+                audits.page(event, before, record, book);
+            }
+            Event::WatchPhase(event) => {
+                requests.entered(event, record, book);
+                audits.entered(event, before, record, book);
+            }
             Event::WatchStarted(event) => servers.started(event, before, record.at),
             Event::ClientStarted(event) => clients.started(event, record),
             Event::ClientRequest(event) => clients.asked(event, before, record, book, timers),
@@ -207,7 +214,7 @@ impl Findings {
             Event::Loss(event) => book.unread.lost(event),
             Event::Clock(event) if event.paused_ms.is_some() => ends.paused(record),
             Event::WatchStopped(WatchStopped { watch, .. }) => {
-                audits.forget(watch, before, record, book);
+                audits.forget(watch);
                 left.forget(watch);
                 book.unread.forget(watch);
                 streams.forget(watch, timers);

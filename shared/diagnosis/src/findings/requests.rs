@@ -33,8 +33,6 @@ const STORM: usize = 5;
 const STORM_US: i64 = 10_000_000;
 /// so are so many in a row of one watch.
 const STORM_IN_A_ROW: u64 = 3;
-/// The words of a server that has not come as far as it is asked for (table 1.6).
-const TOO_LARGE: &str = "Too large resource version";
 /// A cache that is not ready for so long, and so many refusals in a row, is more than one that begins anew, in
 /// microseconds (F15).
 const UNREADY_US: i64 = 20_000_000;
@@ -86,8 +84,6 @@ struct Lane {
     unsaid: Streak,
     /// Lists after a 410: when, and at which version.
     circle: VecDeque<(Time, Seq, u64)>,
-    /// Lists that no server had come far enough for (504).
-    too_large: VecDeque<(Time, Seq)>,
     /// The connection of its open stream.
     streams_over: Option<ConnectionId>,
     /// What its last stream left free when it ended.
@@ -574,10 +570,6 @@ impl Requests {
                 self.poisoned(&event.watch, words, record, book);
                 return;
             }
-            504 if !is_watch && words.contains(TOO_LARGE) => {
-                self.too_large(&event.watch, before, record, book);
-                return;
-            }
             _ => return,
         };
         let lasts = if status == 410 {
@@ -609,35 +601,6 @@ impl Requests {
         {
             not_found(&event.watch, first, record, book);
         }
-    }
-
-    /// F14: no server that answers has come as far as the watch, again and again.
-    fn too_large(&mut self, watch: &WatchName, before: &State, record: Moment, book: &mut Book) {
-        let Some(lane) = self.lanes.get_mut(watch) else {
-            return;
-        };
-        if lane.too_large.len() == CIRCLE {
-            lane.too_large.pop_front();
-        }
-        lane.too_large.push_back((record.at, record.seq));
-        let Some((began, _)) = lane.too_large.front() else {
-            return;
-        };
-        if lane.too_large.len() < CIRCLE || record.at.micros_since(*began) > CIRCLE_US {
-            return;
-        }
-        let progress = before.watches.get(watch);
-        let progress = progress.and_then(|watch| watch.progress.as_ref());
-        let far = progress.map_or_else(String::new, |progress| format!(" as far as {progress}"));
-        let summary = format!(
-            "{watch} was told {CIRCLE} times in {} that no list{far} can be had (504): those who answer have not come so \
-             far.",
-            seconds(record.at.millis_since(*began))
-        );
-        let evidence = lane.too_large.iter().map(|(_, seq)| *seq).collect();
-        let subject = Subject::Watch(watch.clone());
-        let found = Found::of("F14", Certainty::Likely, subject, evidence, *began, summary);
-        book.raise(found.alike(&["F31", "F32"]), record.at);
     }
 
     /// A list of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
@@ -797,21 +760,8 @@ impl Requests {
         }
     }
 
-    pub(super) fn stream_error(
-        &mut self,
-        event: &StreamError,
-        before: &State,
-        record: Moment,
-        book: &mut Book,
-    ) {
+    pub(super) fn stream_error(&mut self, event: &StreamError, record: Moment, book: &mut Book) {
         match event.code {
-            504 if event
-                .message
-                .as_deref()
-                .is_some_and(|words| words.contains(TOO_LARGE)) =>
-            {
-                self.too_large(&event.watch, before, record, book);
-            }
             410 => {
                 if let Some(lane) = self.lanes.get_mut(&event.watch) {
                     lane.is_expired = true;

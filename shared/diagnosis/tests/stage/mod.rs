@@ -665,6 +665,50 @@ impl Stage {
             resource_version: version.into(),
             items: 1,
             remaining: None,
+            object: None,
+            listed: None,
+        });
+        self
+    }
+
+    /// The same, which has an object at a lower version than the watch holds it: name, uid and that version.
+    pub(crate) fn page_with(
+        &mut self,
+        watch: &str,
+        version: u64,
+        (name, uid, listed): (&str, &str, u64),
+    ) -> &mut Self {
+        let object = Object {
+            namespace: None,
+            name: name.into(),
+            uid: Uid::parse(uid),
+        };
+        self.record(ListPage {
+            watch: watch.into(),
+            request: self.last_request,
+            resource_version: version.into(),
+            items: 1,
+            remaining: None,
+            object: Some(Arc::new(object)),
+            listed: Some(listed.into()),
+        });
+        self
+    }
+
+    /// The watch stops and starts, as after a restore of etcd.
+    pub(crate) fn begins_anew(&mut self, watch: &str) -> &mut Self {
+        let known = self.state.watches[&WatchName::from(watch)].clone();
+        self.stopped(watch);
+        self.record(WatchStarted {
+            watch: watch.into(),
+            group: known.group,
+            version: known.version,
+            resource: known.resource,
+            namespace: known.namespace,
+            label_selector: known.label_selector,
+            field_selector: known.field_selector,
+            server: known.server,
+            aggregated: known.aggregated,
         });
         self
     }

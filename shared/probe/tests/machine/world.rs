@@ -532,14 +532,15 @@ impl World {
         }
         let version: Option<u64> =
             parameter(&get.query, "resourceVersion").map(|text| text.parse().unwrap());
-        // In trouble another server may answer, whose cache is behind, but never behind what was asked for.
-        let not_older = get.query.contains("NotOlderThan");
-        let at = if trouble && below(&mut self.rng, 4) == 0 {
-            let floor = version.filter(|_| not_older).unwrap_or(1);
-            let span = self.server.version.saturating_sub(floor) + 1;
-            self.server.version - below(&mut self.rng, span)
-        } else {
-            self.server.version
+        // In trouble another server may answer, whose cache is behind, but never behind what was asked for. Without a
+        // resourceVersion that is the most recent state.
+        let floor = version.filter(|_| get.query.contains("NotOlderThan"));
+        let at = match floor {
+            Some(floor) if trouble && below(&mut self.rng, 4) == 0 => {
+                let span = self.server.version.saturating_sub(floor) + 1;
+                self.server.version - below(&mut self.rng, span)
+            }
+            _ => self.server.version,
         };
         if !get.query.starts_with("watch=") {
             match self.server.page(&get.query, at) {

@@ -280,6 +280,7 @@ pub(crate) fn reason_words(reason: PhaseReason) -> &'static str {
         PhaseReason::WatchListRefused => "watch-list refused",
         PhaseReason::InitialEventsEnd => "initial events done",
         PhaseReason::Malformed => "not a list",
+        PhaseReason::Restored => "etcd went back",
         PhaseReason::Unknown => "unknown reason",
     }
 }

@@ -86,8 +86,16 @@ pub fn event_words(event: &Event) -> String {
                 .remaining
                 .map_or(String::new(), |rest| format!(", {} remain", number(rest)));
             let at = version(&event.resource_version);
+            let lower = match (&event.object, &event.listed) {
+                (Some(object), Some(listed)) => format!(
+                    " It has {} at {}, which is held at a later version.",
+                    name_in(&event.watch, object),
+                    version(listed)
+                ),
+                _ => String::new(),
+            };
             format!(
-                "A page of {} arrived, at resourceVersion {at}{rest}.",
+                "A page of {} arrived, at resourceVersion {at}{rest}.{lower}",
                 count(event.items, "item")
             )
         }

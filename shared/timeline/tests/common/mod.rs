@@ -431,6 +431,8 @@ impl Log {
                 resource_version: version.into(),
                 items: names.len() as u64,
                 remaining: None,
+                object: None,
+                listed: None,
             },
         );
         for (place, name) in names.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A list is read, again, and compared with what is held.
 
 use insta::assert_snapshot;
-use watchscope_probe::ProbeConfig;
+use watchscope_probe::{ProbeConfig, Served, WatchSpec};
 
 use crate::stage::{listing, pods, story, story_with, streaming};
 
@@ -328,7 +328,8 @@ list 1000 a@5 b@900/other
 }
 
 #[test]
-fn a_list_older_than_progress_changes_nothing_held() {
+fn a_list_older_than_progress_changes_nothing_held_and_one_of_the_most_recent_begins_the_watch_anew()
+ {
     assert_snapshot!(streaming("MODIFIED a@160
         ERROR 410 Expired too old
         end
@@ -366,26 +367,29 @@ fn a_list_older_than_progress_changes_nothing_held() {
       {"type":"request.answered","request":4,"status":200}
     list 155 b@7
       {"type":"list.page","request":4,"resourceVersion":"155","items":1}
-      {"type":"list.complete","resourceVersion":"155","items":1,"added":0,"changed":0,"removed":0}
-      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2651}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"restored","delayMs":1000}
     +12s
       > send request 5 on 1
-      {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
-      {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+      {"type":"watch.phase","from":"waiting","to":"stopped","reason":"restored"}
+      {"type":"watch.stopped","reason":"restored"}
+      {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+      {"type":"watch.phase","to":"listing","reason":"first-list"}
+      {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
     200
       {"type":"request.answered","request":5,"status":200}
     list 200 a@160 b@7
       > send request 6 on 1
       {"type":"list.page","request":5,"resourceVersion":"200","items":2}
-      {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":0,"removed":0}
-      {"type":"gap","since":0,"from":"160","to":"200","reason":"error-event","resumed":false}
+      {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":80}
+      {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":78}
+      {"type":"list.complete","resourceVersion":"200","items":2,"added":2,"changed":0,"removed":0}
       {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
-      {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=539&resourceVersion=200"}
+      {"type":"request.sent","request":6,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=544&resourceVersion=200"}
     "#);
 }
 
 #[test]
-fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
+fn a_server_that_is_behind_is_asked_for_the_most_recent_at_once() {
     assert_snapshot!(streaming("ERROR 410 Expired too old
         end
         +2s
@@ -406,19 +410,17 @@ fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
       {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
     504
     status 504 Timeout Too large resource version: 100, current: 90
-      {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90"}
-      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":840}
-    +5s
       > send request 4 on 1
-      {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
-      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+      {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    +5s
     504
     status 504 Timeout Too large resource version: 100, current: 91
       {"type":"request.answered","request":4,"status":504,"error":"Too large resource version: 100, current: 91"}
-      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":2651}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":838}
     +9s
       > send request 5 on 1
-      {"type":"watch.phase","from":"waiting","to":"listing","reason":"too-large"}
+      {"type":"watch.phase","from":"waiting","to":"listing","reason":"retry-due"}
       {"type":"request.sent","request":5,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
     "#);
 }
@@ -829,14 +831,15 @@ fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
 }
 
 #[test]
-fn a_list_that_has_an_older_version_than_was_told_by_then_is_told_of_and_changes_nothing_held() {
+fn a_server_that_lost_an_event_and_has_a_later_one_is_told_of_and_changes_nothing_held() {
     let told = streaming(
         "MODIFIED a@160
+        MODIFIED b@170
         ERROR 410 Expired too old
         end
         +2s
         200
-        list 200 a@5 b@7",
+        list 200 a@5 b@170",
     );
     let of_list = |line: &&str| {
         line.contains(r#""origin":"list""#) || line.contains(r#""type":"list.complete""#)
@@ -844,8 +847,80 @@ fn a_list_that_has_an_older_version_than_was_told_by_then_is_told_of_and_changes
     let told: Vec<&str> = told.lines().filter(of_list).collect();
     assert_snapshot!(told.join("\n"), @r#"
     {"type":"change","change":"MODIFIED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
-    {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":0,"removed":0}
+    {"type":"list.complete","resourceVersion":"200","items":2,"added":0,"changed":1,"removed":0}
     "#);
+}
+
+/// What a list brings to a watch that was delivered a at 160 and c at 170, and which is at 175 by a bookmark; b is held at
+/// 7. Its history is gone.
+fn listed_after_a_restore(spec: WatchSpec, page: &str) -> String {
+    let script = format!(
+        "start
+        connected
+        200
+        list 100 a@5 b@7
+        200
+        MODIFIED a@160
+        ADDED c@170
+        BOOKMARK 175
+        ERROR 410 Expired too old
+        end
+        +2s
+        200
+        {page}
+        +2s
+        200
+        list 5010 a@5 b@7"
+    );
+    let told = story_with(spec, ProbeConfig::default(), &script);
+    let (_, told) = told.split_once("too old\"}").unwrap();
+    let kinds = ["list.", "change", "watch."].map(|kind| format!("\"type\":\"{kind}"));
+    let is_of_it = |line: &&str| kinds.iter().any(|kind| line.contains(kind));
+    let told: Vec<&str> = told.lines().filter(is_of_it).collect();
+    told.join("\n")
+}
+
+#[test]
+fn a_living_object_at_a_lower_version_in_a_list_above_progress_begins_the_watch_anew() {
+    assert_snapshot!(listed_after_a_restore(pods(), "list 5000 a@5 b@7"), @r#"
+    {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
+    {"type":"watch.phase","from":"waiting","to":"listing","reason":"expired"}
+    {"type":"list.page","request":3,"resourceVersion":"5000","items":2,"namespace":"shop","name":"a","uid":"u-a","listed":"5"}
+    {"type":"watch.phase","from":"listing","to":"waiting","reason":"restored","delayMs":1000}
+    {"type":"watch.phase","from":"waiting","to":"stopped","reason":"restored"}
+    {"type":"watch.stopped","reason":"restored"}
+    {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+    {"type":"watch.phase","to":"listing","reason":"first-list"}
+    {"type":"list.page","request":4,"resourceVersion":"5010","items":2}
+    {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+    {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":78}
+    {"type":"list.complete","resourceVersion":"5010","items":2,"added":2,"changed":0,"removed":0}
+    {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+    "#);
+}
+
+#[test]
+fn what_another_apiserver_lists_at_a_lower_version_begins_nothing_anew() {
+    let mut spec = pods();
+    spec.served = spec.served.map(|served| Served {
+        is_aggregated: true,
+        ..served
+    });
+    let told = listed_after_a_restore(spec, "list 5000 a@5 b@7");
+    assert!(!told.contains("restored"), "{told}");
+}
+
+#[test]
+fn a_later_page_of_a_list_with_a_lower_version_begins_nothing_anew() {
+    let pages = "list 5000 b@7 continue=next\n200\nlist 5000 a@5";
+    let told = listed_after_a_restore(pods(), pages);
+    assert!(!told.contains("restored"), "{told}");
+}
+
+#[test]
+fn another_object_of_the_name_at_a_lower_version_begins_nothing_anew() {
+    let told = listed_after_a_restore(pods(), "list 5000 a@5/other b@7");
+    assert!(!told.contains("restored"), "{told}");
 }
 
 #[test]

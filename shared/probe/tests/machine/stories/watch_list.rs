@@ -255,45 +255,109 @@ fn initial_events_of_a_state_before_progress_infer_nothing() {
         ADDED x@50
         BOOKMARK 90 end
         connected"), @r#"
-200
-  {"type":"request.answered","request":1,"status":200}
-  {"type":"stream.opened","stream":1,"request":1}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ADDED a@5
-  {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
-BOOKMARK 100 end
-  {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
-  {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
-  {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
-ERROR 500 InternalError no leader
-  {"type":"stream.error","stream":1,"code":500,"reason":"InternalError","message":"no leader"}
-end
-  {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":439}
-  {"type":"watch.phase","from":"streaming","to":"waiting","reason":"error-event","delayMs":1594}
-+2s
-  > send request 2 on 1
-  {"type":"watch.phase","from":"waiting","to":"connecting","reason":"error-event"}
-  {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
-200
-  {"type":"request.answered","request":2,"status":200}
-  {"type":"stream.opened","stream":2,"request":2}
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-ADDED x@50
-BOOKMARK 90 end
-  > close main
-  > connect main
-  {"type":"bookmark","stream":2,"resourceVersion":"90","initialEventsEnd":true}
-  {"type":"stream.ended","stream":2,"cause":"cancelled","ageMs":406,"events":2,"bytes":286}
-  {"type":"watch.phase","from":"listing","to":"connecting","reason":"watch-list-refused"}
-connected
-  > send request 3 on 2
-  {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
-  {"type":"request.sent","request":3,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
-"#);
+    200
+      {"type":"request.answered","request":1,"status":200}
+      {"type":"stream.opened","stream":1,"request":1}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+    BOOKMARK 100 end
+      {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+      {"type":"list.complete","resourceVersion":"100","items":1,"added":1,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+    ERROR 500 InternalError no leader
+      {"type":"stream.error","stream":1,"code":500,"reason":"InternalError","message":"no leader"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":3,"bytes":439}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"error-event","delayMs":1594}
+    +2s
+      > send request 2 on 1
+      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"error-event"}
+      {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":2,"status":200}
+      {"type":"stream.opened","stream":2,"request":2}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED x@50
+    BOOKMARK 90 end
+      > close main
+      > connect main
+      {"type":"bookmark","stream":2,"resourceVersion":"90","initialEventsEnd":true}
+      {"type":"stream.ended","stream":2,"cause":"cancelled","ageMs":406,"events":2,"bytes":286}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"first-list"}
+    connected
+      > send request 3 on 2
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+      {"type":"request.sent","request":3,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    "#);
 }
 
 #[test]
-fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
+fn initial_events_at_lower_versions_than_were_delivered_make_it_list() {
+    assert_snapshot!(watch_listing("200
+        ADDED a@5
+        ADDED b@7
+        BOOKMARK 100 end
+        MODIFIED a@160
+        ERROR 410 Expired too old
+        end
+        +2s
+        200
+        ADDED a@5
+        ADDED b@7
+        BOOKMARK 5000 end
+        connected
+        200
+        list 5001 a@5 b@7"), @r#"
+    200
+      {"type":"request.answered","request":1,"status":200}
+      {"type":"stream.opened","stream":1,"request":1}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":109}
+    ADDED b@7
+      {"type":"change","stream":1,"change":"ADDED","origin":"initial","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7","bytes":109}
+    BOOKMARK 100 end
+      {"type":"bookmark","stream":1,"resourceVersion":"100","initialEventsEnd":true}
+      {"type":"list.complete","resourceVersion":"100","items":2,"added":2,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"streaming","reason":"initial-events-end"}
+    MODIFIED a@160
+      {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":111}
+    ERROR 410 Expired too old
+      {"type":"stream.error","stream":1,"code":410,"reason":"Expired","message":"too old"}
+    end
+      {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":0,"events":5,"bytes":708}
+      {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":1594}
+    +2s
+      > send request 2 on 1
+      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"expired"}
+      {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&sendInitialEvents=true&resourceVersion=160&resourceVersionMatch=NotOlderThan"}
+    200
+      {"type":"request.answered","request":2,"status":200}
+      {"type":"stream.opened","stream":2,"request":2,"resourceVersion":"160"}
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
+    ADDED a@5
+    ADDED b@7
+    BOOKMARK 5000 end
+      > close main
+      > connect main
+      {"type":"bookmark","stream":2,"resourceVersion":"5000","initialEventsEnd":true}
+      {"type":"stream.ended","stream":2,"cause":"cancelled","ageMs":406,"events":3,"bytes":423}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"first-list"}
+    connected
+      > send request 3 on 2
+      {"type":"watch.phase","from":"connecting","to":"listing","reason":"first-list"}
+      {"type":"request.sent","request":3,"connection":2,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    200
+      {"type":"request.answered","request":3,"status":200}
+    list 5001 a@5 b@7
+      {"type":"list.page","request":3,"resourceVersion":"5001","items":2,"namespace":"shop","name":"a","uid":"u-a","listed":"5"}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"restored","delayMs":1000}
+    "#);
+}
+
+#[test]
+fn a_server_that_is_behind_is_asked_for_a_list_of_the_most_recent_at_once() {
     assert_snapshot!(watch_listing("200
         ADDED a@5
         BOOKMARK 100 end
@@ -303,11 +367,11 @@ fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
         200
         ERROR 504 Timeout Too large resource version: 100, current: 90
         end
-        +4s
         200
-        ERROR 504 Timeout Too large resource version: 100, current: 91
-        end
-        +8s"), @r#"
+        list 90 a@5
+        +2s
+        200
+        list 90 a@5"), @r#"
     200
       {"type":"request.answered","request":1,"status":200}
       {"type":"stream.opened","stream":1,"request":1}
@@ -334,25 +398,30 @@ fn a_server_that_is_behind_is_asked_once_more_and_then_for_the_most_recent() {
     ERROR 504 Timeout Too large resource version: 100, current: 90
       {"type":"stream.error","stream":2,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 90"}
     end
-      {"type":"stream.ended","stream":2,"cause":"error-event","ageMs":406,"events":1,"bytes":182}
-      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":1443}
-    +4s
       > send request 3 on 1
-      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"retry-due"}
-      {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&sendInitialEvents=true&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
+      {"type":"stream.ended","stream":2,"cause":"error-event","ageMs":406,"events":1,"bytes":182}
+      {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
     200
       {"type":"request.answered","request":3,"status":200}
-      {"type":"stream.opened","stream":3,"request":3,"resourceVersion":"100"}
-      {"type":"watch.phase","from":"connecting","to":"listing","reason":"opened"}
-    ERROR 504 Timeout Too large resource version: 100, current: 91
-      {"type":"stream.error","stream":3,"code":504,"reason":"Timeout","message":"Too large resource version: 100, current: 91"}
-    end
-      {"type":"stream.ended","stream":3,"cause":"error-event","ageMs":2557,"events":1,"bytes":182}
-      {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":1638}
-    +8s
+    list 90 a@5
+      {"type":"list.page","request":3,"resourceVersion":"90","items":1}
+      {"type":"watch.phase","from":"listing","to":"waiting","reason":"restored","delayMs":1000}
+    +2s
       > send request 4 on 1
-      {"type":"watch.phase","from":"waiting","to":"connecting","reason":"too-large"}
-      {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=480&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"}
+      {"type":"watch.phase","from":"waiting","to":"stopped","reason":"restored"}
+      {"type":"watch.stopped","reason":"restored"}
+      {"type":"watch.started","group":"","version":"v1","resource":"pods","namespace":"shop"}
+      {"type":"watch.phase","to":"listing","reason":"first-list"}
+      {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
+    200
+      {"type":"request.answered","request":4,"status":200}
+    list 90 a@5
+      > send request 5 on 1
+      {"type":"list.page","request":4,"resourceVersion":"90","items":1}
+      {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"5","bytes":78}
+      {"type":"list.complete","resourceVersion":"90","items":1,"added":1,"changed":0,"removed":0}
+      {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
+      {"type":"request.sent","request":5,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=506&resourceVersion=90"}
     "#);
 }
 
