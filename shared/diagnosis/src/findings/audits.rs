@@ -270,11 +270,9 @@ impl Audits {
                 book.raise(found.alike(&["F31"]).until_cleared(), record.at);
             }
             Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
-            Audit::AHEAD_TWICE => {
-                // A stream that an edit left behind is known by a longer silence.
-                if open.silent_since_edit(&event.watch, before).is_none() {
-                    self.lags(event, (watch, progress), record, book);
-                }
+            // A stream that an edit left behind is known by a longer silence.
+            Audit::AHEAD_TWICE if open.silent_since_edit(&event.watch, before).is_none() => {
+                self.lags(event, (watch, progress), record, book);
             }
             NOT_PROGRESSING
                 if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
