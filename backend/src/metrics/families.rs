@@ -124,7 +124,7 @@ families! {
         "The resourceVersion from which a watch would resume. Of several watches, the lowest; absent where it is no number.";
     // What is found.
     FINDINGS Gauge "watchscope_findings" ["cluster", "group", "resource", "code", "severity"]
-        "Findings that stand now, by row of the failure catalogue and the worst severity each has had. Without a resource: of a server or a client.";
+        "Findings that stand now, by row of the failure catalogue and the worst severity each has had; one cause that several watches have counts once. Without a resource: of a connection, a server, the cluster or a client.";
     FINDINGS_RAISED Counter "watchscope_findings_raised_total" ["cluster", "code", "severity"]
         "Findings raised, repeats of a standing one not counted.";
     DIVERGENT Gauge "watchscope_divergent_objects" ["cluster", "group", "resource", "kind"]

@@ -114,9 +114,10 @@ impl Together {
     }
 }
 
-/// How many findings stand, by resource, code and severity; of one without a watch the resource is `nothing`.
+/// How many findings stand, by resource, code and severity; of one about neither a watch nor a type the resource is
+/// `nothing`.
 fn findings<'a>(
-    state: &State,
+    state: &'a State,
     tally: &'a Tally,
     nothing: &'a Text,
 ) -> BTreeMap<(&'a Text, &'a Text, Code, Severity), u64> {
@@ -124,9 +125,12 @@ fn findings<'a>(
     for open in state.findings.values() {
         let finding = &open.finding;
         let watch = finding.watch.as_ref();
-        let (group, resource) = watch
-            .and_then(|watch| tally.resource_of(watch))
-            .unwrap_or((nothing, nothing));
+        let (group, resource) = match (watch, &finding.group, &finding.resource) {
+            (Some(watch), ..) => tally.resource_of(watch),
+            (None, group, Some(resource)) => Some((group.as_ref().unwrap_or(nothing), resource)),
+            (None, ..) => None,
+        }
+        .unwrap_or((nothing, nothing));
         let key = (
             group,
             resource,

@@ -196,6 +196,13 @@ impl Story {
             count,
             since: None,
             worst: None,
+            connection: None,
+            group: None,
+            resource: None,
+            watches: None,
+            resumed: None,
+            relisted: None,
+            names: Vec::new(),
         })
     }
 
@@ -381,7 +388,7 @@ fn a_watchs_life_is_told_in_numbers() {
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="missing"} 0
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="stale"} 0
     watchscope_divergent_objects{cluster="demo",group="",resource="pods",kind="list-older"} 0
-    # HELP watchscope_findings Findings that stand now, by row of the failure catalogue and the worst severity each has had. Without a resource: of a server or a client.
+    # HELP watchscope_findings Findings that stand now, by row of the failure catalogue and the worst severity each has had; one cause that several watches have counts once. Without a resource: of a connection, a server, the cluster or a client.
     # TYPE watchscope_findings gauge
     watchscope_findings{cluster="demo",group="",resource="pods",code="F11",severity="error"} 1
     # HELP watchscope_findings_raised_total Findings raised, repeats of a standing one not counted.

@@ -29,7 +29,7 @@ pub const MAX_FACTS: usize = 4_096;
 const EDIT_US: i64 = 130_000_000;
 /// How long after a server said that it shuts down the streams of others may end for it (F07), in microseconds: it ends
 /// them over its grace period.
-const DRAIN_US: i64 = 60_000_000;
+pub(crate) const DRAIN_US: i64 = 60_000_000;
 /// Most servers of which it is remembered that they shut down.
 const MAX_DRAINING: usize = 64;
 /// A stream that had events waiting after a pause of ours may still end for it so much later, in microseconds: the

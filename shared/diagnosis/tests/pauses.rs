@@ -191,10 +191,10 @@ fn history_that_passed_in_a_gap_long_after_a_pause_is_not_of_that() {
         "too old resource version: 10 (90)",
     );
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
-    insta::assert_snapshot!(stage.found(), @r"
-304.010 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later.
-304.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 302.0 s and 0 events.
-");
+    insta::assert_snapshot!(stage.found(), @"
+    304.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 302.0 s and 0 events.
+    304.250 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later.
+    ");
 }
 
 #[test]

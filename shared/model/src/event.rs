@@ -13,6 +13,9 @@ use crate::vocabulary::{
     Severity, Standing,
 };
 
+/// Most watches that a finding about several names; the others are counted.
+pub const MAX_NAMES: usize = 16;
+
 /// Defines a kind of record: a struct for each of its types, and the enum of all.
 macro_rules! events {
     ($(#[$all_meta:meta])* enum $all:ident; $($(#[$meta:meta])* $kind:literal $json_type:literal $name:ident { $($(#[$field_meta:meta])* $field:ident $json:literal : $type:ty,)* })*) => {
@@ -389,9 +392,9 @@ events! {
         state "state": Standing,
         /// How sure.
         certainty "certainty": Certainty,
-        /// The watch it concerns.
+        /// The watch it concerns, if it is one alone.
         watch "watch": Option<WatchName>,
-        /// The server it concerns.
+        /// The server it concerns, or that its connection leads to, or that serves its type.
         server "server": Option<Text>,
         /// Records it rests on; never empty.
         evidence "evidence": Vec<Seq>,
@@ -406,6 +409,21 @@ events! {
         since "since": Option<Time>,
         /// The worst severity of all occurrences so far, this one included; absent: that of this record.
         worst "worst": Option<Severity>,
+        /// The connection that the watches share which it concerns.
+        connection "connection": Option<ConnectionId>,
+        /// The API group of the type that those watches share; empty for core.
+        group "group": Option<Text>,
+        /// That type's resource, plural.
+        resource "resource": Option<Text>,
+        /// How many watches this occurrence concerns; absent where it is about one thing only.
+        watches "watches": Option<u64>,
+        /// How many of them went on from their progress; absent where no gap belongs to it.
+        resumed "resumed": Option<u64>,
+        /// How many of them listed again; absent where no gap belongs to it.
+        relisted "relisted": Option<u64>,
+        /// Those watches, at most [`MAX_NAMES`]: first those that lost events or are blind still, then those that listed
+        /// again, then those that resumed; each by name.
+        names "names": Vec<WatchName>,
     }
     /// Something was dropped, by us or before us; loss is data.
     22 "loss" Loss {
@@ -606,17 +624,51 @@ impl Finding {
         self.worst.unwrap_or(self.severity)
     }
 
-    /// What it is about: a watch, else a server, else a client program; `None`: all of the cluster.
+    /// What it is about, in words: a watch, a connection, a type at a server, a server, or a client program; `None`: all of
+    /// the cluster.
     #[must_use]
-    pub fn subject(&self) -> Option<&Text> {
-        let watch = self.watch.as_ref().map(|watch| &watch.0);
-        watch.or(self.server.as_ref()).or(self.client.as_ref())
+    pub fn subject(&self) -> Option<Text> {
+        if let Some(watch) = &self.watch {
+            return Some(watch.0.clone());
+        }
+        if let Some(ConnectionId(number)) = self.connection {
+            return Some(format!("connection {number}").into());
+        }
+        if let Some(resource) = &self.resource {
+            return Some(self.type_words(resource).into());
+        }
+        self.server.as_ref().or(self.client.as_ref()).cloned()
+    }
+
+    /// `widgets.example.com at 10.0.0.1:6443`.
+    fn type_words(&self, resource: &str) -> String {
+        let mut words = resource.to_owned();
+        let group = self.group.as_ref().filter(|group| !group.is_empty());
+        for (joint, part) in [(".", group), (" at ", self.server.as_ref())] {
+            if let Some(part) = part {
+                words.push_str(joint);
+                words.push_str(part);
+            }
+        }
+        words
+    }
+
+    /// Whether it is about a watch, alone or by name with others.
+    #[must_use]
+    pub fn concerns(&self, watch: &WatchName) -> bool {
+        self.watch.as_ref() == Some(watch) || self.names.contains(watch)
+    }
+
+    /// Whether it concerns more watches than it names.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.watches > Some(self.names.len() as u64)
     }
 
     /// Code and subject, by which the fold knows it: what is told later under the same key is of the same finding.
     #[must_use]
     pub fn key(&self) -> Text {
-        Self::key_of(&self.code, self.subject())
+        Self::key_of(&self.code, self.subject().as_ref())
     }
 
     /// The key of a code and a subject: `F11 shop/pods`.

@@ -128,6 +128,10 @@ pub struct InsideRecord {
 
 /// What stands at one place of a log.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all entries are records, and none is kept for long"
+)]
 pub enum Entry {
     /// What everybody could see.
     Record(Record),

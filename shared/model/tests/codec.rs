@@ -121,8 +121,18 @@ fn finding() -> impl Strategy<Value = Event> {
         prop::option::of(any::<i64>().prop_map(Time)),
         prop::option::of(word(Severity::ALL)),
     );
-    (subject, told, counted).prop_map(|((watch, server, client), told, (count, since, worst))| {
+    let shared = (
+        prop::option::of((0_u64..2).prop_map(ConnectionId)),
+        prop::option::of(word(&["", "apps"])),
+        prop::option::of(word(&["pods", "widgets"])),
+        prop::array::uniform3(prop::option::of(any::<u64>())),
+        prop::collection::vec(watch(), 0..3),
+    );
+    (subject, told, counted, shared).prop_map(|(subject, told, counted, shared)| {
+        let (watch, server, client) = subject;
         let (code, candidates, severity, state, certainty, evidence, summary) = told;
+        let (count, since, worst) = counted;
+        let (connection, group, resource, [watches, resumed, relisted], names) = shared;
         Finding {
             code: code.into(),
             candidates,
@@ -138,6 +148,13 @@ fn finding() -> impl Strategy<Value = Event> {
             count,
             since,
             worst,
+            connection,
+            group: group.map(Text::from),
+            resource: resource.map(Text::from),
+            watches,
+            resumed,
+            relisted,
+            names,
         }
         .into()
     })

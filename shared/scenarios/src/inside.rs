@@ -15,6 +15,10 @@ use crate::clients;
 
 /// Something a world told.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each is appended to the log at once, and none is kept"
+)]
 pub enum Told {
     /// By a client program: everybody may know it.
     Event(Event),

@@ -200,11 +200,8 @@ fn told(run: &Run, began: Time) -> Vec<(f64, &Finding)> {
 }
 
 fn subject(finding: &Finding) -> String {
-    let watch = finding.watch.as_ref().map(|watch| watch.to_string());
-    let other = finding.server.as_ref().or(finding.client.as_ref());
-    watch
-        .or(other.map(|name| name.to_string()))
-        .unwrap_or_default()
+    let subject = finding.subject();
+    subject.map_or_else(String::new, |subject| subject.to_string())
 }
 
 /// Whether a finding is of the row, or has it among its candidates.
@@ -237,8 +234,11 @@ type Kinds = BTreeSet<(String, &'static str, Certainty)>;
 fn kinds(told: &[(f64, &Finding)]) -> Kinds {
     let mut kinds = BTreeMap::new();
     for (_, finding) in told.iter().filter(|(_, it)| it.state == Standing::Raised) {
+        let is_around = |watch: &WatchName| AROUND.contains(&watch.as_str());
         let subject = match (&finding.watch, &finding.client) {
-            (Some(watch), _) if AROUND.contains(&watch.to_string().as_str()) => continue,
+            (Some(watch), _) if is_around(watch) => continue,
+            _ if !finding.names.is_empty() && finding.names.iter().all(is_around) => continue,
+            _ if finding.watches.is_some() => "watch",
             (Some(_), _) => "watch",
             (None, Some(_)) => "client",
             (None, None) => "server",

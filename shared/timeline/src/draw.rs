@@ -19,7 +19,8 @@ mod travel;
 mod version;
 mod watch;
 
-use watchscope_model::Time;
+use watchscope_model::event::Finding;
+use watchscope_model::{Time, WatchName};
 
 pub(crate) use self::findings::severity_ink;
 use self::labels::Label;
@@ -93,6 +94,8 @@ pub struct Records {
     evidence: fn(&mut Drawer<'_>),
     /// The rows of the layers: only records tell of them.
     pub(crate) layer_rows: fn(&Lanes, &Store, &mut RowBuilder, Time),
+    /// Whether a stream of a watch ended by the row of a finding when that happened.
+    pub(crate) is_of_cause: fn(&Store, &Finding, &WatchName) -> bool,
 }
 
 /// All of it.
@@ -106,6 +109,7 @@ pub const RECORDS: &Records = &Records {
     travels: |drawer, rows| drawer.travels(rows),
     evidence: |drawer| drawer.evidence(),
     layer_rows: |lanes, store, builder, at| lanes.layer_rows(store, builder, at),
+    is_of_cause: crate::findings::is_of_cause,
 };
 
 /// Where that is drawn which concerns all rows of a watch.

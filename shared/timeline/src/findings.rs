@@ -54,6 +54,8 @@ pub struct Item {
     pub since: Time,
     /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
+    /// The watches that it concerns, where they are several: `a/pods, b/pods and 8 more`. Hostile: show as text.
+    pub watches: String,
     /// Other rows that look alike from here: `F25, F26`.
     pub alike: String,
     /// The records it rests on.
@@ -182,12 +184,15 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn add(&mut self, finding: &Finding) {
-        let noun = match (&finding.client, &finding.watch, &finding.server) {
-            (Some(_), ..) => "client",
-            (None, Some(_), _) => "watch",
-            (None, None, Some(_)) => "server",
-            (None, None, None) => "place",
-        };
+        let nouns = [
+            ("client", finding.client.is_some()),
+            ("watch", finding.watch.is_some()),
+            ("connection", finding.connection.is_some()),
+            ("type", finding.resource.is_some()),
+            ("server", finding.server.is_some()),
+        ];
+        let noun = nouns.iter().find(|(_, is_named)| *is_named);
+        let noun = noun.map_or("place", |(noun, _)| noun);
         self.total += 1;
         self.noun = Some(match self.noun {
             Some(known) if known != noun => "place",
@@ -244,6 +249,7 @@ pub fn board(store: &Store, muted: &Muted) -> Board {
             count: open.count,
             since: finding.since.unwrap_or(open.raised().at),
             summary: finding.summary.clone(),
+            watches: watches_of(finding).unwrap_or_default(),
             alike: codes.join(", "),
             evidence: finding.evidence.iter().map(record).collect(),
             first: open.since.at,
@@ -322,7 +328,7 @@ const CLUSTER: &str = "the cluster";
 fn subject(finding: &Finding) -> String {
     match (&finding.watch, &finding.client) {
         (Some(watch), Some(client)) => format!("{client}, {watch}"),
-        _ => named(finding.subject()),
+        _ => named(finding.subject().as_ref()),
     }
 }
 
@@ -483,6 +489,48 @@ impl Muted {
     pub fn has(&self, key: &str) -> bool {
         self.findings.iter().any(|(other, _)| **other == *key)
     }
+}
+
+/// The watches that a finding about several names, and how many more there are: `a/pods, b/pods and 8 more`.
+pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
+    let of = finding.watches?;
+    let names: Vec<&str> = finding.names.iter().map(WatchName::as_str).collect();
+    let more = of.saturating_sub(names.len() as u64);
+    let rest = match more {
+        0 => String::new(),
+        more => format!(" and {} more", crate::format::number(more)),
+    };
+    Some(names.join(", ") + &rest)
+}
+
+/// A stream that ended so short a time after the first of a cause ended of it, in microseconds: a server that shuts down
+/// ends its streams one after the other.
+const OF_CAUSE_US: i64 = 60_000_000;
+
+/// Whether a finding is about a watch: alone, by name with others, or, where it names not all of them, as why a stream of
+/// the watch ended.
+pub(crate) fn concerns(store: &Store, finding: &Finding, watch: &WatchName) -> bool {
+    finding.concerns(watch) || finding.has_more() && is_of_cause(store, finding, watch)
+}
+
+/// Whether a stream of a watch ended by the row of a finding when that happened.
+pub(crate) fn is_of_cause(store: &Store, finding: &Finding, watch: &WatchName) -> bool {
+    let (Some(since), Some(epoch)) = (finding.since, store.epochs().last()) else {
+        return false;
+    };
+    let id = store.names().find_watch(watch);
+    let Some(trace) = id.and_then(|id| epoch.trace.watch(id)) else {
+        return false;
+    };
+    let until = since.plus_micros(OF_CAUSE_US);
+    let mut streams = trace.streams.in_sequence(since, until).iter();
+    streams.any(|stream| {
+        let is_then = stream
+            .end
+            .is_some_and(|end| (since..=until).contains(&end.at));
+        let said = trace.attribution(stream);
+        is_then && said.is_some_and(|said| said.code == finding.code)
+    })
 }
 
 /// Text that stays in its line and column.

@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::{Phase, Severity};
 use watchscope_model::{Time, WatchName};
 
 use crate::draw::severity_ink;
-use crate::findings::{Muted, one_line, rank};
+use crate::findings::{Muted, concerns, one_line, rank};
 use crate::format::{count, duration, number};
 use crate::store::Store;
 use crate::tokens::Token;
@@ -88,7 +88,7 @@ pub fn table(store: &Store, muted: &Muted, now: Time) -> Vec<HealthRow> {
             let found = state
                 .findings
                 .iter()
-                .filter(|(key, open)| open.finding.watch.as_ref() == Some(name) && !muted.has(key));
+                .filter(|(key, open)| concerns(store, &open.finding, name) && !muted.has(key));
             let found = found.map(|(_, open)| (&*open.finding.code, open.finding.worst_severity()));
             HealthRow {
                 watch: name.clone(),

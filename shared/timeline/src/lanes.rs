@@ -271,7 +271,11 @@ impl Lanes {
                 continue;
             }
             let row = builder.watch(store, watch, &traces, expanded, (left, right));
-            row.finding = self.worst_finding(store, |finding| finding.watch.as_ref() == Some(name));
+            row.finding = self.worst_finding(store, |finding| {
+                let beyond = self.records.filter(|_| finding.has_more());
+                finding.concerns(name)
+                    || beyond.is_some_and(|records| (records.is_of_cause)(store, finding, name))
+            });
             if expanded {
                 builder.under_watch(store, watch, &traces, &found.objects);
             }

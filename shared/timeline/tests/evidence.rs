@@ -53,6 +53,13 @@ fn find(log: &mut Log, s: f64, state: Standing, evidence: &[Seq]) -> Seq {
             count: None,
             since: None,
             worst: None,
+            connection: None,
+            group: None,
+            resource: None,
+            watches: None,
+            resumed: None,
+            relisted: None,
+            names: Vec::new(),
         }),
     )
 }
@@ -282,6 +289,13 @@ fn expired(
             count: None,
             since: None,
             worst: Some(Severity::Warning),
+            connection: None,
+            group: None,
+            resource: None,
+            watches: None,
+            resumed: None,
+            relisted: None,
+            names: Vec::new(),
         }),
     )
 }

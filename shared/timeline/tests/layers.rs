@@ -1051,6 +1051,13 @@ fn a_crowd_of_clients_is_one_row_that_carries_their_ghosts_until_it_is_opened() 
         count: None,
         since: None,
         worst: None,
+        connection: None,
+        group: None,
+        resource: None,
+        watches: None,
+        resumed: None,
+        relisted: None,
+        names: Vec::new(),
     };
     told.event(31.0, finding);
     let store = told.store();

@@ -9,6 +9,7 @@ use watchscope_model::codec::ChapterWriter;
 use watchscope_model::event::{Attribution, Audit, Change, Finding, Verdict, WatchStopped};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
+use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::findings::{self, Board, Muted};
 use watchscope_timeline::health::{self, Order};
 use watchscope_timeline::scene::StretchKind;
@@ -33,6 +34,9 @@ fn told(board: &Board) -> String {
                 item.particulars(),
                 item.summary
             );
+            if !item.watches.is_empty() {
+                out += &format!("    {}\n", item.watches);
+            }
         }
     }
     for muted in &board.muted {
@@ -87,6 +91,13 @@ fn found() -> Log {
             count: Some(7),
             since: Some(at(4.0)),
             worst: None,
+            connection: None,
+            group: None,
+            resource: None,
+            watches: None,
+            resumed: None,
+            relisted: None,
+            names: Vec::new(),
         },
     );
     log
@@ -179,6 +190,13 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
                 count: None,
                 since: None,
                 worst: None,
+                connection: None,
+                group: None,
+                resource: None,
+                watches: None,
+                resumed: None,
+                relisted: None,
+                names: Vec::new(),
             },
         );
     }
@@ -200,6 +218,7 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
 /// The watches' badges.
 fn badge(store: &Store, muted: &Muted) -> Vec<String> {
     let mut lanes = Lanes::default();
+    lanes.records = Some(RECORDS);
     lanes.muted = muted.clone();
     let rows = lanes.rows(store, &View::between(at(0.0), at(30.0), 800.0), at(30.0));
     let badges = rows.rows.iter().filter_map(|row| {
@@ -233,6 +252,69 @@ fn a_lane_has_the_worst_of_its_findings_that_stand_as_its_badge() {
         badge(&log.store(), &Muted::default()),
         ["shop/configmaps F11 warn", "shop/pods F23 error"]
     );
+}
+
+/// A finding about two watches, of which it names the configmaps' alone.
+fn of_two(code: &str) -> Finding {
+    Finding {
+        code: code.into(),
+        candidates: Vec::new(),
+        name: format!("{code} name").as_str().into(),
+        severity: Severity::Warning,
+        state: Standing::Raised,
+        certainty: Certainty::Likely,
+        watch: None,
+        server: Some("10.0.0.1:6443".into()),
+        evidence: vec![Seq(1)],
+        summary: "Of 2 watches: 2 went on where they were.".into(),
+        client: None,
+        count: Some(1),
+        since: Some(at(10.0)),
+        worst: None,
+        connection: Some(ConnectionId(7)),
+        group: None,
+        resource: None,
+        watches: Some(2),
+        resumed: Some(2),
+        relisted: Some(0),
+        names: vec![MAPS.into()],
+    }
+}
+
+#[test]
+fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
+    // The stream of the pods ended by F08 when the finding's occurrence began.
+    let with = |code: &str| {
+        let mut log = torn();
+        log.push(37.0, of_two(code));
+        log.store()
+    };
+    let store = with("F08");
+    assert_snapshot!(told(&findings::board(&store, &Muted::default())), @"
+    warning F11 F11 name ×1
+      shop/configmaps | likely · since 09:31:36 | fell off | [1]
+    warning F08 F08 name ×1
+      connection 7 | likely · since 09:31:10 | Of 2 watches: 2 went on where they were. | [1]
+        shop/configmaps and 1 more
+    ");
+    let badges = |store: &Store| badge(store, &muted(&[("F11 shop/configmaps", "")]));
+    assert_eq!(
+        badges(&store),
+        ["shop/configmaps F08 warn", "shop/pods F08 warn"]
+    );
+    let column = |store: &Store| {
+        let rows = health::table(store, &Muted::default(), at(40.9));
+        let last = rows
+            .iter()
+            .map(|row| row.cells.last().unwrap().text.clone());
+        last.collect::<Vec<_>>()
+    };
+    assert_eq!(column(&store), ["F08, F11", "F08"]);
+    // That of another row is not of it, and one that is muted is of nobody.
+    assert_eq!(badges(&with("F06")), ["shop/configmaps F06 warn"]);
+    assert_eq!(column(&with("F06")), ["F06, F11", "–"]);
+    let quiet = muted(&[("F08 connection 7", ""), ("F11 shop/configmaps", "")]);
+    assert_eq!(badge(&store, &quiet), Vec::<String>::new());
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use watchscope_model::event::Finding;
-use watchscope_model::tree::BTreeMap;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
-use watchscope_model::{Event, Seq, State, Text, Time, WatchName, catalogue};
+use watchscope_model::{ConnectionId, Event, Seq, State, Text, Time, WatchName, catalogue};
 
+use super::shared::{Fate, Members, Shared, are_of_one_cause};
 use super::unread::Unread;
 use super::words::{clock, count};
 use crate::awake::Awake;
@@ -35,6 +36,14 @@ pub(crate) enum Subject {
     Watch(WatchName),
     Server(Text),
     Client(Text),
+    /// A connection, with the address that it leads to.
+    Connection(ConnectionId, Option<Text>),
+    /// A type at a server.
+    Type {
+        group: Text,
+        resource: Text,
+        server: Option<Text>,
+    },
 }
 
 /// When a finding is over.
@@ -65,6 +74,10 @@ pub(crate) struct Found {
     pub(crate) lasts: Lasts,
     /// How severe it is if its outcome is still not known at a moment.
     pub(crate) worsens: Option<(Time, Severity)>,
+    /// What a watch shares with the others that the same cause may concern.
+    pub(crate) shared: Option<Shared>,
+    /// What became of the watch after its stream ended; none where no stream did.
+    pub(crate) fate: Option<Fate>,
 }
 
 impl Found {
@@ -89,6 +102,8 @@ impl Found {
             outcome: None,
             lasts: Lasts::Happened,
             worsens: None,
+            shared: None,
+            fate: None,
         }
     }
 
@@ -115,7 +130,7 @@ impl Found {
     }
 
     /// What is worse weighs more, and of what is as bad what is surer.
-    fn weight(&self) -> Weight {
+    pub(super) fn weight(&self) -> Weight {
         (self.severity, Reverse(self.certainty.number()))
     }
 
@@ -129,13 +144,15 @@ impl Found {
 }
 
 /// What is worse weighs more, and of what is as bad what is surer.
-type Weight = (Severity, Reverse<u64>);
+pub(super) type Weight = (Severity, Reverse<u64>);
 
 /// A finding that stands.
 #[derive(Clone, Debug)]
 struct Entry {
     /// The occurrence that the next record states.
     found: Found,
+    /// The watches that it concerns, if it is about what they share.
+    members: Members,
     count: u64,
     /// The greatest weight it ever had: the worst severity, and how sure that was.
     greatest: Weight,
@@ -161,13 +178,16 @@ impl Entry {
 
     /// It was found again. Of what happens again and again, the record states the worst occurrence that no record has
     /// stated, and of equals the last. Of what lasts it is one more sign, whose words count if it weighs as much.
-    fn occur(&mut self, found: Found, now: Time) {
+    fn occur(&mut self, found: Found, members: Members, now: Time) {
         let (weight, was) = (found.weight(), self.found.weight());
         let is_lasting = self.found.lasts == Lasts::UntilCleared;
         if found.lasts == Lasts::UntilCleared {
             self.found.lasts = Lasts::UntilCleared;
         }
-        if is_lasting || found.lasts == Lasts::UntilCleared {
+        if (is_lasting || found.lasts == Lasts::UntilCleared) && !members.is_empty() {
+            self.members.join(members);
+            self.gather();
+        } else if is_lasting || found.lasts == Lasts::UntilCleared {
             for seq in &found.evidence {
                 if !self.found.evidence.contains(seq) {
                     self.found.evidence.push(*seq);
@@ -188,12 +208,22 @@ impl Entry {
             }
         } else if self.told == self.count || weight >= was {
             self.found = found;
+            self.members = members;
             self.found.evidence.truncate(MAX_EVIDENCE);
         }
         self.weigh(weight);
         self.count += 1;
         self.last_at = now;
         self.news = Some(Standing::Raised);
+    }
+
+    /// Something has changed with the watches that it concerns.
+    fn gather(&mut self) {
+        if let Some(found) = self.members.together() {
+            self.found = found;
+            self.weigh(self.found.weight());
+            self.news = self.news.or(Some(Standing::Updated));
+        }
     }
 
     /// A weight above all before is reported at once.
@@ -216,6 +246,11 @@ impl Entry {
         if let Some((at, severity)) = self.found.worsens
             && at <= now
         {
+            self.members.worsen(now);
+            self.gather();
+            if !self.members.is_empty() {
+                return;
+            }
             self.found.worsens = None;
             self.found.severity = severity;
             self.news = self.news.or(Some(Standing::Updated));
@@ -235,12 +270,23 @@ impl Entry {
         self.told = self.count;
         let found = &self.found;
         let (mut watch, mut server, mut client) = (None, None, None);
-        match &found.subject {
+        let (mut connection, mut group, mut resource) = (None, None, None);
+        match found.subject.clone() {
             Subject::Cluster => {}
-            Subject::Watch(name) => watch = Some(name.clone()),
-            Subject::Server(name) => server = Some(name.clone()),
-            Subject::Client(name) => client = Some(name.clone()),
+            Subject::Watch(name) => watch = Some(name),
+            Subject::Server(name) => server = Some(name),
+            Subject::Client(name) => client = Some(name),
+            Subject::Connection(id, address) => (connection, server) = (Some(id), address),
+            Subject::Type {
+                group: of,
+                resource: what,
+                server: address,
+            } => (group, resource, server) = (Some(of), Some(what), address),
         }
+        let numbers = (!self.members.is_empty()).then(|| self.members.numbers());
+        let (resumed, relisted) = numbers
+            .as_ref()
+            .map_or((None, None), |numbers| (numbers.resumed, numbers.relisted));
         Finding {
             code: found.code.into(),
             candidates: found.alike.iter().map(|&code| code.into()).collect(),
@@ -256,16 +302,31 @@ impl Entry {
             count: Some(self.count),
             since: Some(awake.logged(found.since)),
             worst: Some(self.greatest.0),
+            connection,
+            group,
+            resource,
+            watches: numbers.as_ref().map(|numbers| numbers.watches),
+            resumed,
+            relisted,
+            names: numbers.map(|numbers| numbers.names).unwrap_or_default(),
         }
         .into()
     }
 }
 
+/// A finding's row and what it is about.
+type Key = (&'static str, Subject);
+
 /// All findings that stand, and what is to be told of them. Bounded by [`MAX_FINDINGS`]; each is told ever more rarely
-/// while it recurs ([`TOLD_AGAIN_US`]).
+/// while it recurs ([`TOLD_AGAIN_US`]). Findings that wait for other watches of the same cause are at most one for each
+/// watch and row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Book {
-    entries: BTreeMap<(&'static str, Subject), Entry>,
+    entries: BTreeMap<Key, Entry>,
+    /// Findings of watches that may turn out to have one cause with others.
+    held: BTreeMap<(&'static str, WatchName), Found>,
+    /// What a finding about several watches is about, by row and watch: the last that concerns the watch.
+    wide: BTreeMap<(&'static str, WatchName), Subject>,
     /// Records that are due at once: how the finding stands, and its entry.
     out: VecDeque<(Standing, Entry)>,
     /// What may be why a watch holds something else than it should.
@@ -283,13 +344,139 @@ impl Book {
         }
     }
 
-    /// Notes that something was found, again if it stands.
+    /// Notes that something was found, again if it stands. What other watches may have of the same cause joins theirs, or
+    /// waits for them.
     pub(crate) fn raise(&mut self, found: Found, now: Time) {
-        let key = (found.code, found.subject.clone());
-        if let Some(entry) = self.entries.get_mut(&key) {
-            entry.occur(found, now);
+        let (Some(shared), Subject::Watch(watch)) = (&found.shared, &found.subject) else {
+            self.enter(found, now);
+            return;
+        };
+        let held = (found.code, watch.clone());
+        if self.held.contains_key(&held) {
+            self.release(&held, now);
+        }
+        let key = (found.code, shared.subject.clone());
+        if let Some(entry) = self.entries.get_mut(&key)
+            && entry.members.is_of_cause(&found)
+        {
+            if entry.members.has(watch) {
+                entry.count += 1;
+                entry.news = Some(Standing::Raised);
+            }
+            self.wide.insert(held, key.1);
+            entry.members.put(found);
+            entry.last_at = now;
+            entry.gather();
             let due = entry.due();
             self.wake(due);
+            return;
+        }
+        let waits_until = shared.waits_until;
+        self.held.insert(held.clone(), found);
+        match waits_until {
+            Some(_) => self.wake(waits_until),
+            None => self.release(&held, now),
+        }
+    }
+
+    /// A finding waits no longer: it is its watch's, or that of all who have it of the same cause.
+    fn release(&mut self, held: &(&'static str, WatchName), now: Time) {
+        let Some(first) = self.held.remove(held) else {
+            return;
+        };
+        let mut group = vec![first];
+        while let Some(next) = self.next_of(held.0, &group) {
+            group.push(next);
+        }
+        let alone = self.alone(held.0, &group);
+        for (key, mut entry) in alone {
+            let found = entry.found.clone();
+            let is_of = |(_, other): &(Standing, Entry)| {
+                other.found.code == key.0 && other.found.subject == key.1
+            };
+            let told = self.out.len();
+            self.out.retain(|waiting| !is_of(waiting));
+            if self.out.len() == told {
+                // The last of its records to be named: what shows that it is of several watches.
+                let newest = group.iter().flat_map(|found| found.evidence.last()).max();
+                entry.found.evidence = newest.into_iter().copied().collect();
+                entry.over(
+                    "Other watches have it of the same cause: see what they share.".to_owned(),
+                );
+                self.out.push_back((Standing::Cleared, entry));
+            }
+            group.push(found);
+        }
+        let Some(shared) = group.first().and_then(|found| found.shared.as_ref()) else {
+            return;
+        };
+        if group.len() == 1 {
+            self.wide.remove(held);
+            for found in group {
+                self.enter(found, now);
+            }
+            return;
+        }
+        let subject = shared.subject.clone();
+        for found in &group {
+            if let Subject::Watch(watch) = &found.subject {
+                self.wide.insert((held.0, watch.clone()), subject.clone());
+            }
+        }
+        let members = Members::of(group);
+        if let Some(found) = members.together() {
+            self.enter_with(found, members, now);
+        }
+    }
+
+    /// A finding that is held for the cause of some others; it is held no longer.
+    fn next_of(&mut self, code: &'static str, group: &[Found]) -> Option<Found> {
+        let is_one = |found: &Found| {
+            let mut group = group.iter();
+            found.code == code && group.any(|other| are_of_one_cause(other, found))
+        };
+        let mut held = self.held.iter();
+        let key = held.find(|(_, found)| is_one(found))?.0.clone();
+        self.held.remove(&key)
+    }
+
+    /// Takes out findings of single watches that are of the cause of some others. One that occurred before stays: it is
+    /// of more than this cause.
+    fn alone(&mut self, code: &'static str, group: &[Found]) -> Vec<(Key, Entry)> {
+        let is_one = |entry: &Entry| {
+            let mut group = group.iter();
+            let lasts = entry.found.lasts == Lasts::UntilCleared;
+            (entry.count == 1 || lasts)
+                && group.any(|other| {
+                    other.subject != entry.found.subject && are_of_one_cause(other, &entry.found)
+                })
+        };
+        let of_code = self.entries.iter().filter(|((of, _), _)| *of == code);
+        let keys: Vec<Key> = of_code
+            .filter(|(_, entry)| is_one(entry))
+            .map(|(key, _)| key.clone())
+            .collect();
+        let mut taken = Vec::new();
+        for key in keys {
+            if let Some(entry) = self.entries.remove(&key) {
+                taken.push((key, entry));
+            }
+        }
+        taken
+    }
+
+    fn enter(&mut self, found: Found, now: Time) {
+        self.enter_with(found, Members::default(), now);
+    }
+
+    fn enter_with(&mut self, found: Found, members: Members, now: Time) {
+        let key = (found.code, found.subject.clone());
+        if let Some(entry) = self.entries.get_mut(&key) {
+            let before = entry.members.clone();
+            entry.occur(found, members, now);
+            let due = entry.due();
+            self.wake(due);
+            self.forget_members(&key, &before);
             return;
         }
         if self.entries.len() == MAX_FINDINGS {
@@ -300,6 +487,7 @@ impl Book {
         let mut entry = Entry {
             greatest: found.weight(),
             found,
+            members,
             count: 1,
             last_at: now,
             told_at: now,
@@ -314,6 +502,18 @@ impl Book {
         self.entries.insert(key, entry);
     }
 
+    /// Forgets of which finding some watches were, as far as it does not concern them any more.
+    fn forget_members(&mut self, key: &Key, before: &Members) {
+        let members = self.entries.get(key).map(|entry| &entry.members);
+        for watch in before.watches() {
+            let of = (key.0, watch.clone());
+            let is_left = members.is_none_or(|members| !members.has(watch));
+            if is_left && self.wide.get(&of) == Some(&key.1) {
+                self.wide.remove(&of);
+            }
+        }
+    }
+
     /// Changes what is said of a finding that stands, if it does.
     pub(crate) fn amend(
         &mut self,
@@ -321,6 +521,26 @@ impl Book {
         subject: Subject,
         change: impl FnOnce(&mut Found),
     ) {
+        if let Subject::Watch(watch) = &subject {
+            let of = (code, watch.clone());
+            if let Some(found) = self.held.get_mut(&of) {
+                change(found);
+                return;
+            }
+            let entry = self.wide.get(&of).and_then(|wide| {
+                let key = (code, wide.clone());
+                self.entries.get_mut(&key)
+            });
+            if let Some(entry) = entry {
+                if let Some(found) = entry.members.get_mut(watch) {
+                    change(found);
+                    entry.gather();
+                }
+                let due = entry.due();
+                self.wake(due);
+                return;
+            }
+        }
         let Some(entry) = self.entries.get_mut(&(code, subject)) else {
             return;
         };
@@ -334,33 +554,89 @@ impl Book {
         self.wake(due);
     }
 
+    /// Whether a finding stands, of a watch alone or with others.
     pub(crate) fn stands(&self, code: &'static str, subject: Subject) -> bool {
+        if let Subject::Watch(watch) = &subject {
+            let of = (code, watch.clone());
+            if self.held.contains_key(&of) || self.wide.contains_key(&of) {
+                return true;
+            }
+        }
         self.entries.contains_key(&(code, subject))
     }
 
-    /// A finding is over, because of a record.
+    /// A finding is over, because of a record. One that concerns several watches is over when it is of the last.
     pub(crate) fn clear(&mut self, code: &'static str, subject: Subject, by: Seq, why: &str) {
-        let Some(mut entry) = self.entries.remove(&(code, subject)) else {
+        if let Subject::Watch(watch) = &subject {
+            let of = (code, watch.clone());
+            if let Some(found) = self.held.get(&of) {
+                let at = found.since;
+                self.release(&of, at);
+            }
+            if let Some(wide) = self.wide.remove(&of) {
+                let key = (code, wide);
+                let Some(entry) = self.entries.get_mut(&key) else {
+                    return;
+                };
+                let mut members = entry.members.clone();
+                members.remove(watch);
+                if members.is_empty() {
+                    self.over(key, by, why);
+                } else {
+                    entry.members = members;
+                    entry.gather();
+                    let due = entry.due();
+                    self.wake(due);
+                }
+            }
+        }
+        self.over((code, subject), by, why);
+    }
+
+    /// A finding is over.
+    fn over(&mut self, key: Key, by: Seq, why: &str) {
+        let Some(mut entry) = self.entries.remove(&key) else {
             return;
         };
+        self.forget_members(&key, &entry.members);
         entry.found.evidence = vec![by];
         entry.over(why.to_owned());
         self.out.push_back((Standing::Cleared, entry));
     }
 
-    /// All findings of a watch are over, since it is.
+    /// All findings of a watch are over, since it is. What it has with others goes on, until the last of them is stopped.
     pub(crate) fn forget_watch(&mut self, watch: &WatchName, by: Seq) {
-        let of_watch = |(code, subject): &(&'static str, Subject)| {
+        const WHY: &str = "The watch was stopped.";
+        let is_of = |of: &WatchName| of == watch;
+        let held = self.held.keys().filter(|(_, of)| is_of(of));
+        let wide = self.wide.keys().filter(|(_, of)| is_of(of));
+        let alone = self.entries.keys().filter_map(|(code, subject)| {
             (*subject == Subject::Watch(watch.clone())).then_some(*code)
-        };
-        let codes: Vec<&'static str> = self.entries.keys().filter_map(of_watch).collect();
+        });
+        let codes = held.chain(wide).map(|(code, _)| *code).chain(alone);
+        let codes: BTreeSet<&'static str> = codes.collect();
         for code in codes {
-            self.clear(
-                code,
-                Subject::Watch(watch.clone()),
-                by,
-                "The watch was stopped.",
-            );
+            let of = (code, watch.clone());
+            if let Some(found) = self.held.get(&of) {
+                let at = found.since;
+                self.release(&of, at);
+            }
+            let wide = self.wide.get(&of).map(|wide| (code, wide.clone()));
+            let entry = wide.as_ref().and_then(|key| self.entries.get_mut(key));
+            match (wide.clone(), entry) {
+                (Some(key), Some(entry)) if entry.found.lasts == Lasts::Happened => {
+                    let was_blind = entry.members.is_blind(watch);
+                    if entry.members.stop(watch) {
+                        self.over(key, by, "The watches were stopped.");
+                    } else if was_blind {
+                        entry.gather();
+                        let due = entry.due();
+                        self.wake(due);
+                    }
+                    self.over((code, Subject::Watch(watch.clone())), by, WHY);
+                }
+                _ => self.clear(code, Subject::Watch(watch.clone()), by, WHY),
+            }
         }
     }
 
@@ -374,7 +650,9 @@ impl Book {
                 (found.severity, lasts, entry.last_at)
             })
             .map(|(key, _)| key.clone());
-        if let Some(mut entry) = least.and_then(|key| self.entries.remove(&key)) {
+        let least = least.and_then(|key| Some((self.entries.remove(&key)?, key)));
+        if let Some((mut entry, key)) = least {
+            self.forget_members(&key, &entry.members);
             entry.over(format!("More than {MAX_FINDINGS} findings stand."));
             self.out.push_back((Standing::Cleared, entry));
         }
@@ -395,11 +673,18 @@ impl Book {
 
     /// What is to be told at `now`.
     pub(crate) fn take(&mut self, now: Time, awake: &Awake, out: &mut Vec<Event>) {
+        let waits = |found: &Found| found.shared.as_ref()?.waits_until;
+        let is_due = |found: &Found| waits(found).is_none_or(|until| until <= now);
+        let due = self.held.iter().filter(|(_, found)| is_due(found));
+        let due: Vec<_> = due.map(|(held, _)| held.clone()).collect();
+        for held in due {
+            self.release(&held, now);
+        }
         let at_once = self.out.drain(..);
         out.extend(at_once.map(|(state, mut entry)| entry.event(state, awake)));
         if self.due.is_some_and(|due| due <= now) {
             let mut over = Vec::new();
-            self.due = None;
+            self.due = self.held.values().filter_map(waits).min();
             for (key, entry) in &mut self.entries {
                 if entry.due().is_some_and(|due| due <= now) {
                     entry.worsen(now);
@@ -417,6 +702,7 @@ impl Book {
             }
             for key in over {
                 if let Some(mut entry) = self.entries.remove(&key) {
+                    self.forget_members(&key, &entry.members);
                     let minutes = QUIET_US / 60_000_000;
                     entry.over(format!("It did not happen again for {minutes} minutes."));
                     out.push(entry.event(Standing::Cleared, awake));

@@ -7,9 +7,10 @@ use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Seq, State, StreamId, Text, Time, WatchName};
 
 use super::book::{Book, Found, Lasts, Subject};
+use super::shared::{Fate, Place, Shared};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::ends::{AFTERMATH_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren};
+use crate::ends::{AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren};
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -23,6 +24,8 @@ const BLIND_US: i64 = 60_000_000;
 /// After this silence of a stream the probe takes a second look, in microseconds. Nothing is known of the watch from its
 /// last byte on.
 const IDLE_US: i64 = 90_000_000;
+/// What became of a watch that its cause left without history.
+const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -39,6 +42,26 @@ pub(super) struct Course {
     pub(super) edit: Option<(Seq, Time)>,
 }
 
+/// Where a stream that ends was.
+#[derive(Clone, Debug)]
+pub(super) struct Where {
+    pub(super) place: Place,
+    /// Whether streams of other watches are open over its connection.
+    pub(super) is_shared: bool,
+}
+
+impl Where {
+    pub(super) fn of(name: &WatchName, before: &State) -> Option<Self> {
+        let connection = before.watches.get(name)?.connection;
+        let mut watches = before.watches.iter();
+        let is_shared = watches.any(|(other, watch)| {
+            other != name && watch.stream.is_some() && watch.connection == connection
+        });
+        let place = Place::of(name, before)?;
+        Some(Self { place, is_shared })
+    }
+}
+
 /// An end whose reason may still be said better.
 #[derive(Clone, Debug)]
 struct Pending {
@@ -48,6 +71,8 @@ struct Pending {
     events: u64,
     unread_ms: Option<u64>,
     course: Course,
+    /// None of a stream that is only opened to find out about a watch.
+    was: Option<Where>,
     said: Said,
     answer: Option<Answer>,
     /// What became of the watch, once its gap is closed.
@@ -61,6 +86,7 @@ struct Pending {
 struct Outcome {
     /// The version that the watch went on from; none if it listed.
     from: Option<String>,
+    fate: Fate,
     at: Time,
 }
 
@@ -120,6 +146,8 @@ struct Said {
 pub(super) struct Ended {
     pending: BTreeMap<StreamId, Pending>,
     rebuilt: BTreeMap<WatchName, StreamId>,
+    /// Of each watch the last stream that ended for a cause that leaves a server without its history, and the cause's row.
+    emptied: BTreeMap<WatchName, (StreamId, &'static str)>,
     /// Of each watch the last stream that ended because watchscope had not run.
     slept: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in, whose outcome is not known yet; at most one of a code.
@@ -137,6 +165,7 @@ impl Ended {
         &mut self,
         event: &StreamEnded,
         course: Course,
+        was: Option<Where>,
         record: Moment,
         book: &mut Book,
         timers: &mut Timers,
@@ -154,6 +183,7 @@ impl Ended {
                 events: event.events,
                 unread_ms: event.unread_ms,
                 course,
+                was,
                 said: self.said.remove(&event.watch).unwrap_or_default(),
                 answer: None,
                 outcome: None,
@@ -248,6 +278,20 @@ impl Ended {
         if is_rebuilding(&event.code) {
             self.rebuilt.insert(event.watch.clone(), event.stream);
         }
+        let row = row_of(&event.code, event.certainty).map(|(code, _)| code);
+        match row.filter(|code| leaves_no_history(code)) {
+            Some(code) => {
+                let emptied = (event.stream, code);
+                self.emptied.insert(event.watch.clone(), emptied);
+            }
+            // A better answer for the same end.
+            None => {
+                let known = self.emptied.get(&event.watch);
+                if known.is_some_and(|(stream, _)| *stream == event.stream) {
+                    self.emptied.remove(&event.watch);
+                }
+            }
+        }
         let is_of = |pause: Moment| event.evidence.contains(&pause.seq);
         if self.pause.is_some_and(is_of) {
             self.slept.insert(event.watch.clone(), event.stream);
@@ -256,7 +300,7 @@ impl Ended {
         let waits = is_history_gone(&event.code)
             && began.is_some_and(|began| {
                 let mut since = self.pending.range(began..event.stream);
-                since.any(|(_, end)| end.watch == event.watch && end.answer.is_none())
+                since.any(|(_, end)| end.watch == event.watch)
             });
         let Some(pending) = self.pending.get_mut(&event.stream) else {
             return;
@@ -275,10 +319,24 @@ impl Ended {
         }
     }
 
+    /// Why a stream ended is settled; what waited for that in the same gap is so with it.
     pub(super) fn settled(&mut self, stream: StreamId, now: Time, book: &mut Book) {
         let Some(end) = self.pending.remove(&stream) else {
             return;
         };
+        let watch = end.watch.clone();
+        self.find(stream, end, now, book);
+        let mut of_watch = self.pending.iter().filter(|(_, end)| end.watch == watch);
+        if let Some((&next, waiting)) = of_watch.next()
+            && let Some(answer) = &waiting.answer
+            && answer.certainty == Certainty::Definite
+            && is_history_gone(&answer.code)
+        {
+            self.settled(next, now, book);
+        }
+    }
+
+    fn find(&mut self, stream: StreamId, end: Pending, now: Time, book: &mut Book) {
         let Some(answer) = &end.answer else {
             return;
         };
@@ -292,6 +350,12 @@ impl Ended {
                 && began.any(|began| last.is_some_and(|last| (began..stream).contains(last)))
         };
         let is_consequence = is_in_gap(self.rebuilt.get(&end.watch));
+        let emptied = self.emptied.get(&end.watch);
+        let cause = emptied.filter(|(stream, cause)| {
+            let may_be = code == "F11" || matches!(*cause, "F16" | "F17");
+            may_be && is_in_gap(Some(stream))
+        });
+        let cause = cause.map(|(_, cause)| *cause);
         // History that passed while watchscope did not run is its own doing, however long it then took to get back.
         let is_asleep = is_in_gap(self.slept.get(&end.watch));
         let pause = self.pause.filter(|pause| {
@@ -309,6 +373,15 @@ impl Ended {
         let is_history_ordinary = is_consequence || is_quiet || pause.is_some() || edit.is_some();
         if is_history_ordinary {
             self.lists_for_ordinary_cause(&end.watch);
+        }
+        // One cause, one finding: the list that follows is told of there.
+        let watch = || Subject::Watch(end.watch.clone());
+        if let Some(cause) = cause.filter(|cause| book.stands(cause, watch())) {
+            book.amend(cause, watch(), |found| {
+                found.evidence.extend(&answer.evidence);
+                found.is_expired();
+            });
+            return;
         }
         let is_ordinary =
             is_history_ordinary || end.is_ordinary || matches!(code, "F06" | "F07" | "F17");
@@ -341,6 +414,8 @@ impl Ended {
             summary,
         )
         .alike(alike);
+        found.fate = Some(Fate::Blind);
+        found.shared = self.shared(code, stream, &end, is_suspected, now);
         if is_history_ordinary {
             found.severity = Severity::Note;
         }
@@ -355,6 +430,41 @@ impl Ended {
             }
         }
         book.raise(found, now);
+    }
+
+    /// What the stream of a watch shared with others that may have ended of the same cause. Where others are open over its
+    /// connection, or have ended with it and may be said to be of this row by then, it waits for them.
+    fn shared(
+        &self,
+        code: &str,
+        stream: StreamId,
+        end: &Pending,
+        is_suspected: bool,
+        now: Time,
+    ) -> Option<Shared> {
+        let was = end.was.as_ref()?;
+        let subject = reach(code, &was.place)?;
+        let mut waits_until = None;
+        let is_early = now < end.at.plus_micros(TOGETHER_US);
+        if is_early && was.is_shared {
+            waits_until = Some(end.at.plus_micros(TOGETHER_US));
+        }
+        let mut last = end.at;
+        // In the order in which they ended, so that each may be followed by the next.
+        for (_, other) in self.pending.range(stream..) {
+            let place = other.was.as_ref().map(|was| &was.place);
+            let is_there = place.and_then(|place| reach(code, place)).as_ref() == Some(&subject);
+            if is_there && (0..=TOGETHER_US).contains(&other.at.micros_since(last)) {
+                last = other.at;
+                waits_until = waits_until.max(Some(last.plus_micros(SETTLED_US)));
+            }
+        }
+        Some(Shared {
+            subject,
+            summary: shared_sentence(code, is_suspected, end, &was.place),
+            together_us: if code == "F07" { DRAIN_US } else { TOGETHER_US },
+            waits_until,
+        })
     }
 
     /// The history that a watch was to go on from is gone for an ordinary cause: the list that follows makes nothing that
@@ -381,6 +491,11 @@ impl Ended {
                 .as_ref()
                 .filter(|_| event.resumed)
                 .map(ToString::to_string),
+            fate: match (event.resumed, event.lost) {
+                (true, _) => Fate::Resumed,
+                (false, Some(1..)) => Fate::Lost,
+                (false, _) => Fate::Relisted,
+            },
             at: record.at,
         };
         for (code, stake) in self.told.remove(&event.watch).unwrap_or_default() {
@@ -398,6 +513,7 @@ impl Ended {
 
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.rebuilt.remove(watch);
+        self.emptied.remove(watch);
         self.slept.remove(watch);
         self.said.remove(watch);
         self.told.remove(watch);
@@ -406,6 +522,13 @@ impl Ended {
 }
 
 impl Found {
+    /// The history that the watch was to go on from is gone, because of its cause.
+    fn is_expired(&mut self) {
+        if matches!(self.fate, Some(Fate::Lost | Fate::Relisted)) {
+            self.outcome = Some(EXPIRED.to_owned());
+        }
+    }
+
     /// The gap that began with its end has closed. That ends nothing that lasts, and proves nothing of an event that an
     /// apiserver has lost (F24).
     fn close(&mut self, stake: Stake, outcome: &Outcome) {
@@ -413,10 +536,26 @@ impl Found {
             return;
         }
         self.outcome = Some(outcome.sentence());
+        self.fate = Some(outcome.fate);
         self.worsens = None;
         if self.code != "F24" {
             self.severity = stake.severity(outcome);
         }
+    }
+}
+
+/// Whether a server is without its history after that: the 410 that follows is no failure of its own.
+fn leaves_no_history(code: &str) -> bool {
+    matches!(code, "F06" | "F07" | "F16" | "F17")
+}
+
+/// What ends of this row have in common, where several watches have it of one cause.
+fn reach(code: &str, place: &Place) -> Option<Subject> {
+    match code {
+        "F04" | "F08" | "F09" | "F47" => place.connection(),
+        "F16" | "F17" | "F37" | "F38" => Some(place.type_there()),
+        "F06" | "F07" => place.server(),
+        _ => None,
     }
 }
 
@@ -584,6 +723,58 @@ fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
     }
 }
 
+/// What happened to several streams at once.
+fn shared_sentence(code: &str, is_suspected: bool, end: &Pending, place: &Place) -> String {
+    let (server, what) = (place.server_words(), place.type_words());
+    match code {
+        "F04" if is_suspected => format!(
+            "Nothing came over a connection to {server} any more, nor did its streams end when they were to: it is dead, \
+             or the server keeps to no timeouts."
+        ),
+        "F04" => format!(
+            "Nothing came over a connection to {server} any more, and nothing said so: it was found dead."
+        ),
+        "F06" if is_suspected => capital(format!(
+            "{server} went away, or its connections were closed on their way."
+        )),
+        "F06" => capital(format!(
+            "{server} went away; it was not reached again at once, or elsewhere."
+        )),
+        "F07" => capital(format!(
+            "{server} ended its streams, because it shuts down."
+        )),
+        "F08" => format!("A connection to {server} was reset."),
+        "F09" => capital(format!(
+            "{server} said GOAWAY, and the streams of that connection ended with it."
+        )),
+        "F16" if end.said.is_leaderless => format!(
+            "etcd had no leader, and {server} ended the streams of {what}: they go to etcd itself, without a cache."
+        ),
+        "F16" => capital(format!(
+            "{server} ended the streams of {what}: its cache of the resource begins anew."
+        )),
+        "F17" => capital(format!(
+            "{server} ended the streams of {what}: the storage of the type was built anew."
+        )),
+        "F37" => capital(format!(
+            "{server} ended streams of {what} before all that was there had come, and not for the first time."
+        )),
+        "F38" => {
+            format!("What {server} sent of {what} could not be read; the streams were given up.")
+        }
+        "F47" => format!("Streams of a connection to {server} ended inside an event."),
+        _ => format!("Streams of {what} at {server} ended."),
+    }
+}
+
+/// With a capital letter, as a sentence begins.
+fn capital(mut words: String) -> String {
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -597,6 +788,7 @@ mod tests {
             };
             let outcome = Outcome {
                 from: resumed.then(|| "7".to_owned()),
+                fate: Fate::Resumed,
                 at: Time(blind_s * 1_000_000),
             };
             stake.severity(&outcome)

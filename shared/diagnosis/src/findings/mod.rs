@@ -21,6 +21,7 @@ mod ends;
 mod left;
 mod requests;
 mod servers;
+mod shared;
 mod streams;
 mod unread;
 mod words;
@@ -36,7 +37,7 @@ use self::book::Book;
 pub use self::book::{MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
 use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
-use self::ends::{Course, Ended};
+use self::ends::{Course, Ended, Where};
 use self::left::Left;
 use self::requests::Requests;
 use self::servers::Servers;
@@ -168,7 +169,8 @@ impl Findings {
                 };
                 requests.ended(event, before, record, book);
                 servers.ended(&event.watch);
-                ends.ended(event, course, record, book, timers);
+                let was = Where::of(&event.watch, before);
+                ends.ended(event, course, was, record, book, timers);
             }
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),

@@ -14,9 +14,10 @@ use watchscope_model::{
 };
 
 use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
+use super::shared::{Place, Shared};
 use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
-use crate::ends::is_barren;
+use crate::ends::{REVISED_US, TOGETHER_US, is_barren};
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -61,6 +62,8 @@ const NAMED: usize = 8;
 #[derive(Clone, Debug, Default)]
 struct Lane {
     open: Option<Open>,
+    /// Where its last request went.
+    place: Option<Place>,
     asks_bookmarks: bool,
     /// Its right to list. RBAC's verbs are separate (semantics 1.1).
     list: Right,
@@ -207,6 +210,7 @@ impl Requests {
                 refused: 0,
             };
             let lane = Lane {
+                place: Place::of(name, state),
                 list: had(watch.list.is_some()),
                 watch: had(watch.stream.is_some()),
                 lists: u64::from(watch.list.is_some()),
@@ -251,6 +255,7 @@ impl Requests {
             return;
         }
         let lane = self.lanes.entry(event.watch.clone()).or_default();
+        lane.place = Place::over(&event.watch, event.connection, before);
         let is_watch = &*event.verb == "watch";
         if let Some(old) = &lane.open {
             old.stop_waiting(&event.watch, timers);
@@ -393,7 +398,35 @@ impl Requests {
             found.severity = Severity::Note;
             found.worsens = None;
         }
+        found.shared = self.shared(code, watch, now);
         book.raise(found.alike(alike), now);
+    }
+
+    /// What a watch shares with others that may have the same of one cause; where there are such, it waits for them.
+    fn shared(&self, code: &'static str, watch: &WatchName, now: Time) -> Option<Shared> {
+        let place = self.lanes.get(watch)?.place.as_ref()?;
+        let subject = reach(code, place)?;
+        // Who was answered has no part in a silence.
+        let may_have_it = |lane: &Lane| {
+            let open = lane.open.as_ref();
+            let is_silent = open.is_some_and(|open| open.is_watch && !open.is_told);
+            is_silent || !matches!(code, "F44" | "F50")
+        };
+        let mut others = self.lanes.iter().filter(|(other, _)| *other != watch);
+        let has_others = others.any(|(_, lane)| {
+            let place = lane.place.as_ref().filter(|_| may_have_it(lane));
+            place.and_then(|place| reach(code, place)).as_ref() == Some(&subject)
+        });
+        Some(Shared {
+            subject,
+            summary: shared_sentence(code, place),
+            together_us: if code == "F14" { CIRCLE_US } else { REVISED_US },
+            // What lasts shows at each watch's next request.
+            waits_until: has_others.then(|| {
+                let lasts = matches!(code, "F18" | "F38" | "F40" | "F41");
+                now.plus_micros(if lasts { REVISED_US } else { TOGETHER_US })
+            }),
+        })
     }
 
     /// A watch was answered, long after that was due. Where a connection is full, the next stream is let in when one of
@@ -423,7 +456,8 @@ impl Requests {
         if book.stands(other, subject.clone()) {
             book.clear(other, subject.clone(), record.seq, why);
             let evidence = vec![open.seq, record.seq];
-            let found = Found::of(code, Certainty::Likely, subject, evidence, open.at, summary);
+            let mut found = Found::of(code, Certainty::Likely, subject, evidence, open.at, summary);
+            found.shared = self.shared(code, watch, record.at);
             book.raise(found.alike(alike), record.at);
             return;
         }
@@ -542,7 +576,7 @@ impl Requests {
             }
             404 if lane.had_success() => {
                 match lane.not_found {
-                    Some(first) => not_found(&event.watch, first, record, book),
+                    Some(first) => self.not_found(&event.watch, first, record, book),
                     None => lane.not_found = Some(record),
                 }
                 return;
@@ -577,9 +611,11 @@ impl Requests {
         } else {
             Lasts::UntilCleared
         };
+        let shared = self.shared(code, &event.watch, record.at);
         book.raise(
             Found {
                 lasts,
+                shared,
                 ..Found::of(
                     code,
                     certainty,
@@ -599,8 +635,19 @@ impl Requests {
         if let Some(first) = first.filter(|_| event.reason == PhaseReason::NotDiscovered)
             && !book.stands("F18", Subject::Watch(event.watch.clone()))
         {
-            not_found(&event.watch, first, record, book);
+            self.not_found(&event.watch, first, record, book);
         }
+    }
+
+    /// F18: a resource was not found, and that again, or by discovery.
+    fn not_found(&self, watch: &WatchName, first: Moment, record: Moment, book: &mut Book) {
+        let summary =
+            format!("The resource of {watch} was served before, and is not found now (404).");
+        let (subject, evidence) = (Subject::Watch(watch.clone()), vec![first.seq, record.seq]);
+        let (sure, since) = (Certainty::Likely, first.at);
+        let mut found = Found::of("F18", sure, subject, evidence, since, summary);
+        found.shared = self.shared("F18", watch, record.at);
+        book.raise(found.until_cleared(), record.at);
     }
 
     /// A list of the audit was answered: what it may not list any more still comes by the stream, while that lasts.
@@ -803,6 +850,8 @@ impl Requests {
             lane.broken.since,
             summary,
         );
+        let shared = self.shared("F38", watch, record.at);
+        let found = Found { shared, ..found };
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -830,8 +879,9 @@ impl Requests {
             lane.poison.evidence.clone(),
             lane.poison.since,
             summary,
-        )
-        .until_cleared();
+        );
+        let shared = self.shared("F38", watch, record.at);
+        let found = Found { shared, ..found }.until_cleared();
         book.raise(found, record.at);
     }
 
@@ -957,24 +1007,58 @@ impl Requests {
                 "{watch} was told {CIRCLE} times in {} that its history is gone, and each list came no further than {version}.",
                 seconds(record.at.millis_since(*began))
             );
-            raise("F14", &[], Certainty::Likely, evidence, summary);
+            let found = Found::of(
+                "F14",
+                Certainty::Likely,
+                subject,
+                evidence,
+                record.at,
+                summary,
+            );
+            let shared = self.shared("F14", watch, record.at);
+            book.raise(Found { shared, ..found }, record.at);
         }
     }
 }
 
-/// F18: a resource was not found, and that again, or by discovery.
-fn not_found(watch: &WatchName, first: Moment, record: Moment, book: &mut Book) {
-    let summary = format!("The resource of {watch} was served before, and is not found now (404).");
-    let (subject, evidence) = (Subject::Watch(watch.clone()), vec![first.seq, record.seq]);
-    let found = Found::of(
-        "F18",
-        Certainty::Likely,
-        subject,
-        evidence,
-        first.at,
-        summary,
-    );
-    book.raise(found.until_cleared(), record.at);
+/// What refusals and silences of this row have in common, where several watches have them of one cause.
+fn reach(code: &str, place: &Place) -> Option<Subject> {
+    match code {
+        "F50" => place.connection(),
+        "F14" | "F18" | "F38" | "F41" => Some(place.type_there()),
+        "F13" | "F44" => place.server(),
+        "F40" => Some(Subject::Cluster),
+        _ => None,
+    }
+}
+
+/// What happened to requests of several watches.
+fn shared_sentence(code: &str, place: &Place) -> String {
+    let (server, what) = (place.server_words(), place.type_words());
+    match code {
+        "F13" => format!(
+            "By HTTP status 410 {server} said that history is gone, where a server answers 200 and says it in the stream."
+        ),
+        "F14" => format!(
+            "Again and again {server} gave no list of {what} from which its watches can go on."
+        ),
+        "F18" => format!("{what} was served by {server} before, and is not found now (404)."),
+        "F38" => format!(
+            "An object of {what} cannot be read or converted, and {server} gives nothing of its type."
+        ),
+        "F40" => {
+            "The cluster answered before, and does not know the credentials now (401).".to_owned()
+        }
+        "F41" => format!("{what} was allowed at {server} before, and is forbidden now (403)."),
+        "F50" => format!(
+            "Watch requests over a connection to {server} had no answer for {} s, beside at least {MANY_STREAMS} streams.",
+            NO_ANSWER_US / 1_000_000
+        ),
+        _ => format!(
+            "Watch requests to {server} had no answer for {} s; a server sends its headers at once.",
+            NO_ANSWER_US / 1_000_000
+        ),
+    }
 }
 
 /// When a server sends its headers.

@@ -15,6 +15,7 @@ use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{BEHIND_LONG_US, Book, Found, Subject};
+use super::shared::Shared;
 use super::streams::SILENT_LOSS;
 use super::words::{count, place, seconds};
 use super::{Timer, Timers};
@@ -502,7 +503,19 @@ impl Servers {
             } else {
                 &["F04"]
             };
-            let found = found.note_until(begins_at.plus_micros(BEHIND_LONG_US));
+            let mut found = found.note_until(begins_at.plus_micros(BEHIND_LONG_US));
+            if member.is_direct {
+                found.shared = Some(Shared {
+                    subject: Subject::Server(member.server.clone()),
+                    summary: format!(
+                        "The server {} is behind: others delivered events at least {} s before it.",
+                        member.server,
+                        BEHIND_US / 1_000_000
+                    ),
+                    together_us: BEHIND_US,
+                    waits_until: None,
+                });
+            }
             book.raise(found.alike(alike).until_cleared(), now);
         }
         group.wait(what, now, timers);

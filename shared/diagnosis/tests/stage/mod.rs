@@ -7,9 +7,9 @@ use std::sync::Arc;
 use watchscope_diagnosis::Diagnosis;
 use watchscope_model::event::{
     Audit, Bookmark, Change, ClientReport, ClientRequest, ClientStarted, Clock, ClusterConnected,
-    ConnectionClosed, ConnectionGoaway, ConnectionOpened, ListComplete, ListPage, Loss,
-    RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase,
-    WatchStarted, WatchStopped,
+    ConnectionClosed, ConnectionGoaway, ConnectionOpened, Finding, Gap, ListComplete, ListPage,
+    Loss, RequestAnswered, RequestSent, StreamEnded, StreamError, StreamOpened, Verdict,
+    WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
@@ -40,6 +40,28 @@ pub(crate) struct Stage {
     tells_alike: bool,
     /// Whether another apiserver serves what is watched.
     is_aggregated: bool,
+}
+
+/// What a finding about several watches is about, with its numbers and the first of its names.
+fn numbers(found: &Finding) -> String {
+    let subject = found.subject().unwrap_or_else(|| "the cluster".into());
+    let figures = [
+        ("watches", found.watches),
+        ("resumed", found.resumed),
+        ("relisted", found.relisted),
+    ];
+    let figures = figures
+        .iter()
+        .filter_map(|(what, number)| Some(format!("{what}={}", (*number)?)));
+    let figures: Vec<String> = figures.collect();
+    let mut names: Vec<&str> = found.names.iter().map(WatchName::as_str).collect();
+    let many = names.len();
+    names.truncate(3);
+    format!(
+        "{subject} {} names={many} {}",
+        figures.join(" "),
+        names.join(",")
+    )
 }
 
 impl Stage {
@@ -201,6 +223,10 @@ impl Stage {
                 assert!((Time(0)..=self.now).contains(&since), "{found:?}");
                 let watch = found.watch.as_ref().map(|watch| watch.as_str());
                 let watch = watch.or(found.client.as_deref()).unwrap_or("");
+                let watch = match found.watches {
+                    Some(_) => numbers(found),
+                    None => watch.to_owned(),
+                };
                 let count = found.count.unwrap_or(0);
                 let alike: Vec<&str> = found.candidates.iter().map(|code| &**code).collect();
                 let alike = match (self.tells_alike, alike.as_slice()) {
@@ -485,6 +511,38 @@ impl Stage {
             bytes: Some(10),
             reason: Some(reason.to_owned()),
         });
+    }
+
+    /// The gap of a watch closes: it goes on where it was over a connection, or after a list that shows so many changes.
+    pub(crate) fn back_on(
+        &mut self,
+        watch: &str,
+        connection: ConnectionId,
+        relisted: Option<u64>,
+    ) -> &mut Self {
+        let name = WatchName::from(watch);
+        let gap = self.state.watches[&name].gap.clone().unwrap();
+        self.opened_on(watch, connection);
+        self.record(Gap {
+            watch: name,
+            since: gap.since.seq,
+            from: Some(10.into()),
+            to: Some(10.into()),
+            reason: Cause::End,
+            resumed: relisted.is_none(),
+            lost: relisted,
+        });
+        self
+    }
+
+    /// The watch opens a stream over a connection that others may share.
+    pub(crate) fn opened_over(&mut self, watch: &str, connection: ConnectionId) -> &mut Self {
+        self.opened_on(watch, connection)
+    }
+
+    /// A connection to an address, ready for requests.
+    pub(crate) fn dials(&mut self, remote: &str) -> ConnectionId {
+        self.connected(remote)
     }
 
     /// Discovery, asked anew, does not know the watch's resource.

@@ -66,8 +66,7 @@ fn f11() -> Row {
         )
         .client(reflector(15), correct("relisting-from-0"))
         .client(informer(), correct("informer"))
-        .at(5, [refuse(), cut(Cut::Reset), delete("a")])
-        .at(8, [expire(), let_in()])
+        .at(5, [cut(Cut::Reset), delete("a"), expire()])
         .wire([
             Wire::Error(410, "too old resource version"),
             Wire::Changes(ChangeType::Deleted, Origin::Inferred, 1..=1),

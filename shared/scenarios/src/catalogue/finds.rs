@@ -62,6 +62,12 @@ pub(super) const CUT_OFF: [Varies; 2] = [
     varies("F08", "a watch that is cut off alone was reset"),
 ];
 
+/// History that is gone with a server is told with that.
+pub(super) const GONE_WITH_SERVER: Varies = varies(
+    "F11",
+    "the 410 after a server went away is told with that, which several watches show",
+);
+
 /// Bookmarks that do not come are missed only where others have come further.
 pub(super) const MISSING: Varies = varies(
     "F34",
@@ -184,20 +190,11 @@ pub const FINDS: [Finds; 50] = [
     row("F08", &["F08"], 5, 2, &["F03"]),
     row("F09", &["F09"], 10, 2, &["F03"]),
     row("F10", &["F10"], 8, 4, &["F06", "F08", "F11", "F14", "F28"]).but(&CUT_OFF),
-    row("F11", &["F11"], 8, 3, &["F06", "F08", "F14", "F21", "F28"]).but(&[
-        CUT_OFF[0],
-        CUT_OFF[1],
-        varies(
-            "F14",
-            "what others write is forgotten at once too, so that what was listed is too old already",
-        ),
-        varies("F21", "before 1.32 initial events come in no order"),
-    ]),
-    row("F12", &["F12"], 1_203, 3, &["F06", "F08", "F34"]).with_error(410).but(&[
-        CUT_OFF[0],
-        CUT_OFF[1],
-        MISSING,
-    ]),
+    row("F11", &["F11"], 5, 3, &["F06", "F08", "F14", "F21", "F28"])
+        .but(&[varies("F21", "before 1.32 initial events come in no order")]),
+    row("F12", &["F12"], 1_203, 3, &["F06", "F08", "F34"])
+        .with_error(410)
+        .but(&[CUT_OFF[0], CUT_OFF[1], MISSING]),
     row("F13", &["F13"], 8, 3, &["F06", "F08", "F11", "F28"]).but(&CUT_OFF),
     row("F14", &["F14"], 11, 15, &["F11", "F22", "F28"]).with("1.29.4"),
     row("F15", &["F15"], 5, 10, &[]),
@@ -205,7 +202,8 @@ pub const FINDS: [Finds; 50] = [
     row("F16", &["F16"], 6, 2, &["F11", "F28"]).with("1.31.0"),
     // As F16; and the first end may be without a word, which that of the edit after the next is not.
     row("F17", &["F17"], 5, 4, &["F11"])
-        .with("1.31.0").but(&[varies("F17", "who watches definitions has seen the edit")]),
+        .with("1.31.0")
+        .but(&[varies("F17", "who watches definitions has seen the edit")]),
     row("F18", &["F18"], 5, 2, &[]),
     row("F19", &["F19"], 10, 0, &[]),
     row("F20", &["F20"], 1, 0, &["F49"]).with("1.28.0"),
@@ -213,10 +211,16 @@ pub const FINDS: [Finds; 50] = [
     row("F21", &["F21", "F29"], 6, 0, &[]).with("1.33.0"),
     row("F22", &["F22"], 6, 1, &["F08"]).with("1.29.4"),
     row("F23", &["F23"], 5, 0, &["F21"]).with("1.9.1"),
-    row("F24", &["F24"], 60, 20, &["F06", "F08", "F11", "F19", "F20"])
-        .with("1.27.3")
-        .audited()
-        .lasting(140),
+    row(
+        "F24",
+        &["F24"],
+        60,
+        20,
+        &["F06", "F08", "F11", "F19", "F20"],
+    )
+    .with("1.27.3")
+    .audited()
+    .lasting(140),
     row("F25", &["F24"], 60, 20, &["F19", "F20"])
         .with("1.27.3")
         .audited()
@@ -230,7 +234,11 @@ pub const FINDS: [Finds; 50] = [
         .audited()
         .lasting(170)
         .alone("only who goes on from the revision of the compaction misses what comes behind it"),
-    row("F28", &["F28"], 8, 10, &["F06", "F08", "F11"]).but(&CUT_OFF),
+    row("F28", &["F28"], 8, 10, &["F06", "F08", "F11"]).but(&[
+        CUT_OFF[0],
+        CUT_OFF[1],
+        GONE_WITH_SERVER,
+    ]),
     row("F29", &["F21", "F29"], 5, 0, &[]),
     row("F30", &["F30"], 5, 0, &[]),
     row("F31", &["F31"], 5, 3, &["F08", "F19"])
@@ -255,7 +263,9 @@ pub const FINDS: [Finds; 50] = [
         ]),
     row("F34", &["F34"], 0, 150, &["F48"]).among_others(),
     // Until the event comes, the watch holds at the bookmark's version what was gone before.
-    row("F35", &["F35"], 82, 10, &["F08"]).with("1.35.0").and_by_reads(&["F24"]),
+    row("F35", &["F35"], 82, 10, &["F08"])
+        .with("1.35.0")
+        .and_by_reads(&["F24"]),
     // While it is not read, reads are ahead of it.
     row("F36", &["F36"], 35, 2, &["F03", "F49"]).and_by_reads(&["F31"]),
     row("F37", &["F37"], 0, 3, &[]).with("1.35.0"),
@@ -266,7 +276,9 @@ pub const FINDS: [Finds; 50] = [
     row("F42", &["F42"], 1, 2, &[]),
     row("F43", &["F43"], 6, 0, &[]),
     row("F44", &["F44"], 0, 10, &[]),
-    row("F45", &["F24"], 7, 20, &[]).audited().lasting(60)
+    row("F45", &["F24"], 7, 20, &[])
+        .audited()
+        .lasting(60)
         .alone("only the event right behind the revision that is asked for is missed"),
     row("F46", &["F46"], 21, 0, &[]),
     row("F47", &["F47"], 5, 2, &["F03"]),

@@ -9,7 +9,7 @@ use watchscope_simulator::{
     ConnectionId, Cut, Defect, Fault, Request, Rights, Scope, ServerId, Target, Throttle,
 };
 
-use super::finds::{CUT_OFF, Finds, MISSING, Varies, row, varies};
+use super::finds::{CUT_OFF, Finds, GONE_WITH_SERVER, MISSING, Varies, row, varies};
 use super::servers::{frozen, frozen_caches, out};
 use super::{
     FIRST, MAPS_TYPE, Row, SECOND, close, create, cut, delete, inject, let_in, lift, merge,
@@ -116,7 +116,7 @@ fn no_list_far_enough() -> (Row, Finds) {
     let finds = row("F14", &[], 0, 0, &["F06", "F11"])
         .with("1.34.0")
         .and_by_reads(&["F32"]);
-    (story, finds.but(&CUT_OFF[..1]))
+    (story, finds.but(&[CUT_OFF[0], GONE_WITH_SERVER]))
 }
 
 fn no_state_far_enough() -> (Row, Finds) {
@@ -303,7 +303,7 @@ fn drained() -> (Row, Finds) {
     let finds = row("F07", &["F07"], 9, 2, &[]);
     (
         story,
-        finds.saying("The server of default/configmaps ended the stream after 6."),
+        finds.saying("ended its streams, because it shuts down."),
     )
 }
 
@@ -322,6 +322,12 @@ const BEYOND: u64 = 200;
 const ANEW: Varies = varies(
     "F16",
     "by chance the cache is not ready yet when it is asked",
+);
+
+/// Where the cache is known to begin anew, the 410 that follows is told with that.
+const GONE_WITH_CACHE: Varies = varies(
+    "F11",
+    "the 410 of a cache that is known to begin anew is told with that",
 );
 
 /// etcd goes back to before a was deleted, and its server's cache begins anew, while a watch that was too old is about
@@ -356,7 +362,7 @@ fn state_from_before() -> (Row, Finds) {
     let finds = row("F33", &["F33"], 6, 15, &["F11", "F16", "F28"])
         .with("1.34.0")
         .and_by_reads(&["F24"])
-        .but(&[ANEW]);
+        .but(&[ANEW, GONE_WITH_CACHE]);
     (story, finds.saying("A list of the newest state is at"))
 }
 
@@ -452,7 +458,9 @@ fn write_lost_by_a_server() -> (Row, Finds) {
     let finds = row("F24", &["F24"], 8, 5, &["F11", "F06", "F08", "F28"]).with("1.29.4");
     (
         story,
-        finds.but(&CUT_OFF).saying("who answered has lost an event"),
+        finds
+            .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER])
+            .saying("who answered has lost an event"),
     )
 }
 
@@ -480,7 +488,7 @@ fn deletion_lost_by_a_server() -> (Row, Finds) {
     (
         story,
         finds
-            .but(&CUT_OFF)
+            .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER])
             .saying("who answered has not heard of that"),
     )
 }
@@ -933,7 +941,7 @@ fn gone_by_initial_events() -> (Row, Finds) {
         .at_ms(6_500, [delete("b"), create("b")]);
     let finds = row("F28", &["F28"], 8, 10, &["F06", "F08", "F11"])
         .with("1.35.0")
-        .but(&CUT_OFF);
+        .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER]);
     (
         story,
         finds.saying("The list shows that 2 objects of default/configmaps went"),

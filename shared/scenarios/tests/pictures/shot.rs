@@ -157,14 +157,14 @@ impl Shot {
             client: odd.and_then(|odd| odd.client).or(client).map(str::to_owned),
             inside: odd.and_then(|odd| odd.inside).or(inside),
             resource: row.scope.resource.clone(),
-            subject: found.map(|found| found.subject().cloned().unwrap_or_default()),
+            subject: found.map(|found| found.subject().unwrap_or_default()),
             code: found.map(|found| found.code.clone()),
         }
     }
 
     /// Whether a finding is about what the row's is about.
     pub(super) fn shows(&self, finding: &Finding) -> bool {
-        let subject = finding.subject().cloned().unwrap_or_default();
+        let subject = finding.subject().unwrap_or_default();
         Some(subject) == self.subject
     }
 
@@ -241,7 +241,8 @@ fn watches(found: Option<&Finding>, evidence: &[&Record], run: &Run) -> BTreeSet
         });
     let all: BTreeSet<WatchName> = all.cloned().collect();
     let own = found.and_then(|finding| finding.watch.as_ref());
-    let own = own.into_iter();
+    let named = found.into_iter().flat_map(|finding| &finding.names);
+    let own = own.into_iter().chain(named);
     let own = own.chain(evidence.iter().filter_map(|record| record.event.watch()));
     let own: BTreeSet<WatchName> = own.filter(|name| all.contains(*name)).cloned().collect();
     if own.is_empty() { all } else { own }

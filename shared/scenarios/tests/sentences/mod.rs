@@ -32,7 +32,10 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
     }
 }
 
-const SENTENCES: [Sentence; 96] = [
+/// Why no story tells what a script of shared/diagnosis does.
+const ONE_OF_A_TYPE: &str = "a story has one watch of its type, over a connection of its own";
+
+const SENTENCES: [Sentence; 116] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -271,6 +274,90 @@ const SENTENCES: [Sentence; 96] = [
         "where a story caps the streams of our connection, none of them ends",
     ),
     told("F50", "A watch of … has no answer for"),
+    untold(
+        "F04",
+        "over a connection to … any more, and nothing said so",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F04",
+        "nor did its streams end when they were to",
+        ONE_OF_A_TYPE,
+    ),
+    told("F07", "ended its streams, because it shuts down"),
+    untold("F08", "A connection to … was reset", ONE_OF_A_TYPE),
+    untold(
+        "F09",
+        "and the streams of that connection ended with it",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F13",
+        "By HTTP status 410 … said that history is gone",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F14",
+        "gave no list of … from which its watches can go on",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F16",
+        "ended the streams of … its cache of the resource begins anew",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F16",
+        "they go to etcd itself, without a cache",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F17",
+        "ended the streams of … the storage of the type was built anew",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F18",
+        "was served by … before, and is not found now",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F31",
+        "is behind: others delivered events at least",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F37",
+        "ended streams of … before all that was there had come",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F38",
+        "could not be read; the streams were given up",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F38",
+        "cannot be read or converted, and … gives nothing of its type.",
+        ONE_OF_A_TYPE,
+    ),
+    told("F40", "does not know the credentials now (401)"),
+    untold(
+        "F41",
+        "was allowed at … before, and is forbidden now",
+        ONE_OF_A_TYPE,
+    ),
+    told("F44", "Watch requests to … had no answer for"),
+    untold(
+        "F47",
+        "Streams of a connection to … ended inside an event",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F50",
+        "Watch requests over a connection to … had no answer for",
+        ONE_OF_A_TYPE,
+    ),
 ];
 
 /// Whether these words come in a sentence, one after the other.
@@ -306,7 +393,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 49] = [
+const PARTS: [&str; 54] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -356,6 +443,11 @@ const PARTS: [&str; 49] = [
     "{} at {version} {} s ago",
     "it was just put there",
     "{}{others}: etcd holds an older state than it did.",
+    "Streams of … at … ended.",
+    "Other watches have it of the same cause",
+    "Its history was gone with that (410), and it listed again",
+    "listed again, what happened in between is not known",
+    "went on where they were",
 ];
 
 /// The texts between quotation marks in a source of diagnosis, up to its own tests, without those that no person reads.

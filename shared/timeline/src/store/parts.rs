@@ -273,7 +273,7 @@ impl FindingSpan {
             code: finding.code.clone(),
             name: finding.name.clone(),
             severity: finding.worst_severity(),
-            subject: finding.subject().cloned(),
+            subject: finding.subject(),
             summary: finding.summary.clone(),
             raised: open.raised().seq,
         }

@@ -6,6 +6,7 @@ use watchscope_model::{Object, WatchName, catalogue};
 
 use super::phase_sentence;
 use crate::draw::{cause_words, protocol};
+use crate::findings::watches_of;
 use crate::format::{count, duration, number, version};
 use crate::store::SPINNING;
 
@@ -433,6 +434,7 @@ pub(super) fn fields(event: &Event) -> Vec<(&'static str, String)> {
                     .as_ref()
                     .map(|name| ("client", name.to_string())),
             );
+            fields.extend(watches_of(event).map(|names| ("watches", names)));
             let evidence = event
                 .evidence
                 .iter()

@@ -88,7 +88,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
                 let findings = state.findings.iter();
                 let mut of_watch = findings.filter(|(key, open)| {
                     open.finding.worst_severity() == Severity::Divergence
-                        && open.finding.watch.as_ref() == Some(name)
+                        && open.finding.concerns(name)
                         && !muted.has(key)
                 });
                 of_watch.next().map(|(_, open)| found(open))

@@ -390,6 +390,13 @@ impl Log {
                 count: None,
                 since: None,
                 worst: None,
+                connection: None,
+                group: None,
+                resource: None,
+                watches: None,
+                resumed: None,
+                relisted: None,
+                names: Vec::new(),
             },
         )
     }

@@ -388,6 +388,11 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
                 </button>
             </p>
             <p class="prose">{move || read(|item| item.summary.clone())}</p>
+            {move || {
+                let watches = read(|item| item.watches.clone());
+                let watches = watches.filter(|watches| !watches.is_empty());
+                watches.map(|watches| view! { <p class="finding-watches">{watches}</p> })
+            }}
             <div class="finding-foot">
                 <span class="quiet">{move || read(Item::particulars)}</span>
                 <span class="tags">{evidence}</span>
