@@ -673,7 +673,7 @@ fn a_process_that_ended_holds_nothing_and_nothing_is_on_its_way_to_it() {
     let store = told.store();
     let (rows, scene) = drawn(&store, &view());
     let naive = rows.rows.iter().find(|row| &*row.name == "naive").unwrap();
-    assert_eq!(naive.mark, None);
+    assert_eq!((naive.mark, naive.count), (None, None));
     // It held the ghost until it ended.
     let ghost = scene
         .primitives

@@ -758,7 +758,11 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 phase: client.phase.clone(),
                 revision: kept.or(newest).unwrap_or(0),
                 keeps_none: kept.is_none(),
-                objects: beliefs.iter().map(|belief| belief.objects).sum(),
+                objects: if has_ended {
+                    0
+                } else {
+                    beliefs.iter().map(|belief| belief.objects).sum()
+                },
                 turns: if &*client.phase == SPINNING {
                     client.iterations
                 } else {
