@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
-use watchscope_diagnosis::REVISED_US;
+use watchscope_diagnosis::{REVISED_US, SUSPICION_REVISED_US, is_suspicion};
 use watchscope_model::event::{
     Attribution, Audit, Change, ListComplete, RequestAnswered, RequestSent, StreamEnded,
     WatchStarted,
@@ -122,7 +122,8 @@ struct Note {
 /// An attribution that a later one may replace.
 #[derive(Debug)]
 struct Settling {
-    told_at: Time,
+    /// When none can come any more. The first comes after the end, so all others come within the time that diagnosis says.
+    until: Time,
     series: usize,
     stream: StreamId,
     code: Code,
@@ -235,17 +236,15 @@ impl Tally {
         };
         self.pauses += 1;
         for settling in &mut self.settling {
-            settling.told_at = settling.told_at.plus_millis(paused_ms);
+            settling.until = settling.until.plus_millis(paused_ms);
         }
     }
 
-    /// Takes attributions that will not be replaced any more as they are.
+    /// Takes attributions that will not be replaced any more as they are, in the order of their ends: one that may still be
+    /// replaced holds up those after it.
     pub(crate) fn settle(&mut self, now: Time) {
         while let Some(settling) = self.settling.front() {
-            // The first comes after the end, so all others come within this.
-            if now.micros_since(settling.told_at) <= REVISED_US
-                && self.settling.len() <= MAX_SETTLING
-            {
+            if now <= settling.until && self.settling.len() <= MAX_SETTLING {
                 return;
             }
             let series = &mut self.series[settling.series];
@@ -356,14 +355,22 @@ impl Tally {
             return;
         };
         let code = Code::of(&event.code);
+        let until = at.plus_micros(if is_suspicion(event.certainty) {
+            SUSPICION_REVISED_US
+        } else {
+            REVISED_US
+        });
         let told = self
             .settling
             .iter_mut()
             .find(|settling| settling.stream == event.stream);
         match told {
-            Some(settling) => settling.code = code,
+            Some(settling) => {
+                settling.code = code;
+                settling.until = settling.until.max(until);
+            }
             None => self.settling.push_back(Settling {
-                told_at: at,
+                until,
                 series: note.series,
                 stream: event.stream,
                 code,

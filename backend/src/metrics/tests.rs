@@ -161,11 +161,15 @@ impl Story {
     }
 
     fn attribute(&mut self, stream: u64, code: &str) -> &mut Self {
+        self.attribute_as(stream, code, Certainty::Likely)
+    }
+
+    fn attribute_as(&mut self, stream: u64, code: &str, certainty: Certainty) -> &mut Self {
         self.tell(Attribution {
             watch: PODS.into(),
             stream: StreamId(stream),
             code: code.into(),
-            certainty: Certainty::Likely,
+            certainty,
             evidence: vec![Seq(1)],
         })
     }
@@ -681,6 +685,22 @@ fn an_attribution_that_is_replaced_counts_once_by_its_last_word() {
     story.after_ms(1_100);
     insta::assert_snapshot!(story.samples("watchscope_stream_attributions_total"), @r#"
     watchscope_stream_attributions_total{cluster="demo",group="",resource="pods",code="F06"} 1
+    "#);
+}
+
+#[test]
+fn a_suspicion_that_a_late_list_replaces_counts_once() {
+    let mut story = Story::new();
+    story
+        .watch(PODS, "", "pods")
+        .attribute_as(1, "unknown", Certainty::Unknown)
+        .after_ms(9_000)
+        .attribute(1, "F16")
+        .after_ms(2_000);
+    assert_eq!(story.samples("watchscope_stream_attributions_total"), "");
+    story.after_ms(1_300);
+    insta::assert_snapshot!(story.samples("watchscope_stream_attributions_total"), @r#"
+    watchscope_stream_attributions_total{cluster="demo",group="",resource="pods",code="F16"} 1
     "#);
 }
 

@@ -2,6 +2,11 @@
 //!
 //! A replay of at least 10 events right after an early orderly end shows a slow reader (rule 8): likely, twice in a row
 //! too, and definite only where our own slow reading was measured.
+//!
+//! Where the resume after an early orderly end meets a 410 and no 429, the list that follows shows whether the cache was
+//! built anew (F16, F17) or has run over (F11). A cache drops events only while it holds at least 100, so it was built
+//! anew if the list stands less than 100 revisions above the oldest one left. How near that oldest one is to the
+//! watch's progress proves nothing: a cache that has just run over has one as near.
 
 use watchscope_model::Seq;
 use watchscope_model::tree;
@@ -189,6 +194,18 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     }
     if let Some(edit) = end.edit {
         return Answer::new("F17", Certainty::Likely, end).with([edit]);
+    }
+    // A cache that was built anew, as the 410 and the list after it show. Where the server closed the connection too, the
+    // one that answers then may be another.
+    let is_closed = !own(FactKind::Closed).is_empty();
+    if let Some(rebuilt) = end.rebuilt
+        && left.is_none()
+        && !is_near_timeout
+        && !is_closed
+    {
+        let is_custom = end.stream.is_custom;
+        let code = if is_custom { "F17" } else { "F16" };
+        return Answer::new(code, Certainty::Likely, end).with(rebuilt);
     }
     let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
     // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.

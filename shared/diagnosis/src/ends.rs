@@ -21,6 +21,9 @@ use crate::attribution::{Answer, is_plain};
 pub const TOGETHER_US: i64 = 250_000;
 /// An answer is given, and may be replaced, until so long after the end, in microseconds.
 pub const REVISED_US: i64 = 2_000_000;
+/// A suspicion, and `unknown`, may be replaced until so long after the end, in microseconds: where the watch meets a 410
+/// within [`REVISED_US`], the list that follows may show that the server's cache was built anew.
+pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// Most ends kept. Past that the oldest is forgotten: its answer stands as given, and later ends are not grouped with it.
 pub const MAX_ENDS: usize = 4_096;
 /// Most facts, and most edited definitions, kept; past that the oldest is forgotten.
@@ -40,6 +43,10 @@ pub(crate) const AFTERMATH_US: i64 = 10_000_000;
 const SHORT_PAUSE_MS: u64 = 15_000;
 /// Events delivered at once by the stream that resumes a watch: they had waited in a full buffer of the server (F36).
 pub(crate) const REPLAYED: u64 = 10;
+/// Fewest events that a watch cache keeps of its type before it drops the oldest.
+pub(crate) const CACHED_EVENTS: u64 = 100;
+/// How long the list that follows a 410 is waited for, in microseconds: it says whether the cache was built anew.
+const LIST_US: i64 = 10_000_000;
 /// A stream without events that lived less is barren (F10), in milliseconds.
 pub(crate) const BARREN_MS: u64 = 2_000;
 
@@ -127,8 +134,43 @@ pub(crate) struct End {
     pub(crate) cut_short: u32,
     /// The end of the watch's stream before, if that was of slow reading by strong evidence (F36).
     pub(crate) slow_before: Option<Seq>,
+    /// The highest version that any watch of the cluster had been given by then.
+    highest: Option<u64>,
+    /// The 410 that its watch met when it resumed, and the list that shows that the cache was built anew.
+    pub(crate) rebuilt: Option<[Seq; 2]>,
     /// What has been said of it.
     told: Option<Answer>,
+}
+
+impl End {
+    /// Whether something else shows already that its server's cache began anew.
+    fn is_rebuilding(&self) -> bool {
+        let told = self.told.as_ref().map(|told| told.code);
+        self.edit.is_some() || matches!(told, Some("F16" | "F17"))
+    }
+}
+
+/// A 410 of a watch cache that met a watch when it resumed after an orderly end, until its next list.
+///
+/// The list says what the 410 means. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and
+/// each event has a revision of its own. So the cache of a server that stands less than that above the oldest
+/// revision left cannot have dropped any: it was built anew there. Where others write much between the 410 and the list,
+/// the list stands higher and proves nothing.
+///
+/// A cache ends its streams before it is built anew. So where some watch had been given a higher version than the oldest
+/// one left before the stream ended, the cache was built earlier, and the end is of something else: behind a balancer
+/// of requests one server may end the stream and another answer.
+#[derive(Clone, Debug)]
+struct Expiry {
+    /// The stream that ended before.
+    ended: StreamId,
+    /// The 410.
+    seq: Seq,
+    /// The oldest version that could be gone on from.
+    oldest: u64,
+    remote: Text,
+    /// When the list is no longer waited for.
+    until: Time,
 }
 
 /// Something that happened to a watch after an end.
@@ -181,6 +223,8 @@ pub(crate) struct Ends {
     slow: BTreeMap<WatchName, Seq>,
     /// The watches whose last request asked for initial events (watch-list).
     asks_initial: BTreeSet<WatchName>,
+    /// The 410s whose lists are waited for, at most one of each watch and for [`LIST_US`].
+    expiries: BTreeMap<WatchName, Expiry>,
     is_news: bool,
 }
 
@@ -202,6 +246,12 @@ impl Ends {
         match event {
             Event::StreamOpened(event) => self.opened(event, before, record),
             Event::StreamError(event) => self.erred(event, record),
+            Event::ListPage(event) => {
+                self.listed(&event.watch, &event.resource_version, before, record);
+            }
+            Event::Bookmark(event) if event.initial_events_end == Some(true) => {
+                self.listed(&event.watch, &event.resource_version, before, record);
+            }
             Event::Loss(event) if event.place == LossPlace::Frame => {
                 let open = self.open.values_mut();
                 let mut of_watch =
@@ -222,6 +272,7 @@ impl Ends {
                 self.cut_short.remove(&event.watch);
                 self.asks_initial.remove(&event.watch);
                 self.slow.remove(&event.watch);
+                self.expiries.remove(&event.watch);
                 let open = &self.open;
                 self.replays.retain(|stream, _| open.contains_key(stream));
             }
@@ -300,12 +351,69 @@ impl Ends {
         let Some(stream) = self.open.get_mut(&event.stream) else {
             return;
         };
+        let message = event.message.as_deref().unwrap_or("");
+        let mut ends = self.ends.iter().rev();
+        let last = ends.find(|end| end.stream.watch == event.watch);
+        if let (410, Some(oldest), Some(last), Some(remote)) =
+            (event.code, oldest_of(message), last, &stream.remote)
+            && last.cause == Cause::End
+            && last.stream.remote.as_ref() == Some(remote)
+            && !is_plain(last)
+            && !last.is_rebuilding()
+            && stream
+                .from
+                .as_ref()
+                .is_some_and(ResourceVersion::is_ordered)
+        {
+            let expiry = Expiry {
+                ended: last.id,
+                seq: record.seq,
+                oldest,
+                remote: remote.clone(),
+                until: record.at.plus_micros(LIST_US),
+            };
+            self.expiries.insert(event.watch.clone(), expiry);
+        }
         stream.error = Some(ServerError {
             seq: record.seq,
             code: event.code,
             reason: event.reason.clone(),
             message: event.message.clone(),
         });
+    }
+
+    /// A watch is given a state, which says how far its server's cache is.
+    fn listed(
+        &mut self,
+        watch: &WatchName,
+        version: &ResourceVersion,
+        before: &State,
+        record: Moment,
+    ) {
+        let Some(expiry) = self.expiries.remove(watch) else {
+            return;
+        };
+        let connection = before.watches.get(watch).and_then(|watch| watch.connection);
+        let remote = connection.and_then(|it| Some(&before.connections.get(&it)?.remote));
+        let holds = version
+            .number()
+            .and_then(|version| version.checked_sub(expiry.oldest));
+        let is_rebuilt = holds.is_some_and(|holds| holds < CACHED_EVENTS);
+        if !is_rebuilt || remote != Some(&expiry.remote) || record.at > expiry.until {
+            return;
+        }
+        let mut ends = self.ends.iter_mut().rev();
+        if let Some(end) = ends.find(|end| end.id == expiry.ended)
+            && end.highest.is_none_or(|highest| highest <= expiry.oldest)
+        {
+            end.rebuilt = Some([expiry.seq, record.seq]);
+            self.is_news = true;
+        }
+    }
+
+    /// Until when a list of a watch is waited for, which says what its 410 means.
+    pub(crate) fn awaits_list(&self, watch: &WatchName) -> Option<Time> {
+        self.expiries.get(watch).map(|expiry| expiry.until)
     }
 
     /// Counts what a stream delivers right after it resumed its watch.
@@ -373,6 +481,13 @@ impl Ends {
             seq: pause.seq,
             is_short: pause.lasted_ms < SHORT_PAUSE_MS,
         });
+        // Events may be kept in an etcd of their own.
+        let watches = before
+            .watches
+            .values()
+            .filter(|watch| &*watch.resource != "events");
+        let highest = watches.filter_map(|watch| watch.seen.as_ref()?.number());
+        let highest = highest.max();
         // Now: a later edit takes this one's place.
         let edit = self.edit_before(&stream.resource, record.at);
         if self.ends.len() == MAX_ENDS {
@@ -393,6 +508,8 @@ impl Ends {
             edit,
             cut_short,
             slow_before,
+            highest,
+            rebuilt: None,
             told: None,
         });
         self.is_news = true;
@@ -558,7 +675,11 @@ impl Ends {
         let can_be_said = |end: &End| {
             let waited_us = now.micros_since(end.at);
             let is_settled = waited_us >= TOGETHER_US || is_plain(end);
-            is_settled && (waited_us <= REVISED_US || end.told.is_none())
+            let is_open = match &end.told {
+                None => true,
+                Some(told) => end.rebuilt.is_some() && is_suspicion(told.certainty),
+            };
+            is_settled && (waited_us <= REVISED_US || is_open)
         };
         let places = self.ends.iter().enumerate();
         places
@@ -593,15 +714,26 @@ impl Ends {
 
     /// Forgets what can no longer matter.
     pub(crate) fn forget(&mut self, now: Time) {
+        self.expiries.retain(|_, expiry| now <= expiry.until);
         let is_past = |at: Time| now.micros_since(at) > REVISED_US + TOGETHER_US;
+        let is_awaited = |end: &End| {
+            let expiry = self.expiries.get(&end.stream.watch);
+            expiry.is_some_and(|expiry| expiry.ended == end.id)
+        };
         while self
             .ends
             .front()
-            .is_some_and(|end| is_past(end.at) && end.told.is_some())
+            .is_some_and(|end| is_past(end.at) && end.told.is_some() && !is_awaited(end))
         {
             self.ends.pop_front();
         }
-        while self.facts.front().is_some_and(|fact| is_past(fact.at)) {
+        // An end that may still be judged anew is judged by what followed it.
+        let is_needed = |at: Time| self.ends.front().is_some_and(|end| end.at <= at);
+        while self
+            .facts
+            .front()
+            .is_some_and(|fact| is_past(fact.at) && !is_needed(fact.at))
+        {
             self.facts.pop_front();
         }
         self.edits
@@ -673,6 +805,28 @@ impl Ends {
         let ago_us = now.micros_since(*at);
         (0..=EDIT_US).contains(&ago_us).then_some(*seq)
     }
+}
+
+/// Whether an answer is no more than that, so that a list that comes late may replace it.
+#[must_use]
+pub fn is_suspicion(certainty: Certainty) -> bool {
+    matches!(certainty, Certainty::Suspected | Certainty::Unknown)
+}
+
+/// Y of the server's own words "too old resource version: X (Y)" (table 1.6): the number that ends them.
+pub(crate) fn oldest_of(message: &str) -> Option<u64> {
+    let (mut oldest, mut unit) = (0_u64, 1_u64);
+    for digit in message.strip_suffix(')')?.bytes().rev() {
+        match digit {
+            b'0'..=b'9' => {
+                oldest = oldest.saturating_add(unit.saturating_mul(u64::from(digit - b'0')));
+                unit = unit.saturating_mul(10);
+            }
+            b'(' => return Some(oldest),
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether a stream was accepted and closed at once, with nothing in it.

@@ -29,7 +29,9 @@ use watchscope_model::{Event, Record, State, Time};
 use self::attribution::attribute;
 use self::awake::Awake;
 use self::ends::Ends;
-pub use self::ends::{MAX_ENDS, MAX_FACTS, REVISED_US, TOGETHER_US};
+pub use self::ends::{
+    MAX_ENDS, MAX_FACTS, REVISED_US, SUSPICION_REVISED_US, TOGETHER_US, is_suspicion,
+};
 use self::findings::Findings;
 pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US,
@@ -100,7 +102,7 @@ impl Diagnosis {
     }
 
     /// What is to be appended at `now`: for each stream that ended, why; again, with a better answer, if what happened
-    /// within [`REVISED_US`] after the end gives one; and findings raised, updated, cleared. Nothing before
+    /// within [`REVISED_US`] after the end gives one, or, for a suspicion, within [`SUSPICION_REVISED_US`]; and findings raised, updated, cleared. Nothing before
     /// [`Diagnosis::wake_at`].
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {

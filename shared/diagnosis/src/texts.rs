@@ -294,7 +294,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "With no leader all types before 1.25, and since then where there is none for more than 30 s.",
         "All clients list at once.",
         "Resume first, with backoff; list only when told that the history is gone.",
-        "The refusal's text, and other types that go on.",
+        "The refusal's text, and other types that go on. Where it is ready again at once, the list after the 410: a cache keeps at least 100 events, so a server that stands less than 100 revisions above the oldest one left has dropped none.",
         "kubernetes/kubernetes#111116, #30873, #97294",
     ),
     row(
@@ -305,7 +305,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Since 1.15; before, the watches were left open and never heard of anything again.",
         "All clients of the type list at once.",
         "Resume, then list and compare when told to, with jitter. A watch that was left behind is told nothing: list, and watch anew.",
-        "The definition changed (generation + 1) at most 130 s before; a watch that was left behind says nothing since, though lists move on.",
+        "The definition changed (generation + 1) at most 130 s before; a watch that was left behind says nothing since, though lists move on. Else the list after the 410, as with F16.",
         "kubernetes/kubernetes#123074, #78029",
     ),
     row(

@@ -10,7 +10,9 @@ use super::book::{Book, Found, Lasts, Subject};
 use super::shared::{Fate, Place, Shared};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::ends::{AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren};
+use crate::ends::{
+    AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren, oldest_of,
+};
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -154,6 +156,8 @@ pub(super) struct Ended {
     told: BTreeMap<WatchName, BTreeMap<&'static str, Stake>>,
     /// What the ERROR event of each watch's stream said, until the stream ends.
     said: BTreeMap<WatchName, Said>,
+    /// The watches whose next list says what their 410 means, and until when it is waited for.
+    awaited: BTreeMap<WatchName, Time>,
     /// The last pause in which watchscope did not run.
     pause: Option<Moment>,
     /// The barren streams in a row of each watch that began at the same place, and whether all ended in order.
@@ -194,14 +198,36 @@ impl Ended {
         timers.set(at, Timer::Settled(event.stream));
     }
 
-    /// The ERROR event of a stream may say how much history is left.
-    pub(super) fn error(&mut self, event: &StreamError) {
+    /// The ERROR event of a stream may say how much history is left; what that means may be said by a list, which is
+    /// waited for until then.
+    pub(super) fn error(&mut self, event: &StreamError, awaits_list: Option<Time>) {
+        if let Some(until) = awaits_list {
+            self.awaited.insert(event.watch.clone(), until);
+        }
         let message = event.message.as_deref().unwrap_or("");
         let said = Said {
             oldest: oldest_of(message),
             is_leaderless: message.contains("no leader"),
         };
         self.said.insert(event.watch.clone(), said);
+    }
+
+    /// A watch is given a state, or what that would say is known: what was waiting for it is settled soon after.
+    pub(super) fn waits_no_more(&mut self, watch: &WatchName, record: Moment, timers: &mut Timers) {
+        let Some(until) = self.awaited.get_mut(watch) else {
+            return;
+        };
+        *until = (*until).min(record.at.plus_micros(TOGETHER_US));
+        for (stream, end) in self.pending.iter().filter(|(_, end)| end.watch == *watch) {
+            let at = (*until).max(end.at.plus_micros(SETTLED_US));
+            timers.set(at, Timer::Settled(*stream));
+        }
+    }
+
+    /// Until when a stream's end is not to be settled, because a list may say more of it.
+    pub(super) fn waits_for_list(&self, stream: StreamId, now: Time) -> Option<Time> {
+        let until = *self.awaited.get(&self.pending.get(&stream)?.watch)?;
+        (now < until).then_some(until)
     }
 
     /// watchscope did not run for a while.
@@ -277,6 +303,7 @@ impl Ended {
             .filter(|began| *began != event.stream);
         if is_rebuilding(&event.code) {
             self.rebuilt.insert(event.watch.clone(), event.stream);
+            self.waits_no_more(&event.watch, record, timers);
         }
         let row = row_of(&event.code, event.certainty).map(|(code, _)| code);
         match row.filter(|code| leaves_no_history(code)) {
@@ -333,6 +360,9 @@ impl Ended {
             && is_history_gone(&answer.code)
         {
             self.settled(next, now, book);
+        }
+        if !self.pending.values().any(|other| other.watch == watch) {
+            self.awaited.remove(&watch);
         }
     }
 
@@ -514,6 +544,7 @@ impl Ended {
     pub(super) fn forget(&mut self, watch: &WatchName) {
         self.rebuilt.remove(watch);
         self.emptied.remove(watch);
+        self.awaited.remove(watch);
         self.slept.remove(watch);
         self.said.remove(watch);
         self.told.remove(watch);
@@ -592,22 +623,6 @@ fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&
         "F47" => ("F47", &[]),
         _ => return None,
     })
-}
-
-/// Y of the server's own words "too old resource version: X (Y)" (table 1.6): the number that ends them.
-fn oldest_of(message: &str) -> Option<u64> {
-    let (mut oldest, mut unit) = (0_u64, 1_u64);
-    for digit in message.strip_suffix(')')?.bytes().rev() {
-        match digit {
-            b'0'..=b'9' => {
-                oldest = oldest.saturating_add(unit.saturating_mul(u64::from(digit - b'0')));
-                unit = unit.saturating_mul(10);
-            }
-            b'(' => return Some(oldest),
-            _ => return None,
-        }
-    }
-    None
 }
 
 fn asked_from(end: &Pending) -> String {

@@ -143,6 +143,9 @@ impl Findings {
                 servers.changed(event, record, book, timers);
             }
             Event::Bookmark(event) => {
+                if event.initial_events_end == Some(true) {
+                    ends.waits_no_more(&event.watch, record, timers);
+                }
                 streams.bookmarked(event, record, book, timers);
                 requests.delivered(&event.watch, record, book);
                 audits.came(&event.watch, record, book);
@@ -175,7 +178,7 @@ impl Findings {
             Event::Attribution(event) => ends.attributed(event, before, record, book, timers),
             Event::Gap(event) => ends.gap(event, record, book),
             Event::StreamError(event) => {
-                ends.error(event);
+                ends.error(event, open.awaits_list(&event.watch));
                 requests.stream_error(event, record, book);
             }
             Event::RequestSent(event) => {
@@ -197,6 +200,7 @@ impl Findings {
             Event::ListPage(event) => {
                 left.page(event);
                 audits.page(event, before, record, book);
+                ends.waits_no_more(&event.watch, record, timers);
             }
             Event::WatchPhase(event) => {
                 requests.entered(event, record, book);
@@ -245,7 +249,10 @@ impl Findings {
                     self.streams.no_end(stream, at, book, &mut self.timers);
                 }
                 Timer::Answer(watch) => self.requests.no_answer(&watch, at, book),
-                Timer::Settled(stream) => self.ends.settled(stream, at, book),
+                Timer::Settled(stream) => match self.ends.waits_for_list(stream, at) {
+                    Some(until) => self.timers.set(until, Timer::Settled(stream)),
+                    None => self.ends.settled(stream, at, book),
+                },
                 Timer::Behind(what) => {
                     self.servers.behind(&what, at, book, &mut self.timers);
                 }

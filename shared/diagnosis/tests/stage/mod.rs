@@ -17,8 +17,8 @@ use watchscope_model::vocabulary::{
     Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason, Standing,
 };
 use watchscope_model::{
-    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Time, Uid,
-    WatchName,
+    ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Time,
+    Uid, WatchName,
 };
 
 /// What each watch asks for as its timeout, in seconds.
@@ -311,7 +311,7 @@ impl Stage {
         self.conclude();
     }
 
-    fn connected(&mut self, remote: &str) -> ConnectionId {
+    pub(crate) fn connected(&mut self, remote: &str) -> ConnectionId {
         let connection = ConnectionId(self.id());
         self.record(ConnectionOpened {
             connection,
@@ -840,6 +840,21 @@ impl Stage {
             changed: 0,
             removed,
         });
+        self
+    }
+
+    /// The gap that the watch is in closes: it went on from where it was, or listed.
+    pub(crate) fn gap_closed(&mut self, watch: &str, resumed: bool) -> &mut Self {
+        self.record(Gap {
+            watch: watch.into(),
+            since: Seq(0),
+            from: None,
+            to: None,
+            reason: Cause::End,
+            resumed,
+            lost: resumed.then_some(0),
+        });
+        self.conclude();
         self
     }
 

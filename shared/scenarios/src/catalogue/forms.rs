@@ -27,6 +27,9 @@ pub fn forms() -> Vec<(Row, Finds)> {
         no_state_far_enough(),
         refused_together(),
         never_ready(),
+        built_anew(),
+        run_over(),
+        defined_anew(),
         left_behind(),
         held_up(),
         late_now_and_then(),
@@ -168,6 +171,58 @@ fn never_ready() -> (Row, Finds) {
     (
         story,
         finds.saying("its cache of the type does not become ready"),
+    )
+}
+
+/// More writes of a type than its cache keeps.
+const OVERRUN: u64 = 150;
+
+/// The streams of configmaps end in good order, far from their timeouts.
+fn close_maps() -> Deed {
+    inject(Fault::CloseStreams {
+        target: Target::Resource(MAPS_TYPE.to_owned()),
+    })
+}
+
+fn built_anew() -> (Row, Finds) {
+    let story = Row::new("F16")
+        .form("a cache that is ready again, known by the 410 alone")
+        .at(4, [write("b", 1)])
+        .at(5, [close_maps(), delete("a"), expiry::expire()]);
+    let finds = row("F16", &["F16"], 5, 4, &["F11", "F28"]).with("1.36.3");
+    (story, finds.saying("its cache of the resource begins anew"))
+}
+
+fn run_over() -> (Row, Finds) {
+    let mut story = Row::new("F16")
+        .form("twin: a cache that runs over")
+        .at(4, [write("b", 1)])
+        .at(5, [close_maps(), delete("a")]);
+    for n in 0..OVERRUN {
+        story = story.at(5, [write("b", n)]);
+    }
+    let finds = row("F16", &[], 0, 0, &["F11", "F28"]).with("1.36.3");
+    (story, finds)
+}
+
+fn defined_anew() -> (Row, Finds) {
+    let story = definitions::of_promotions("F17")
+        .form("storage that is ready again, known by the 410 alone")
+        // Others write, so the new storage begins above where the watch is.
+        .at(4, [create("c")])
+        .at(
+            5,
+            [
+                inject(Fault::CloseStreams {
+                    target: Target::Resource("promotions.shop.example.com".to_owned()),
+                }),
+                expiry::expire(),
+            ],
+        );
+    let finds = row("F17", &["F17"], 5, 4, &["F11"]).with("1.36.3");
+    (
+        story,
+        finds.saying("the storage of its type was built anew"),
     )
 }
 
