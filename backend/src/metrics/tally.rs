@@ -122,8 +122,9 @@ struct Note {
 /// An attribution that a later one may replace.
 #[derive(Debug)]
 struct Settling {
-    /// When none can come any more. The first comes after the end, so all others come within the time that diagnosis says.
-    until: Time,
+    told_at: Time,
+    /// One of them was no more than a suspicion, which may be replaced for longer.
+    is_suspicion: bool,
     series: usize,
     stream: StreamId,
     code: Code,
@@ -236,7 +237,7 @@ impl Tally {
         };
         self.pauses += 1;
         for settling in &mut self.settling {
-            settling.until = settling.until.plus_millis(paused_ms);
+            settling.told_at = settling.told_at.plus_millis(paused_ms);
         }
     }
 
@@ -244,7 +245,15 @@ impl Tally {
     /// replaced holds up those after it.
     pub(crate) fn settle(&mut self, now: Time) {
         while let Some(settling) = self.settling.front() {
-            if now <= settling.until && self.settling.len() <= MAX_SETTLING {
+            // The first comes after the end, so all others come within this.
+            let revised_us = if settling.is_suspicion {
+                SUSPICION_REVISED_US
+            } else {
+                REVISED_US
+            };
+            if now.micros_since(settling.told_at) <= revised_us
+                && self.settling.len() <= MAX_SETTLING
+            {
                 return;
             }
             let series = &mut self.series[settling.series];
@@ -355,11 +364,7 @@ impl Tally {
             return;
         };
         let code = Code::of(&event.code);
-        let until = at.plus_micros(if is_suspicion(event.certainty) {
-            SUSPICION_REVISED_US
-        } else {
-            REVISED_US
-        });
+        let is_suspicion = is_suspicion(event.certainty);
         let told = self
             .settling
             .iter_mut()
@@ -367,10 +372,11 @@ impl Tally {
         match told {
             Some(settling) => {
                 settling.code = code;
-                settling.until = settling.until.max(until);
+                settling.is_suspicion |= is_suspicion;
             }
             None => self.settling.push_back(Settling {
-                until,
+                told_at: at,
+                is_suspicion,
                 series: note.series,
                 stream: event.stream,
                 code,
