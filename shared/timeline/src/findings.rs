@@ -364,6 +364,7 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     let object = match &record.event {
         Event::Change(change) => Some(&change.object),
         Event::Verdict(verdict) => Some(&verdict.object),
+        Event::Audit(audit) => audit.object.as_ref(),
         _ => None,
     };
     let watch = record.event.watch();

@@ -437,6 +437,16 @@ fn a_record_is_shown_in_its_objects_lane_else_its_watchs_else_that_of_the_findin
     );
     assert_eq!(lane(Seq(change.0 - 2)).as_deref(), Some(MAPS));
     assert_eq!(lane(Seq(9_999)), None);
+    let of_one = read(&mut log, 31.0, ("get", 140, 1), None, Some("cart-0"));
+    let of_all = read(&mut log, 32.0, ("list exact", 140, 2), None, None);
+    let store = log.store();
+    let lane = |seq| {
+        let id = RecordId { epoch: 0, seq };
+        let lane = findings::lane_of(&store, id);
+        lane.map(|lane| watchscope_timeline::words::lane_words(&store, lane))
+    };
+    assert_eq!(lane(of_one).as_deref(), Some("cart-0 of shop/pods"));
+    assert_eq!(lane(of_all).as_deref(), Some(PODS));
 }
 
 #[test]

@@ -229,14 +229,19 @@ impl Engine {
         self.keeps_selection = true;
     }
 
-    /// Selects a finding in the lane of the last of its evidence, or where it was raised, and brings that into view.
+    /// Selects a finding in the lane of the object that it is about, else in that of the last of its evidence, or where it
+    /// was raised; and brings the last of its evidence into view.
     pub(super) fn show_finding(&mut self, raised: RecordId) {
         self.uncover();
         let evidence = Evidence::of(&self.store, raised);
         let items = evidence.iter().flat_map(|evidence| &evidence.items);
-        let mut places = items.filter_map(|item| Some((item.place?.0, item.record)));
-        let last = places.next_back();
-        let (lane, record) = last.unwrap_or((LaneId::Findings, raised));
+        let places = items.filter_map(|item| Some((item.place?.0, item.record)));
+        let places: Vec<(LaneId, RecordId)> = places.collect();
+        let last = places.last().copied();
+        let (last_lane, record) = last.unwrap_or((LaneId::Findings, raised));
+        let mut lanes = places.iter().rev().map(|place| place.0);
+        let object = lanes.find(|lane| matches!(lane, LaneId::Object(..)));
+        let lane = object.unwrap_or(last_lane);
         if let LaneId::Object(watch, _) = lane {
             self.lanes.set_expanded(&self.store, watch, true);
         }
