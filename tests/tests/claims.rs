@@ -154,7 +154,7 @@ fn last_seq(records: &[Value], kind: &str, watch: &str) -> Option<u64> {
     clippy::disallowed_methods,
     reason = "records carry the wall clock, and how long ago they came is asked"
 )]
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -162,7 +162,7 @@ fn now_ms() -> i64 {
 }
 
 /// A record's time, in milliseconds since 1970.
-fn at_ms(record: &Value) -> i64 {
+pub(crate) fn at_ms(record: &Value) -> i64 {
     let at = record["at"].as_str().unwrap_or_default();
     watchscope_model::Time::parse(at).map_or(0, |at| at.0 / 1_000)
 }

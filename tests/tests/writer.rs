@@ -97,7 +97,12 @@ impl Writer {
     }
 
     /// A write that is tried until it is known to be done. One whose answer was lost may have been done before.
-    async fn insist(&self, method: Method, path: &str, body: Option<&Value>) -> Result<()> {
+    pub(crate) async fn insist(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<()> {
         eventually(&format!("{method} {path} is done"), RETRY, async || {
             let (status, answer) = self.ask(method.clone(), path, body, None).await?;
             let is_done_before = matches!(

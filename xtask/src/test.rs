@@ -1,7 +1,7 @@
 //! `test`: build the page and the binary, run every test, plant bugs, and sum up what all runners counted.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `CHROME`, `CHROMEDRIVER`. A test that cannot have what it needs says
 //! `skipped: NAME, install WHAT` on standard error, past libtest's capture, and passes.
 
 mod counts;
@@ -31,6 +31,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if let Err(wanted) = &kube {
         eprintln!("  no kube-apiserver; its tests are skipped unless you install {wanted}");
     }
+    let controllers = kube::ensure_controllers(project)?;
+    if let Err(wanted) = &controllers {
+        eprintln!("  no kube-controller-manager; its test is skipped unless you install {wanted}");
+    }
     let informer = kube::ensure_informer(project)?;
     if let Err(wanted) = &informer {
         eprintln!("  no informer of client-go; its test is skipped unless you install {wanted}");
@@ -53,6 +57,9 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     ];
     if let Ok(folder) = kube {
         variables.push(("KUBEBUILDER_ASSETS", folder.into()));
+    }
+    if let Ok(folder) = controllers {
+        variables.push(("WATCHSCOPE_TEST_CONTROLLERS", folder.into()));
     }
     if let Ok(program) = informer {
         variables.push(("WATCHSCOPE_TEST_INFORMER", program.into()));

@@ -1,9 +1,10 @@
 //! A real cluster for one test, or shared by those that do not break it: etcd and kube-apiserver.
 //!
-//! There is no kubelet and no controller: pods stay Pending, nothing is garbage-collected, and
-//! everything that happens is what the test does. Values in etcd are JSON and its history is never
+//! There is no kubelet, and no controller unless a test starts [`Controllers`]: pods stay Pending,
+//! nothing is garbage-collected, and everything that happens is what the test does. Values in etcd are JSON and its history is never
 //! compacted unless a test asks, so [`Etcd::history`] can be read as the truth from revision 1.
 
+mod controllers;
 mod etcd;
 mod kubectl;
 mod pki;
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
+pub use self::controllers::{ControllerTools, Controllers};
 pub use self::etcd::{Change, ChangeKind, Etcd};
 pub use self::kubectl::Kubectl;
 pub use self::tools::KubeTools;

@@ -54,7 +54,7 @@ impl KubeTools {
 }
 
 /// `kube/VERSION` in cargo's target folder, which this program lies somewhere below.
-fn built() -> Option<PathBuf> {
+pub(super) fn built() -> Option<PathBuf> {
     let version = pinned_version()?;
     let program = std::env::current_exe().ok()?;
     program

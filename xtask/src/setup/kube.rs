@@ -1,5 +1,5 @@
-//! A real etcd, kube-apiserver and kubectl: taken from `KUBEBUILDER_ASSETS`, or built once from
-//! the Go modules that tests/cluster/go.mod pins, into target/kube/VERSION/.
+//! A real etcd, kube-apiserver and kubectl, and the controllers and scheduler of a cluster: taken from
+//! `KUBEBUILDER_ASSETS`, or built once from the Go modules that tests/cluster/go.mod pins, into target/kube/VERSION/.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,30 @@ use crate::shell;
 /// The oldest Go that builds tests/cluster, by k8s.io/apiserver's own go.mod.
 const OLDEST_GO: (u32, u32) = (1, 26);
 
-/// The file names a folder of Kubernetes test programs holds.
-const PROGRAMS: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
+/// The file names a folder of Kubernetes test programs holds, and the packages they are built from.
+const PROGRAMS: [Program; 3] = [
+    ("etcd", "go.etcd.io/etcd/server/v3"),
+    ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+    ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
+];
+
+/// What such a folder mostly does not hold.
+const CONTROLLERS: [Program; 2] = [
+    (
+        "kube-controller-manager",
+        "k8s.io/kubernetes/cmd/kube-controller-manager",
+    ),
+    ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
+];
+
+/// A file name, and the package that is built into it.
+type Program = (&'static str, &'static str);
 
 /// The folder with the three programs, or why there is none and what would help.
 pub(crate) fn ensure_assets(project: &Project) -> Result<Result<PathBuf, String>> {
     if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
         let folder = PathBuf::from(folder);
-        let missing: Vec<&str> = PROGRAMS
-            .into_iter()
-            .filter(|program| !shell::is_program(&folder.join(program)))
-            .collect();
+        let missing: Vec<&str> = missing(&PROGRAMS, &folder).map(|(name, _)| name).collect();
         ensure!(
             missing.is_empty(),
             "KUBEBUILDER_ASSETS is {}, which has no {}: unset it, or point it at a folder that has",
@@ -33,19 +46,39 @@ pub(crate) fn ensure_assets(project: &Project) -> Result<Result<PathBuf, String>
         );
         return Ok(Ok(folder));
     }
+    let built = built(project, &PROGRAMS)?;
+    Ok(built.map_err(|wanted| format!("{wanted}, or set KUBEBUILDER_ASSETS")))
+}
+
+/// The folder with kube-controller-manager and kube-scheduler, or what would help. Where the folder that
+/// `KUBEBUILDER_ASSETS` names has none, they are built all the same.
+pub(crate) fn ensure_controllers(project: &Project) -> Result<Result<PathBuf, String>> {
+    let set = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+    match set.filter(|folder| missing(&CONTROLLERS, folder).next().is_none()) {
+        Some(folder) => Ok(Ok(folder)),
+        None => built(project, &CONTROLLERS),
+    }
+}
+
+/// The folder into which these programs are built if they are not there, or what would help.
+fn built(project: &Project, programs: &[Program]) -> Result<Result<PathBuf, String>> {
     let module = Module::open(&project.root.join("tests/cluster"))?;
     let folder = project.target().join("kube").join(&module.kubernetes);
-    if module.is_built(&folder) {
+    if module.is_built(programs, &folder) {
         return Ok(Ok(folder));
     }
     let Some(go) = find_go() else {
         let (major, minor) = OLDEST_GO;
-        return Ok(Err(format!(
-            "Go {major}.{minor} or newer, or set KUBEBUILDER_ASSETS"
-        )));
+        return Ok(Err(format!("Go {major}.{minor} or newer")));
     };
-    module.build(&go, &folder)?;
+    module.build(&go, programs, &folder)?;
     Ok(Ok(folder))
+}
+
+/// Those of the programs that a folder does not hold.
+fn missing(programs: &[Program], folder: &Path) -> impl Iterator<Item = Program> {
+    let is_missing = |(name, _): &Program| !shell::is_program(&folder.join(name));
+    programs.iter().copied().filter(is_missing)
 }
 
 /// The informer of client-go that the tests watch the simulator with, built from tests/cluster; or what would help.
@@ -73,7 +106,7 @@ pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, Strin
     Ok(Ok(program))
 }
 
-/// The Go module that pins the three programs.
+/// The Go module that pins the programs.
 struct Module {
     folder: PathBuf,
     /// Kubernetes' version with its leading v.
@@ -103,47 +136,57 @@ impl Module {
         })
     }
 
-    fn is_built(&self, folder: &Path) -> bool {
-        fs::read_to_string(folder.join("stamp")).is_ok_and(|stamp| stamp == self.stamp)
-            && PROGRAMS
-                .iter()
-                .all(|program| shell::is_program(&folder.join(program)))
+    /// Whether a folder holds these programs, of this module as it stands.
+    fn is_built(&self, programs: &[Program], folder: &Path) -> bool {
+        self.is_current(folder) && missing(programs, folder).next().is_none()
     }
 
-    /// Builds the three programs; two tasks that start at once build them only once.
-    fn build(&self, go: &Path, folder: &Path) -> Result<()> {
+    /// Whether what a folder holds was built from this module as it stands.
+    fn is_current(&self, folder: &Path) -> bool {
+        fs::read_to_string(folder.join("stamp")).is_ok_and(|stamp| stamp == self.stamp)
+    }
+
+    /// Builds those of the programs that are not there; two tasks that start at once build them only once.
+    fn build(&self, go: &Path, programs: &[Program], folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         let lock = fs::File::create(folder.join("lock"))?;
         lock.lock()
             .context("waiting for another build of these programs")?;
-        if self.is_built(folder) {
+        if self.is_built(programs, folder) {
             return Ok(());
         }
+        if !self.is_current(folder) {
+            for (name, _) in PROGRAMS.iter().chain(&CONTROLLERS) {
+                let old = folder.join(name);
+                if old.exists() {
+                    fs::remove_file(&old).with_context(|| format!("removing {}", old.display()))?;
+                }
+            }
+            fs::write(folder.join("stamp"), &self.stamp)?;
+        }
         eprintln!(
-            "Kubernetes {} and etcd are built once from Go modules, into {} (about 4 minutes on 2 cores)",
+            "Programs of Kubernetes {} are built once from Go modules, into {} (all five take about 5 minutes on 2 cores)",
             self.kubernetes,
             folder.display()
         );
-        let packages = [
-            ("etcd", "go.etcd.io/etcd/server/v3"),
-            ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
-            ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
-        ];
-        for (program, package) in packages {
+        for (program, package) in missing(programs, folder) {
+            // Under another name until it is whole.
+            let unfinished = folder.join(format!("{program}.unfinished"));
             shell::step(&format!("building {program}"), || {
                 shell::run(
                     Command::new(go)
                         .args(["build", "-trimpath", "-ldflags"])
                         .arg(linker_flags(&self.kubernetes))
                         .arg("-o")
-                        .arg(folder.join(program))
+                        .arg(&unfinished)
                         .arg(package)
                         .env("CGO_ENABLED", "0")
                         .current_dir(&self.folder),
                 )
             })?;
+            fs::rename(&unfinished, folder.join(program))
+                .with_context(|| format!("naming {}", unfinished.display()))?;
         }
-        fs::write(folder.join("stamp"), &self.stamp)?;
         Ok(())
     }
 }
