@@ -8,12 +8,18 @@ use serde_json::Value;
 use watchscope_tests::kube::{Change, ChangeKind};
 use watchscope_tests::{Watchscope, eventually};
 
-/// The records of one type about one watch.
+/// The records of one type about one watch; a finding of several watches is about each that it names.
 pub(crate) fn of<'a>(records: &'a [Value], kind: &str, watch: &str) -> Vec<&'a Value> {
     records
         .iter()
-        .filter(|record| record["type"] == kind && record["watch"] == watch)
+        .filter(|record| record["type"] == kind && is_about(record, watch))
         .collect()
+}
+
+/// Whether a record is about one watch, or about several of which it names this one.
+fn is_about(record: &Value, watch: &str) -> bool {
+    let names = record["names"].as_array();
+    record["watch"] == watch || names.is_some_and(|names| names.iter().any(|name| name == watch))
 }
 
 /// Waits until watchscope's records say so, or it has ended.

@@ -124,6 +124,33 @@ impl Stake {
     }
 }
 
+/// What explains that the history which a watch was to go on from is gone.
+#[derive(Clone, Copy, Debug)]
+struct History {
+    /// The server's cache began anew in the same gap.
+    is_consequence: bool,
+    /// The type was so quiet that its version aged until it was compacted.
+    is_quiet: bool,
+    /// watchscope itself had not run.
+    pause: Option<Moment>,
+    /// The type's definition was edited.
+    edit: Option<Seq>,
+}
+
+impl History {
+    fn is_ordinary(self) -> bool {
+        self.is_consequence || self.is_quiet || self.pause.is_some() || self.edit.is_some()
+    }
+}
+
+/// Whether history is gone in a gap to which a stream belongs: it began the gap, or ended in it before the last one.
+fn is_in_gap(answer: &Answer, code: &str, stream: Option<&StreamId>, last: StreamId) -> bool {
+    let (Some(began), Some(stream)) = (answer.began, stream) else {
+        return false;
+    };
+    is_history_gone(code) && (began..last).contains(stream)
+}
+
 #[derive(Clone, Debug)]
 struct Answer {
     code: Text,
@@ -348,10 +375,11 @@ impl Ended {
 
     /// Why a stream ended is settled; what waited for that in the same gap is so with it.
     pub(super) fn settled(&mut self, stream: StreamId, now: Time, book: &mut Book) {
-        let Some(end) = self.pending.remove(&stream) else {
+        let Some(mut end) = self.pending.remove(&stream) else {
             return;
         };
         let watch = end.watch.clone();
+        end.is_ordinary |= self.is_followed_by_ordinary(stream, &watch);
         self.find(stream, end, now, book);
         let mut of_watch = self.pending.iter().filter(|(_, end)| end.watch == watch);
         if let Some((&next, waiting)) = of_watch.next()
@@ -366,28 +394,12 @@ impl Ended {
         }
     }
 
-    fn find(&mut self, stream: StreamId, end: Pending, now: Time, book: &mut Book) {
-        let Some(answer) = &end.answer else {
-            return;
-        };
-        let Some((code, alike)) = row_of(&answer.code, answer.certainty) else {
-            return;
-        };
+    /// Whether the history that a watch was to go on from is gone for an ordinary cause.
+    fn history(&self, stream: StreamId, end: &Pending, answer: &Answer, code: &str) -> History {
         // History that is gone because the server's cache began anew is what was to be expected of that.
-        let is_in_gap = |last: Option<&StreamId>| {
-            let mut began = answer.began.into_iter();
-            is_history_gone(code)
-                && began.any(|began| last.is_some_and(|last| (began..stream).contains(last)))
-        };
-        let is_consequence = is_in_gap(self.rebuilt.get(&end.watch));
-        let emptied = self.emptied.get(&end.watch);
-        let cause = emptied.filter(|(stream, cause)| {
-            let may_be = code == "F11" || matches!(*cause, "F16" | "F17");
-            may_be && is_in_gap(Some(stream))
-        });
-        let cause = cause.map(|(_, cause)| *cause);
+        let is_consequence = is_in_gap(answer, code, self.rebuilt.get(&end.watch), stream);
         // History that passed while watchscope did not run is its own doing, however long it then took to get back.
-        let is_asleep = is_in_gap(self.slept.get(&end.watch));
+        let is_asleep = is_in_gap(answer, code, self.slept.get(&end.watch), stream);
         let pause = self.pause.filter(|pause| {
             let Course {
                 moved_at, gap_at, ..
@@ -396,11 +408,55 @@ impl Ended {
             let may_be = is_history_gone(code) && (is_near || is_asleep);
             may_be && moved_at.is_none_or(|at| at <= pause.at)
         });
-        // And a type that says nothing for long expires between two streams, though nothing went wrong.
-        let is_quiet = code == "F12" && end.was_quiet();
-        // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
-        let edit = end.edited().filter(|_| is_history_gone(code));
-        let is_history_ordinary = is_consequence || is_quiet || pause.is_some() || edit.is_some();
+        History {
+            is_consequence,
+            // And a type that says nothing for long expires between two streams, though nothing went wrong.
+            is_quiet: code == "F12" && end.was_quiet(),
+            pause,
+            // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
+            edit: end.edited().filter(|_| is_history_gone(code)),
+        }
+    }
+
+    /// Whether a 410 that waits for a stream's end in the same gap has an ordinary cause besides that end itself.
+    fn is_followed_by_ordinary(&self, stream: StreamId, watch: &WatchName) -> bool {
+        if self.rebuilt.get(watch) == Some(&stream) {
+            return false;
+        }
+        let mut later = self.pending.range(stream..);
+        later.any(|(&later, end)| {
+            end.watch == *watch
+                && end.answer.as_ref().is_some_and(|answer| {
+                    let row = row_of(&answer.code, answer.certainty);
+                    row.is_some_and(|(code, _)| {
+                        is_in_gap(answer, code, Some(&stream), later)
+                            && self.history(later, end, answer, code).is_ordinary()
+                    })
+                })
+        })
+    }
+
+    fn find(&mut self, stream: StreamId, end: Pending, now: Time, book: &mut Book) {
+        let Some(answer) = &end.answer else {
+            return;
+        };
+        let Some((code, alike)) = row_of(&answer.code, answer.certainty) else {
+            return;
+        };
+        let emptied = self.emptied.get(&end.watch);
+        let cause = emptied.filter(|(stream_of_cause, cause)| {
+            let may_be = code == "F11" || matches!(*cause, "F16" | "F17");
+            may_be && is_in_gap(answer, code, Some(stream_of_cause), stream)
+        });
+        let cause = cause.map(|(_, cause)| *cause);
+        let history = self.history(stream, &end, answer, code);
+        let is_history_ordinary = history.is_ordinary();
+        let History {
+            is_consequence,
+            pause,
+            edit,
+            ..
+        } = history;
         if is_history_ordinary {
             self.lists_for_ordinary_cause(&end.watch);
         }
