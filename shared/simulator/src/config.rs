@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::apiserver::answers::Answers;
 use crate::etcd::EtcdVersion;
 use crate::version::Version;
 use crate::workload::Controllers;
@@ -23,11 +24,13 @@ pub struct Config {
     pub apiserver: ApiserverConfig,
     /// What goes on in the cluster.
     pub workload: WorkloadConfig,
+    /// What its apiservers can answer besides objects.
+    pub answers: Answers,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config::with(WorkloadConfig::default())
+        Config::with(WorkloadConfig::default(), Answers::ALL)
     }
 }
 
@@ -44,11 +47,19 @@ impl Config {
     pub fn bare() -> Config {
         Config {
             warm_up: Duration::ZERO,
-            ..Config::with(WorkloadConfig::bare())
+            ..Config::with(WorkloadConfig::bare(), Answers::ALL)
         }
     }
 
-    fn with(workload: WorkloadConfig) -> Config {
+    /// The same, whose apiserver answers nothing but objects and their lists and watches.
+    pub fn of_objects() -> Config {
+        Config {
+            warm_up: Duration::ZERO,
+            ..Config::with(WorkloadConfig::bare(), Answers::OBJECTS)
+        }
+    }
+
+    fn with(workload: WorkloadConfig, answers: Answers) -> Config {
         Config {
             wall_start_us: 1_795_251_600_000_000,
             warm_up: Duration::from_secs(600),
@@ -57,6 +68,7 @@ impl Config {
             etcd: EtcdConfig::default(),
             apiserver: ApiserverConfig::default(),
             workload,
+            answers,
         }
     }
 }

@@ -41,6 +41,7 @@ mod version;
 mod workload;
 mod world;
 
+pub use apiserver::answers::Answers;
 pub use client::{
     Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
     Controller, Held, Key, KubeList, KubeRs, KubeWatcher, Program, Scope, UnknownVersion,

@@ -146,7 +146,7 @@ impl Lesson {
         let config = Config {
             wall_start_us: MIDNIGHT_US - settling,
             servers: vec![server],
-            ..Config::bare()
+            ..Config::of_objects()
         };
         let Script { before, mut acts } = (self.script)(client);
         tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));

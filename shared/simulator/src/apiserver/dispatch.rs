@@ -220,6 +220,7 @@ impl Apiserver {
             return;
         }
         let telling = Telling {
+            answers: ctx.config.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,

@@ -8,6 +8,7 @@
 //! Its clocks are [`Alarm`]s that the world hands back when they are due.
 
 mod access;
+pub(crate) mod answers;
 mod backlog;
 mod cache;
 mod cacher;
@@ -64,6 +65,7 @@ pub(crate) use reply::{Part, Reply};
 use route::{Route, Target};
 pub(crate) use selector::Selector;
 use status::ApiError;
+use table::Rows;
 use upstream::Upstream;
 use watch::PendingWatch;
 pub(crate) use watch::Sending;
@@ -574,8 +576,8 @@ impl Apiserver {
                         Err(status::method_not_allowed())
                     }
                     // Its handler does not look at the method.
-                    Route::Group(_) => Ok(Outcome::Now(about_itself(&other, request, ctx))),
-                    _ if reads => Ok(Outcome::Now(about_itself(&other, request, ctx))),
+                    Route::Group(_) => Ok(Outcome::Now(about(&other, request, ctx))),
+                    _ if reads => Ok(Outcome::Now(about(&other, request, ctx))),
                     _ => Ok(Outcome::Now(nothing_here())),
                 }
             }
@@ -748,6 +750,13 @@ fn warning(text: &str) -> (String, String) {
     ("warning".to_owned(), format!("299 - {text:?}"))
 }
 
+/// Answers about the apiserver itself where it is configured to.
+fn about(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
+    let answers = ctx.config.answers;
+    let told = answers.about_itself(route, request, ctx);
+    told.unwrap_or_else(nothing_here)
+}
+
 /// Answers about the apiserver itself: discovery, versions, health.
 fn about_itself(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
     let found = match route {
@@ -821,11 +830,16 @@ fn object_body(
         Representation::Whole => object.json(),
         Representation::Metadata => object.metadata_json(),
         Representation::Table(include) => {
-            let kind = ctx.kinds.get(target.resource);
-            let row = std::slice::from_ref(object);
-            encode(&table::watch_event(
-                row, kind, include, true, ctx.wall, ctx.now,
-            ))
+            let rows = Rows {
+                objects: std::slice::from_ref(object),
+                kind: ctx.kinds.get(target.resource),
+                include,
+                with_columns: true,
+                wall: ctx.wall,
+                now: ctx.now,
+            };
+            let table = rows.watch_event(ctx.config.answers);
+            table.map_or_else(|| object.json(), |table| encode(&table))
         }
     }
 }

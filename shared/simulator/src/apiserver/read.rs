@@ -20,8 +20,9 @@ use super::status::{
     ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
     too_large_for_etcd,
 };
+use super::table::Rows;
 use super::watch::PendingWatch;
-use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body, table};
+use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body};
 use crate::fault::{Fault, Throttle};
 use crate::json::json_text;
 use crate::kinds::{Printer, ResourceId, ResourceType};
@@ -630,16 +631,18 @@ impl ListRead {
         }
         let body = match self.form {
             Representation::Table(include) => {
-                let table = table::table(
-                    &page.objects,
-                    metadata,
+                let rows = Rows {
+                    objects: &page.objects,
                     kind,
                     include,
-                    true,
-                    ctx.wall,
-                    ctx.now,
-                );
-                vec![encode(&table), Bytes::from_static(b"\n")]
+                    with_columns: true,
+                    wall: ctx.wall,
+                    now: ctx.now,
+                };
+                match ctx.config.answers.rows(rows, metadata.clone()) {
+                    Some(table) => vec![encode(&table), Bytes::from_static(b"\n")],
+                    None => whole_list(kind, metadata, &page.objects),
+                }
             }
             Representation::Metadata => {
                 let items = page.objects.iter().map(|o| ("", o.metadata_json()));

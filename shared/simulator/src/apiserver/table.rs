@@ -4,37 +4,44 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answers::Answers;
 use super::negotiate::IncludeObject;
 use crate::kinds::{CustomColumn, Printer, ResourceType};
 use crate::object::{Object, at, items, number, partial_metadata, text};
 use crate::time::{Time, Wall, human_duration};
 
-/// A Table of a watch event: its resourceVersion is the object's.
-pub(crate) fn watch_event(
-    objects: &[Arc<Object>],
-    kind: &ResourceType,
-    include: IncludeObject,
-    with_columns: bool,
-    wall: Wall,
-    now: Time,
-) -> Value {
-    let revision = objects
-        .first()
-        .map_or("", |o| text(o.value(), &["metadata", "resourceVersion"]));
-    let metadata = json!({"resourceVersion": revision});
-    table(objects, metadata, kind, include, with_columns, wall, now)
+/// The objects of a Table, and how they are shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(crate) objects: &'a [Arc<Object>],
+    pub(crate) kind: &'a ResourceType,
+    pub(crate) include: IncludeObject,
+    pub(crate) with_columns: bool,
+    pub(crate) wall: Wall,
+    pub(crate) now: Time,
 }
 
-/// A Table of `objects` with the list's `metadata`.
-pub(crate) fn table(
-    objects: &[Arc<Object>],
-    metadata: Value,
-    kind: &ResourceType,
-    include: IncludeObject,
-    with_columns: bool,
-    wall: Wall,
-    now: Time,
-) -> Value {
+impl Rows<'_> {
+    /// The Table of a watch event, whose resourceVersion is the object's, if the apiserver knows Tables.
+    pub(super) fn watch_event(self, answers: Answers) -> Option<Value> {
+        let revision = self
+            .objects
+            .first()
+            .map_or("", |o| text(o.value(), &["metadata", "resourceVersion"]));
+        answers.rows(self, json!({"resourceVersion": revision}))
+    }
+}
+
+/// A Table of `rows` with the list's `metadata`.
+pub(super) fn table(rows: Rows<'_>, metadata: Value) -> Value {
+    let Rows {
+        objects,
+        kind,
+        include,
+        with_columns,
+        wall,
+        now,
+    } = rows;
     let columns = if with_columns {
         json!(column_definitions(kind))
     } else {
@@ -528,14 +535,15 @@ mod tests {
         let kinds = Kinds::built_in();
         let kind = kinds.get(kinds.named(kind).unwrap());
         let objects = [Arc::new(Object::new(value, crate::etcd::ChangeKind::Added))];
-        let shown = watch_event(
-            &objects,
+        let rows = Rows {
+            objects: &objects,
             kind,
-            IncludeObject::None,
-            true,
-            WALL,
-            Time::from_secs(90),
-        );
+            include: IncludeObject::None,
+            with_columns: true,
+            wall: WALL,
+            now: Time::from_secs(90),
+        };
+        let shown = rows.watch_event(Answers::ALL).unwrap();
         let columns = shown["columnDefinitions"].as_array().unwrap().len();
         let cells = shown["rows"][0]["cells"].as_array().unwrap();
         assert_eq!(columns, cells.len(), "a cell for each column");

@@ -55,6 +55,8 @@ enum Start {
 
 /// What filling the network from a reply needs of the world.
 pub(crate) struct Sending<'a> {
+    /// What the server can answer besides objects.
+    pub(crate) answers: super::answers::Answers,
     pub(crate) now: Time,
     pub(crate) wall: Wall,
     pub(crate) kinds: &'a Kinds,
@@ -376,6 +378,7 @@ impl Apiserver {
             return;
         };
         let telling = Telling {
+            answers: ctx.config.answers,
             kind: ctx.kinds.get(change.resource),
             wall: ctx.wall,
             now: ctx.now,
@@ -436,6 +439,7 @@ impl Apiserver {
         };
         let resource = watch.watcher.resource();
         let telling = Telling {
+            answers: ctx.config.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,
@@ -544,6 +548,7 @@ impl Apiserver {
         let cacher = self.cachers.get(&resource);
         let processed = cacher.map_or(0, |c| c.dispatcher.processed());
         let telling = Telling {
+            answers: ctx.config.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,
@@ -582,6 +587,7 @@ impl Apiserver {
         let watch = reply.watch.as_mut()?;
         let resource = watch.watcher.resource();
         let telling = Telling {
+            answers: sending.answers,
             kind: sending.kinds.get(resource),
             wall: sending.wall,
             now: sending.now,

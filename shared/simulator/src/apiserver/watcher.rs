@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::json;
 
+use super::answers::Answers;
 use super::negotiate::{IncludeObject, Representation};
 use super::schema::Struct;
 use super::selector::Selector;
-use super::table;
+use super::table::Rows;
 use crate::etcd::{Change, ChangeKind};
 use crate::kinds::{ResourceId, ResourceType};
 use crate::object::{Object, encode, frame, partial_metadata, sort_all};
@@ -40,6 +41,7 @@ pub(super) struct WatchParameters {
 /// What the frames of a moment need to know.
 #[derive(Clone, Copy)]
 pub(super) struct Telling<'a> {
+    pub(super) answers: Answers,
     pub(super) kind: &'a ResourceType,
     pub(super) wall: Wall,
     pub(super) now: Time,
@@ -186,15 +188,21 @@ impl Watcher {
     ) -> Bytes {
         let with_columns = !self.columns_sent;
         self.columns_sent = true;
-        let row = std::slice::from_ref(object);
-        let Telling { kind, wall, now } = telling;
-        encode(&table::watch_event(
-            row,
+        let Telling {
+            answers,
+            kind,
+            wall,
+            now,
+        } = telling;
+        let rows = Rows {
+            objects: std::slice::from_ref(object),
             kind,
             include,
             with_columns,
             wall,
             now,
-        ))
+        };
+        let table = rows.watch_event(answers);
+        table.map_or_else(|| object.json(), |table| encode(&table))
     }
 }

@@ -250,6 +250,7 @@ impl World {
                 break;
             };
             let mut sending = Sending {
+                answers: self.config.answers,
                 now: self.now,
                 wall: self.wall,
                 kinds: &self.kinds,

@@ -1,0 +1,56 @@
+//! What an apiserver can answer besides objects and their lists and watches, as a table of functions.
+//!
+//! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
+
+use serde_json::Value;
+
+use super::route::Route;
+use super::table::{self, Rows};
+use super::{Answer, Context, about_itself};
+use crate::message::Request;
+
+/// Whether an apiserver answers about itself (discovery, versions, health) and in Tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Answers(Option<&'static Table>);
+
+#[derive(Debug)]
+struct Table {
+    about_itself: fn(&Route, &Request, &Context<'_>) -> Answer,
+    rows: fn(Rows<'_>, Value) -> Value,
+}
+
+static ALL: Table = Table {
+    about_itself,
+    rows: table::table,
+};
+
+impl Answers {
+    /// All of them.
+    pub const ALL: Self = Self(Some(&ALL));
+    /// Only objects: paths about the apiserver itself are not found, and who asks for a Table gets whole objects.
+    pub const OBJECTS: Self = Self(None);
+
+    /// Answers about the apiserver itself, if it does.
+    pub(super) fn about_itself(
+        self,
+        route: &Route,
+        request: &Request,
+        ctx: &Context<'_>,
+    ) -> Option<Answer> {
+        self.0
+            .map(|table| (table.about_itself)(route, request, ctx))
+    }
+
+    /// A Table of objects with the list's `metadata`, if it knows Tables.
+    pub(super) fn rows(self, rows: Rows<'_>, metadata: Value) -> Option<Value> {
+        self.0.map(|table| (table.rows)(rows, metadata))
+    }
+}
+
+impl PartialEq for Answers {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_some() == other.0.is_some()
+    }
+}
+
+impl Eq for Answers {}
