@@ -128,7 +128,7 @@ pub struct InsideRecord {
 
 /// What stands at one place of a log.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
+#[allow(
     clippy::large_enum_variant,
     reason = "nearly all entries are records, and none is kept for long"
 )]

@@ -15,7 +15,7 @@ use crate::clients;
 
 /// Something a world told.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
+#[allow(
     clippy::large_enum_variant,
     reason = "each is appended to the log at once, and none is kept"
 )]
