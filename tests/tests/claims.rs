@@ -1,6 +1,6 @@
 //! What watchscope claims of a real kube-apiserver, compared with what really happened to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -55,19 +55,21 @@ pub(crate) fn attributions<'a>(records: &'a [Value], watch: &str) -> Vec<&'a str
 }
 
 /// Asserts that each watch ended by this first, and after it only since the server's next cache began after what the
-/// watch had seen (F11); and that this is all that was found, in whichever order:
-/// that history is gone is sure at once, that a server went away only when nothing better can be said any more.
+/// watch had seen (F11); and that this is one finding, in which those 410s are counted.
 pub(crate) fn all_ended_by(code: &str, records: &[Value]) {
-    let mut expected = BTreeSet::from([code]);
+    let mut expired = 0;
     for watch in WATCHES {
         let told = attributions(records, watch);
         let ended = of(records, "stream.ended", watch);
         assert_eq!(told.first(), Some(&code), "{watch}: {ended:?}");
         let more = &told[1..];
         assert!(more.iter().all(|code| *code == "F11"), "{watch}: {told:?}");
-        expected.extend(more);
+        expired += u64::from(!more.is_empty());
     }
-    assert_eq!(BTreeSet::from_iter(found(records)), expected);
+    assert_eq!(found(records), [code]);
+    let findings = records.iter().rfind(|record| record["type"] == "finding");
+    let relisted = findings.map_or(0, |last| last["relisted"].as_u64().unwrap_or(0));
+    assert_eq!(relisted, expired, "{findings:?}");
 }
 
 /// `watchscope watch` of configmaps and services, streaming over what the flags ask for.
@@ -421,6 +423,18 @@ async fn a_connection_that_ends_inside_an_event_loses_nothing_over_both_protocol
 #[tokio::test]
 async fn an_apiserver_that_dies_is_said_to_have_gone_and_a_resume_to_have_lost_nothing()
 -> Result<()> {
+    dies_and_comes_back_after(&[]).await
+}
+
+/// What its watches had seen is older than all that its next cache has: each hears 410, as a consequence.
+#[tokio::test]
+async fn an_apiserver_that_dies_while_others_write_is_one_finding_and_the_410s_after_it_none()
+-> Result<()> {
+    dies_and_comes_back_after(&["one", "two", "three"]).await
+}
+
+/// Kills an apiserver, writes objects of a kind that nobody watches past it, and starts it again.
+async fn dies_and_comes_back_after(written: &[&str]) -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let tools = or_skip!(KubeTools::find());
     let mut cluster = KubeCluster::start(&tools, ClusterOptions::default()).await?;
@@ -435,10 +449,23 @@ async fn an_apiserver_that_dies_is_said_to_have_gone_and_a_resume_to_have_lost_n
         })
         .await?;
     }
+    for name in written {
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": "default"},
+        });
+        let key = format!("/registry/serviceaccounts/default/{name}");
+        cluster.etcd().put(&key, &account).await?;
+    }
     cluster.start_apiserver().await?;
     for (_, watchscope) in &mut both {
         let records = streaming_again(watchscope, 2).await?;
         all_ended_by("F06", &records);
+        if !written.is_empty() {
+            for watch in WATCHES {
+                assert_eq!(attributions(&records, watch), ["F06", "F11"]);
+            }
+        }
     }
     Ok(())
 }

@@ -75,6 +75,7 @@ async fn lives(lasts: Duration, edits: u32) -> Result<()> {
         }
         let before = log.records().len();
         cluster.kill_apiserver()?;
+        write_past(&cluster).await?;
         cluster.start_apiserver().await?;
         churn(&writer, &mut rounds, lasts / 2).await?;
         sleep(SETTLED).await;
@@ -136,6 +137,20 @@ async fn populate(writer: &Writer) -> Result<()> {
         Ok(())
     })
     .await
+}
+
+/// Writes as another apiserver would: what watches had seen is then older than all that the next cache has.
+async fn write_past(cluster: &KubeCluster) -> Result<()> {
+    for n in 0..5 {
+        let name = format!("elsewhere-{n}");
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": "living"},
+        });
+        let key = format!("/registry/serviceaccounts/living/{name}");
+        cluster.etcd().put(&key, &account).await?;
+    }
+    Ok(())
 }
 
 fn schema(edit: u32) -> Value {
