@@ -15,6 +15,18 @@ use crate::browser::{FINE, LONG, Tab, Visit};
 const CTRL: u8 = 2;
 const SHIFT: u8 = 8;
 
+/// Opens all rows that can be opened, until none is closed.
+async fn open_all(tab: &Tab<'_>) -> Result<()> {
+    let clicks = "const closed = document.querySelectorAll('.row[aria-expanded=false] .caret');
+        closed.forEach(caret => caret.click());
+        return closed.length";
+    eventually("all is open", LONG, async || {
+        ensure!(tab.script(clicks).await? == 0);
+        Ok(())
+    })
+    .await
+}
+
 /// A mouse over the page.
 struct Mouse<'a>(&'a WebDriver);
 
@@ -78,13 +90,14 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
         })
         .await
     };
-    // There are more lanes than have room, also a few seconds earlier.
+    // With all open there are more lanes than have room, also a few seconds earlier.
     let mut stream = visit.served.records().await?;
     for _ in 0..2 {
         stream
             .up_to(|record| record["change"] == "DELETED" && record["origin"] == "live")
             .await?;
     }
+    open_all(&tab).await?;
     while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
         tab.press("+").await?;
     }
@@ -148,6 +161,9 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
 async fn a_layer_says_what_each_side_believes_and_a_selected_write_where_it_went() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
+    tab.has(".row[data-lane='inside']", 1).await?;
+    let inside = By::Css(".row[data-lane='inside'] .caret");
+    driver.find(inside).await?.click().await?;
     for lane in [
         "etcd",
         "apiserver 0 configmaps",
@@ -237,6 +253,7 @@ async fn a_click_opens_event_object_writer_difference_and_request_and_says_what_
     };
     let seq = after["seq"].as_u64().context("a seq")?;
     tab.press(" ").await?;
+    open_all(&tab).await?;
     while tab.summary().await?["usPerPx"].as_f64() > Some(40_000.0) {
         tab.press("+").await?;
     }

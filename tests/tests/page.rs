@@ -93,7 +93,7 @@ async fn an_empty_picture_says_which_kind_of_empty_it_is_and_what_to_do() -> Res
         .click()
         .await?;
     says(&tab, "[data-part=empty]", "1 watch open").await?;
-    assert_eq!(tab.lanes().await?[0], "empty/jobs.batch");
+    assert_eq!(tab.lanes().await?, ["findings", "empty/jobs.batch"]);
 
     let folder = tempfile::tempdir()?;
     let nobody = format!("http://127.0.0.1:{}", free_port()?);
@@ -296,10 +296,14 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_what_is_the
         }
         Err(anyhow::anyhow!("no lane {kind}…"))
     };
-    down_to("lane-c").await?;
+    down_to("lane-v").await?;
     types(driver, Key::Enter).await?;
-    says(&tab, ".detail .prose", "Connection ").await?;
-    says(&tab, "[data-part=said]", "shop/configmaps, connection,").await?;
+    says(
+        &tab,
+        "[data-part=said]",
+        "shop/configmaps, resourceVersion,",
+    )
+    .await?;
     down_to("lane-o").await?;
     types(driver, Key::Enter).await?;
     let opened = eventually("an object's change opens", LONG, async || {

@@ -131,9 +131,8 @@ impl Shown {
         let store = store_of(&entries, began);
         let (from, to) = passage.shows;
         let view = View::between(stage.time(from), stage.time(to), LANES_WIDTH_PX);
-        let mut lanes = Lanes::default();
+        let mut lanes = Lanes::showing_all();
         lanes.records = Some(RECORDS);
-        lanes.set_all_expanded(&store, true);
         let now = stage.now();
         let rows = lanes.rows(&store, &view, now);
         let scene = draw::lanes(&Picture {

@@ -11,6 +11,7 @@ mod findings;
 mod labels;
 mod layers;
 mod marks;
+mod more;
 mod object;
 mod phases;
 mod ruler;
@@ -19,14 +20,12 @@ mod travel;
 mod version;
 mod watch;
 
-use watchscope_model::event::Finding;
-use watchscope_model::{Time, WatchName};
+use watchscope_model::Time;
 
 pub(crate) use self::findings::severity_ink;
 use self::labels::Label;
 pub(crate) use self::object::verdict_words;
 pub use self::ruler::{RULER_HEIGHT, ruler};
-use self::version::Lines;
 pub(crate) use self::version::step_words;
 pub(crate) use self::watch::{cause_words, protocol};
 use crate::evidence::Evidence;
@@ -67,8 +66,7 @@ pub struct Picture<'a> {
     pub lit: Option<RecordId>,
     /// Which ways of writes through a simulated cluster are drawn.
     pub ways: Ways,
-    /// How records are drawn; without it only what lasts is. A snapshot tells of nothing else, so [`RECORDS`] is
-    /// needed only where records are taken in.
+    /// How all but strips and findings is drawn: [`RECORDS`], or `None` before it is loaded.
     pub records: Option<&'a Records>,
 }
 
@@ -81,35 +79,28 @@ pub enum Ways {
     Stopped,
 }
 
-/// How records are drawn, apart from what lasts.
+/// All but what a page draws before it has taken in records: a strip for each watch, and its findings. The first part of
+/// the page holds no more than that; this is how it reaches the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Records {
     group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, Group),
     body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
-    version: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &Lines),
-    marks: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace, &[u32]),
-    asides: fn(&mut Drawer<'_>, &Row),
-    layer: fn(&mut Drawer<'_>, &Row),
+    /// A row that is no watch's own.
+    row: fn(&mut Drawer<'_>, &Row),
     travels: fn(&mut Drawer<'_>, &[Row]),
     evidence: fn(&mut Drawer<'_>),
-    /// The rows of the layers: only records tell of them.
-    pub(crate) layer_rows: fn(&Lanes, &Store, &mut RowBuilder, Time),
-    /// Whether a stream of a watch ended by the row of a finding when that happened.
-    pub(crate) is_of_cause: fn(&Store, &Finding, &WatchName) -> bool,
+    /// All rows but that of the findings.
+    pub(crate) rows: fn(&mut Lanes, &Store, &mut RowBuilder, &View, Time),
 }
 
 /// All of it.
 pub const RECORDS: &Records = &Records {
     group: |drawer, watch, epoch, trace, group| drawer.records_of_group(watch, epoch, trace, group),
     body: |drawer, row, epoch, trace| drawer.records_in_body(row, epoch, trace),
-    version: |drawer, row, epoch, trace, lines| drawer.records_on_version(row, epoch, trace, lines),
-    marks: |drawer, row, epoch, trace, places| drawer.marks(row, epoch, trace, places),
-    asides: |drawer, row| drawer.asides_row(row),
-    layer: |drawer, row| drawer.layer_row(row),
+    row: |drawer, row| drawer.other_row(row),
     travels: |drawer, rows| drawer.travels(rows),
     evidence: |drawer| drawer.evidence(),
-    layer_rows: |lanes, store, builder, at| lanes.layer_rows(store, builder, at),
-    is_of_cause: crate::findings::is_of_cause,
+    rows: |lanes, store, builder, view, now| lanes.all_rows(store, builder, view, now),
 };
 
 /// Where that is drawn which concerns all rows of a watch.
@@ -181,21 +172,10 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
         drawer.written.retain(|area| area.bottom() > y);
         match row.kind {
             RowKind::Findings => drawer.findings_row(row),
-            RowKind::Watch => drawer.watch_row(row),
-            RowKind::Connection => drawer.connection_row(row),
-            RowKind::Version => drawer.version_row(row),
-            RowKind::Object => drawer.object_row(row),
-            RowKind::Asides => {
+            RowKind::Watch | RowKind::Strip => drawer.watch_row(row),
+            _ => {
                 if let Some(records) = picture.records {
-                    (records.asides)(&mut drawer, row);
-                }
-            }
-            RowKind::Layer
-            | RowKind::LayerTrace
-            | RowKind::LayerConnection
-            | RowKind::LayerStream => {
-                if let Some(records) = picture.records {
-                    (records.layer)(&mut drawer, row);
+                    (records.row)(&mut drawer, row);
                 }
             }
         }
@@ -297,6 +277,22 @@ impl<'a> Drawer<'a> {
         }
     }
 
+    /// A row that is no watch's own.
+    fn other_row(&mut self, row: &Row) {
+        match row.kind {
+            RowKind::Connection => self.connection_row(row),
+            RowKind::Version => self.version_row(row),
+            RowKind::Object => self.object_row(row),
+            RowKind::More => self.more_row(row),
+            RowKind::Asides => self.asides_row(row),
+            RowKind::Layer
+            | RowKind::LayerTrace
+            | RowKind::LayerConnection
+            | RowKind::LayerStream => self.layer_row(row),
+            RowKind::Findings | RowKind::Watch | RowKind::Strip | RowKind::Quiet => {}
+        }
+    }
+
     fn finish(mut self) -> Scene {
         self.scene
             .primitives
@@ -305,6 +301,13 @@ impl<'a> Drawer<'a> {
             self.scene.primitives.append(layer);
         }
         self.scene
+    }
+
+    /// The body of a plateau in a row: a strip is low, and its plateau takes all of it but a px.
+    fn body(&self, row: &Row) -> (Px, Px) {
+        let inset = if row.kind == RowKind::Strip { 1 } else { 5 };
+        let (y, inset) = (self.y(row), Px::whole(inset));
+        (y + inset, y + row.height - inset)
     }
 
     /// A row's top edge on screen.

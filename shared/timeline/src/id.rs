@@ -25,6 +25,13 @@ pub struct ObjectId(
     pub u32,
 );
 
+/// An address that connections lead to, whichever epoch they are of: its number in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(
+    /// The number.
+    pub u32,
+);
+
 /// A layer of a simulated cluster, whichever epoch it is of: its number in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LayerId(
@@ -41,12 +48,16 @@ pub enum LaneId {
     Layer(LayerId),
     /// A watch.
     Watch(WatchId),
-    /// The connections of a watch.
-    Connection(WatchId),
+    /// The connections to a server.
+    Connection(ServerId),
     /// The resourceVersion trace of a watch.
     Version(WatchId),
     /// An object of a watch.
     Object(WatchId, ObjectId),
+    /// The objects of a watch that have no rows of their own.
+    More(WatchId),
+    /// The quiet watches that have no rows of their own.
+    Quiet,
     /// What watchscope asks beside its watches.
     Asides,
 }
@@ -56,10 +67,12 @@ impl LaneId {
     #[must_use]
     pub fn watch(self) -> Option<WatchId> {
         match self {
-            Self::Findings | Self::Layer(_) | Self::Asides => None,
+            Self::Findings | Self::Layer(_) | Self::Connection(_) | Self::Quiet | Self::Asides => {
+                None
+            }
             Self::Watch(watch)
-            | Self::Connection(watch)
             | Self::Version(watch)
+            | Self::More(watch)
             | Self::Object(watch, _) => Some(watch),
         }
     }

@@ -1,31 +1,35 @@
 //! Lanes: which rows the picture has, in which order, how high, and what stands in the tree beside them.
 //!
-//! A row is there if something of it lies in the view, so that objects long gone do not pile up; what is pinned or
-//! selected stays. Rows are ordered by name, whatever came first.
+//! A watch in which nothing happened is one strip. Which watches are open, and which objects have rows, is the state of
+//! the lanes ([`Arrangement`]); what a person opened or closed comes before it. Watches are ordered by name.
 
+mod arrange;
 mod filter;
 mod layers;
 
 use std::collections::BTreeSet;
 
 use watchscope_model::event::Finding;
-use watchscope_model::map::Map;
 use watchscope_model::vocabulary::{Divergence, Severity};
-use watchscope_model::{Text, Time, WatchName};
+use watchscope_model::{Text, Time};
 
+pub use self::arrange::Arrangement;
+pub(crate) use self::arrange::OBJECTS_MOST;
+use self::arrange::{Choice, Choices, Kept, Room, arrange};
 use self::filter::Filter;
 pub(crate) use self::layers::{crowd_words, level_at};
-use crate::draw::Records;
-use crate::findings::{Muted, rank, worse};
+use crate::draw::{RECORDS, Records};
+use crate::findings::{Muted, is_of_cause, rank, worse};
+use crate::format::{count, number};
 use crate::glyph::Glyph;
-use crate::id::{LaneId, LayerId, ObjectId, WatchId};
+use crate::id::{LaneId, LayerId, ObjectId, ServerId, WatchId};
 use crate::scene::Px;
-use crate::store::{AsideStep, Span, Store, VerdictSpan, WatchTrace};
+use crate::store::{AsideStep, ObjectTrace, Span, Store, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// A watch with more objects than this starts collapsed.
-const COLLAPSE_OVER: usize = 24;
+/// A page keeps what a person chose for at most so many watches, the first by name.
+const CHOICES_MOST: usize = 1_000;
 
 /// The name of the lane of what watchscope asks beside its watches: the observer's own load.
 pub(crate) const ASIDES: &str = "Own requests";
@@ -49,12 +53,18 @@ pub enum RowKind {
     Findings,
     /// A watch; its rows hang under it.
     Watch,
-    /// The connections of a watch.
+    /// A watch whose rows are not shown.
+    Strip,
+    /// The connections to a server.
     Connection,
     /// The resourceVersion trace of a watch.
     Version,
     /// An object.
     Object,
+    /// The objects of a watch that have no rows of their own.
+    More,
+    /// The quiet watches that have no rows of their own.
+    Quiet,
     /// What watchscope asks beside its watches.
     Asides,
     /// A layer of a simulated cluster, by what it does.
@@ -144,21 +154,57 @@ impl Rows {
     }
 }
 
-/// What the person chose: collapsed lanes, pins, filter, density.
+impl Density {
+    /// How high a row is: the room for its name above it, and the row itself.
+    fn heights(self, kind: RowKind, diverged: bool) -> (Px, Px) {
+        let is_compact = self != Self::Comfortable;
+        let (compact, comfortable) = match (kind, diverged) {
+            (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => (26, 32),
+            (RowKind::Connection | RowKind::LayerConnection | RowKind::Asides, _) => (20, 24),
+            (RowKind::Version | RowKind::LayerTrace, _) => (40, 56),
+            (RowKind::LayerStream, _) => (16, 20),
+            (RowKind::Strip | RowKind::More | RowKind::Quiet, _) => (14, 18),
+            (RowKind::Object, false) => (18, 24),
+            (RowKind::Object, true) => (26, 30),
+        };
+        let label = match (self, kind) {
+            (Self::Compact | Self::Comfortable, _) => 0,
+            (Self::Labelled, RowKind::Findings | RowKind::Watch) => 16,
+            (Self::Labelled, _) => 14,
+        };
+        let height = if is_compact { compact } else { comfortable };
+        (Px::whole(label), Px::whole(height))
+    }
+
+    /// Height of a row with the room for its name; of an object that does not diverge.
+    fn whole_height(self, kind: RowKind) -> Px {
+        let (label, height) = self.heights(kind, false);
+        label + height
+    }
+}
+
+/// What the person chose: opened and closed lanes, pins, filter, density. And the state of the lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     /// How high rows are.
     pub density: Density,
+    /// Height of the window: watches open by themselves while all rows end above its lower edge. `None`: without end.
+    pub height: Option<Px>,
+    /// Every watch is open with all that it has, whatever the height: for lessons, and pictures of a failure.
+    pub shows_all: bool,
     /// The selected lane: it stays, whatever the view.
     pub selected: Option<LaneId>,
-    /// How records are drawn: layers have rows only where something draws them.
+    /// What makes all rows but strips and findings: [`RECORDS`], or `None` before it is loaded.
     pub records: Option<&'static Records>,
     /// Findings the person does not want to see.
     pub muted: Muted,
     filter: Filter,
     /// Layers that were opened or closed, against what they are unless asked.
     toggled_layers: Vec<LayerId>,
-    expanded: Map<WatchName, bool>,
+    choices: Choices,
+    /// Whether a person opened the row of quiet watches.
+    quiet_is_open: bool,
+    arrangement: Arrangement,
     pinned: BTreeSet<LaneId>,
 }
 
@@ -172,12 +218,23 @@ struct FoundObject {
 }
 
 /// The objects of a watch whose rows show, in order, and how many are hidden.
+#[derive(Default)]
 struct Found {
     objects: Vec<FoundObject>,
     hidden: usize,
 }
 
 impl Lanes {
+    /// Lanes that show all rows of all watches.
+    #[must_use]
+    pub fn showing_all() -> Self {
+        Self {
+            shows_all: true,
+            records: Some(RECORDS),
+            ..Self::default()
+        }
+    }
+
     /// Shows only lanes that fit: words a name must have, `-word` it must not, `kind=pods`, `kind≠events`.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
@@ -189,17 +246,86 @@ impl Lanes {
         &self.filter.text
     }
 
-    /// Shows or hides the rows under a watch.
+    /// Shows or hides the rows under a watch, as a person chose.
     pub fn set_expanded(&mut self, store: &Store, watch: WatchId, expanded: bool) {
-        self.expanded
-            .insert(store.names().watch_name(watch).clone(), expanded);
+        let name = store.names().watch_name(watch);
+        let choice = match (expanded, self.choices.get(name)) {
+            (false, _) => Choice::Closed,
+            (true, Some(Choice::Whole)) => Choice::Whole,
+            (true, _) => Choice::Open,
+        };
+        self.choices.insert(name.clone(), choice);
     }
 
-    /// Turns the rows under a watch on or off.
+    /// Shows or hides the rows under a watch, whichever it is not.
     pub fn toggle(&mut self, store: &Store, watch: WatchId) {
+        let is_open = self.is_open(store, watch);
+        self.set_expanded(store, watch, !is_open);
+    }
+
+    /// Whether the rows under a watch are shown.
+    #[must_use]
+    pub fn is_open(&self, store: &Store, watch: WatchId) -> bool {
+        let choice = self.choices.get(store.names().watch_name(watch)).copied();
+        self.opens(choice, self.arrangement.of(watch))
+    }
+
+    fn opens(&self, choice: Option<Choice>, kept: Option<&Kept>) -> bool {
+        match choice {
+            Some(choice) => choice != Choice::Closed,
+            None => self.shows_all || kept.is_some_and(|kept| kept.is_open(None)),
+        }
+    }
+
+    /// Shows all objects of a watch, or only those that changed last.
+    pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
-        let expanded = self.expanded.get(&name).copied().unwrap_or(true);
-        self.expanded.insert(name, !expanded);
+        let choice = if is_whole {
+            Choice::Whole
+        } else {
+            Choice::Open
+        };
+        self.choices.insert(name, choice);
+    }
+
+    /// Shows all objects of a watch if it shows some, and the other way round.
+    pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
+        let name = store.names().watch_name(watch);
+        let is_whole = self.choices.get(name) == Some(&Choice::Whole);
+        self.set_whole(store, watch, !is_whole);
+    }
+
+    /// Shows or folds the quiet watches for which there is no room.
+    pub fn set_quiet_open(&mut self, is_open: bool) {
+        self.quiet_is_open = is_open;
+    }
+
+    /// Shows or folds them, whichever they are not.
+    pub fn toggle_quiet(&mut self) {
+        self.quiet_is_open = !self.quiet_is_open;
+    }
+
+    /// What a person opened and closed, as a page keeps it: a line for each watch, at most [`CHOICES_MOST`].
+    #[must_use]
+    pub fn choices(&self) -> String {
+        let mut text = String::new();
+        for (name, choice) in self.choices.iter().take(CHOICES_MOST) {
+            text.push(choice.sign());
+            text.push_str(name.as_str());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Takes what a page kept of [`Lanes::choices`]; a line that cannot be read is passed over.
+    pub fn set_choices(&mut self, text: &str) {
+        for line in text.lines().take(CHOICES_MOST) {
+            let mut chars = line.chars();
+            let choice = chars.next().and_then(Choice::of_sign);
+            if let Some(choice) = choice.filter(|_| !chars.as_str().is_empty()) {
+                self.choices.insert(chars.as_str().into(), choice);
+            }
+        }
     }
 
     /// Shows or hides the rows under all watches.
@@ -207,6 +333,11 @@ impl Lanes {
         for &watch in store.names().watches_by_name() {
             self.set_expanded(store, watch, expanded);
         }
+    }
+
+    /// Lets go of the state of the lanes: the store begins again. What the person chose stays.
+    pub fn forget(&mut self) {
+        self.arrangement = Arrangement::default();
     }
 
     /// Pins a lane to the top, or lets it go.
@@ -218,70 +349,138 @@ impl Lanes {
         }
     }
 
-    /// The rows for a view. Remembers which watches it found small enough to start expanded.
+    /// The rows for a view. The state of the lanes moves on with the log; see [`Arrangement`]. Before there are
+    /// [`Lanes::records`], each watch is a strip.
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
-        let (left, right) = (view.left(), view.right().min(now));
+        let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {
             density: self.density,
             rows: Rows::default(),
         };
-        builder.findings(store, left, right);
+        // It stands without any as well, so that no row moves as one comes into view.
+        let is_needed = !self.shows_all && self.filter.terms.is_empty();
+        builder.findings(store, window, is_needed);
         if let Some(records) = self.records {
-            (records.layer_rows)(self, store, &mut builder, right);
-        }
-        for &lane in &self.pinned {
-            builder.pinned(store, lane, left, right);
+            (records.rows)(self, store, &mut builder, view, now);
+            return builder.rows;
         }
         for &watch in store.names().watches_by_name() {
-            let traces: Vec<&WatchTrace> = store
-                .epochs()
-                .iter()
-                .filter_map(|epoch| epoch.trace.watch(watch))
-                .collect();
-            if !traces.iter().any(|trace| is_wanted(trace, left, right))
-                && self.selected_watch() != Some(watch)
-            {
-                continue;
-            }
-            let name = store.names().watch_name(watch);
-            if !self.filter.allows_watch(name) {
-                builder.rows.hidden += 1;
-                continue;
-            }
-            let known = self.expanded.get(name).copied();
-            // Whether the objects matter at all: a collapsed watch under no filter is one row.
-            let found = (known != Some(false) || !self.filter.terms.is_empty())
-                .then(|| self.objects(store, watch, &traces, left, right));
-            let expanded = known.unwrap_or_else(|| {
-                let small = found
-                    .as_ref()
-                    .is_none_or(|found| found.objects.len() <= COLLAPSE_OVER);
-                if traces.iter().any(|trace| !trace.objects.is_empty()) {
-                    self.expanded.insert(name.clone(), small);
-                }
-                small
-            });
-            let found = found.unwrap_or(Found {
-                objects: Vec::new(),
-                hidden: 0,
-            });
-            builder.rows.hidden += found.hidden;
-            if found.objects.is_empty() && !self.filter.allows(name, None) {
-                builder.rows.hidden += 1;
-                continue;
-            }
-            let row = builder.watch(store, watch, &traces, expanded, (left, right));
-            row.finding = self.worst_finding(store, |finding| {
-                let beyond = self.records.filter(|_| finding.has_more());
-                finding.concerns(name)
-                    || beyond.is_some_and(|records| (records.is_of_cause)(store, finding, name))
-            });
-            if expanded {
-                builder.under_watch(store, watch, &traces, &found.objects);
+            let traces = store.watch_traces(watch);
+            if traces.iter().any(|trace| is_wanted(trace, window)) {
+                let row = builder.watch(store, watch, &traces, false, window);
+                let name = store.names().watch_name(watch);
+                row.finding = self.worst_finding(store, |finding| finding.concerns(name));
             }
         }
-        builder.asides(store, left, right);
         builder.rows
+    }
+
+    /// All rows but that of the findings.
+    pub(crate) fn all_rows(
+        &mut self,
+        store: &Store,
+        builder: &mut RowBuilder,
+        view: &View,
+        now: Time,
+    ) {
+        let window = (view.left(), view.right().min(now));
+        self.layer_rows(store, builder, if self.shows_all { window.1 } else { now });
+        for &lane in &self.pinned {
+            builder.pinned(store, lane, window);
+        }
+        let room = Room {
+            height: self.height,
+            taken: builder.rows.height,
+            density: self.density,
+        };
+        // What shows all of it is drawn for one view, and follows whichever that is.
+        let follows = view.following || self.shows_all;
+        let before = std::mem::take(&mut self.arrangement);
+        let after = arrange(store, &self.choices, room, window, follows, before);
+        if self.filter.terms.is_empty() {
+            for &server in &after.connections {
+                builder.connection(store, server);
+            }
+        }
+        let mut folded = 0;
+        for &watch in store.names().watches_by_name() {
+            let Some(kept) = after.of(watch) else {
+                continue;
+            };
+            folded += usize::from(!self.watch_rows(store, builder, watch, kept, window));
+        }
+        if folded > 0 || (self.quiet_is_open && after.folds()) {
+            builder.quiet(folded, self.quiet_is_open);
+        }
+        if after.has_asides {
+            builder.asides(store);
+        }
+        self.arrangement = after;
+    }
+
+    /// The rows of a watch, if it has some; says whether it is not folded into the last row.
+    fn watch_rows(
+        &self,
+        store: &Store,
+        builder: &mut RowBuilder,
+        watch: WatchId,
+        kept: &Kept,
+        window: (Time, Time),
+    ) -> bool {
+        let traces = store.watch_traces(watch);
+        let is_shown = if self.shows_all {
+            traces.iter().any(|trace| is_wanted(trace, window))
+        } else {
+            kept.is_shown
+        };
+        let is_selected = self.selected_watch() == Some(watch);
+        if !is_shown && !is_selected {
+            return true;
+        }
+        let name = store.names().watch_name(watch);
+        if !self.filter.allows_watch(name) {
+            builder.rows.hidden += 1;
+            return true;
+        }
+        let is_filtered = !self.filter.terms.is_empty();
+        let choice = self.choices.get(name).copied();
+        let is_open = self.opens(choice, Some(kept));
+        let shows_all = self.shows_all && choice.is_none();
+        let is_whole = shows_all || is_filtered || choice == Some(Choice::Whole);
+        let stays = shows_all || is_filtered || is_selected || self.quiet_is_open;
+        if kept.is_folded && !stays {
+            return false;
+        }
+        let found = if is_filtered || (is_open && is_whole) {
+            self.objects(store, watch, &traces, window)
+        } else if is_open {
+            self.kept_objects(store, watch, &traces, kept, window)
+        } else {
+            Found::default()
+        };
+        builder.rows.hidden += found.hidden;
+        if found.objects.is_empty() && !self.filter.allows(name, None) {
+            builder.rows.hidden += 1;
+            return true;
+        }
+        let row = builder.watch(store, watch, &traces, is_open, window);
+        row.finding = self.worst_finding(store, |finding| {
+            finding.concerns(name) || (finding.has_more() && is_of_cause(store, finding, name))
+        });
+        if kept.shows_version(choice) || (shows_all && is_open) {
+            let (lane, kind) = (LaneId::Version(watch), RowKind::Version);
+            builder.push(lane, kind, false, "", "resourceVersion".into(), None);
+        }
+        if !is_open {
+            return true;
+        }
+        for found in &found.objects {
+            builder.object(store, watch, found);
+        }
+        if kept.others > 0 && !shows_all && !is_filtered {
+            builder.more(watch, kept, choice == Some(Choice::Whole));
+        }
+        true
     }
 
     /// The worst of some findings that stands and is not muted.
@@ -315,40 +514,38 @@ impl Lanes {
         store: &Store,
         watch: WatchId,
         traces: &[&WatchTrace],
-        left: Time,
-        right: Time,
+        (left, right): (Time, Time),
     ) -> Found {
         let name = store.names().watch_name(watch);
         let mut found = Found {
             objects: Vec::new(),
             hidden: 0,
         };
+        let known = store.state().and_then(|state| state.watches.get(name));
         for &object in store.names().objects_by_name(watch) {
             let lane = LaneId::Object(watch, object);
-            let mut shown = self.selected == Some(lane);
             let lives = |start: Time, end: Time| start <= right && end >= left;
-            let parts = || {
-                traces
-                    .iter()
-                    .filter_map(|trace| Some((trace, trace.objects.get(object.0 as usize)?)))
-            };
-            let mark = divergence_mark(
-                parts().flat_map(|(_, part)| part.verdicts.all()),
-                left,
-                right,
-            );
-            let count = parts().map(|(_, part)| part.marks.len() as u64).sum();
-            shown |= parts().any(|(trace, part)| {
-                let verdicts = part.verdicts.all().iter();
-                let mut verdicts = verdicts.map(|span| (span.start.at, span.end_at(right)));
-                verdicts.any(|(start, end)| lives(start, end))
-                    || part
-                        .lives
-                        .all()
-                        .iter()
-                        .any(|span| lives(span.start.at, span.end_at(right)))
-                    || has_mark(trace, &part.marks, left, right)
-            });
+            let mut parts = traces
+                .iter()
+                .filter_map(|trace| Some((trace, trace.objects.get(object.0 as usize)?)));
+            // What is held stays; what is gone has a row only where it is in view.
+            let is_held = !self.shows_all
+                && known.is_some_and(|known| {
+                    known.held(store.names().object_at(watch, object)).is_some()
+                });
+            let shown = self.selected == Some(lane)
+                || is_held
+                || parts.any(|(trace, part)| {
+                    let verdicts = part.verdicts.all().iter();
+                    let mut verdicts = verdicts.map(|span| (span.start.at, span.end_at(right)));
+                    verdicts.any(|(start, end)| lives(start, end))
+                        || part
+                            .lives
+                            .all()
+                            .iter()
+                            .any(|span| lives(span.start.at, span.end_at(right)))
+                        || has_mark(trace, &part.marks, left, right)
+                });
             if !shown || self.pinned.contains(&lane) {
                 continue;
             }
@@ -356,21 +553,62 @@ impl Lanes {
                 .filter
                 .allows(name, Some(store.names().object_at(watch, object)))
             {
-                found.objects.push(FoundObject {
-                    object,
-                    mark,
-                    count,
-                });
+                found
+                    .objects
+                    .push(FoundObject::of(traces, object, (left, right)));
             } else {
                 found.hidden += 1;
             }
         }
         found
     }
+
+    /// The objects of a watch that the state of the lanes has rows for, and the selected one.
+    fn kept_objects(
+        &self,
+        store: &Store,
+        watch: WatchId,
+        traces: &[&WatchTrace],
+        kept: &Kept,
+        window: (Time, Time),
+    ) -> Found {
+        let selected = match self.selected {
+            Some(LaneId::Object(of, object)) if of == watch => Some(object),
+            _ => None,
+        };
+        let selected = selected.filter(|object| !kept.objects.contains(object));
+        let is_here = |object: &&ObjectId| {
+            !self.pinned.contains(&LaneId::Object(watch, **object))
+                && (object.0 as usize) < store.names().objects_by_name(watch).len()
+        };
+        let objects = kept.objects.iter().chain(&selected).filter(is_here);
+        Found {
+            objects: objects
+                .map(|&object| FoundObject::of(traces, object, window))
+                .collect(),
+            hidden: 0,
+        }
+    }
+}
+
+impl FoundObject {
+    fn of(traces: &[&WatchTrace], object: ObjectId, (left, right): (Time, Time)) -> Self {
+        let parts = || {
+            traces
+                .iter()
+                .filter_map(|trace| trace.objects.get(object.0 as usize))
+        };
+        let verdicts = parts().flat_map(|part| part.verdicts.all());
+        Self {
+            object,
+            mark: divergence_mark(verdicts, left, right),
+            count: parts().map(ObjectTrace::changes).sum(),
+        }
+    }
 }
 
 /// Whether a watch is wanted at some time between `left` and `right`.
-fn is_wanted(trace: &WatchTrace, left: Time, right: Time) -> bool {
+fn is_wanted(trace: &WatchTrace, (left, right): (Time, Time)) -> bool {
     let Some(started) = trace.started else {
         return false;
     };
@@ -407,40 +645,32 @@ impl RowBuilder {
         name: Text,
         count: Option<u64>,
     ) -> &mut Row {
-        let compact = self.density != Density::Comfortable;
-        let (height, glyph_size) = match (kind, diverged) {
-            (RowKind::Findings | RowKind::Watch | RowKind::Layer, _) => {
-                (if compact { 26 } else { 32 }, 12)
-            }
-            (RowKind::Connection | RowKind::LayerConnection | RowKind::Asides, _) => {
-                (if compact { 20 } else { 24 }, 12)
-            }
-            (RowKind::Version | RowKind::LayerTrace, _) => (if compact { 40 } else { 56 }, 12),
-            (RowKind::LayerStream, _) => (if compact { 16 } else { 20 }, 10),
-            (RowKind::Object, false) => {
-                (if compact { 18 } else { 24 }, if compact { 10 } else { 12 })
-            }
-            (RowKind::Object, true) => {
-                (if compact { 26 } else { 30 }, if compact { 12 } else { 14 })
-            }
+        let is_compact = self.density != Density::Comfortable;
+        let (label, height) = self.density.heights(kind, diverged);
+        let glyph_size = match (kind, diverged) {
+            (RowKind::Object, false) | (RowKind::LayerStream, _) if is_compact => 10,
+            (RowKind::LayerStream, _) => 10,
+            (RowKind::Object, true) if !is_compact => 14,
+            _ => 12,
         };
         let indent_px = match kind {
-            RowKind::Findings | RowKind::Watch | RowKind::Asides => 12,
+            RowKind::Findings
+            | RowKind::Watch
+            | RowKind::Strip
+            | RowKind::Connection
+            | RowKind::Quiet
+            | RowKind::Asides => 12,
+            RowKind::More => 28,
             _ => 44,
         };
-        let label = match (self.density, kind) {
-            (Density::Compact | Density::Comfortable, _) => Px::ZERO,
-            (Density::Labelled, RowKind::Findings | RowKind::Watch) => Px::whole(16),
-            (Density::Labelled, _) => Px::whole(14),
-        };
         let y = self.rows.height + label;
-        self.rows.height = y + Px::whole(height);
+        self.rows.height = y + height;
         self.rows.rows.push(Row {
             id,
             kind,
             y,
             label,
-            height: Px::whole(height),
+            height,
             glyph_size,
             indent_px,
             prefix: prefix.into(),
@@ -455,7 +685,7 @@ impl RowBuilder {
         self.rows.rows.last_mut().expect("a row was just pushed")
     }
 
-    fn findings(&mut self, store: &Store, left: Time, right: Time) {
+    fn findings(&mut self, store: &Store, (left, right): (Time, Time), is_needed: bool) {
         let spans = store
             .epochs()
             .iter()
@@ -468,7 +698,7 @@ impl RowBuilder {
             }
             worst = worse(worst, span.what.severity);
         }
-        if codes.is_empty() {
+        if codes.is_empty() && (!is_needed || store.names().watches_by_name().is_empty()) {
             return;
         }
         let row = self.push(
@@ -487,17 +717,51 @@ impl RowBuilder {
     }
 
     /// Last of all, since it tells of us and not of the cluster.
-    fn asides(&mut self, store: &Store, left: Time, right: Time) {
+    pub(crate) fn asides(&mut self, store: &Store) {
         let asides = store.epochs().iter().flat_map(|epoch| &epoch.trace.asides);
-        let (mut sent, mut is_seen) = (0, false);
-        for aside in asides {
-            sent += u64::from(aside.step == AsideStep::Sent);
-            is_seen |= aside.moment.at >= left && aside.moment.at <= right;
-        }
-        if is_seen {
-            let (id, kind) = (LaneId::Asides, RowKind::Asides);
-            self.push(id, kind, false, "", ASIDES.into(), Some(sent));
-        }
+        let sent = asides.filter(|aside| aside.step == AsideStep::Sent).count();
+        let (id, kind) = (LaneId::Asides, RowKind::Asides);
+        self.push(id, kind, false, "", ASIDES.into(), Some(sent as u64));
+    }
+
+    /// The connections to a server, by the number of the one that is open.
+    fn connection(&mut self, store: &Store, server: ServerId) {
+        let remote = store.names().server_name(server);
+        let open = store
+            .state()
+            .into_iter()
+            .flat_map(|state| &state.connections);
+        let mut open = open.filter(|(_, connection)| connection.remote == *remote);
+        let name = match (open.next(), open.next()) {
+            (Some((id, _)), None) => format!("conn {id} → {remote}"),
+            _ => format!("connections → {remote}"),
+        };
+        let (id, kind) = (LaneId::Connection(server), RowKind::Connection);
+        self.push(id, kind, false, "", name.into(), None);
+    }
+
+    /// The objects of a watch that have no rows.
+    fn more(&mut self, watch: WatchId, kept: &Kept, is_whole: bool) {
+        let name = if is_whole {
+            format!("only {OBJECTS_MOST}")
+        } else {
+            format!("and {} more", number(kept.others as u64))
+        };
+        let (id, kind) = (LaneId::More(watch), RowKind::More);
+        let row = self.push(id, kind, false, "", name.into(), None);
+        row.expanded = Some(is_whole);
+    }
+
+    /// The quiet watches that have no rows, or had none until a person opened them.
+    fn quiet(&mut self, folded: usize, is_open: bool) {
+        let name = if is_open {
+            "fewer quiet watches".to_owned()
+        } else {
+            format!("and {}", count(folded as u64, "quiet watch"))
+        };
+        let (id, kind) = (LaneId::Quiet, RowKind::Quiet);
+        let row = self.push(id, kind, false, "", name.into(), None);
+        row.expanded = Some(is_open);
     }
 
     fn watch(
@@ -520,18 +784,23 @@ impl RowBuilder {
         };
         let count = traces
             .iter()
-            .map(|trace| {
-                trace
-                    .objects
-                    .iter()
-                    .map(|object| object.marks.len() as u64)
-                    .sum::<u64>()
-            })
+            .map(|trace| trace.objects.iter().map(ObjectTrace::changes).sum::<u64>())
             .sum();
         let mark = worst_mark(traces, left, right);
+        // Where a watch is pinned to a server, that is what tells it from the others of the same.
+        let server = traces.iter().find_map(|trace| trace.server.as_ref());
+        let rest = match server {
+            Some(server) => format!("{rest} to {server}"),
+            None => rest.to_owned(),
+        };
+        let kind = if expanded {
+            RowKind::Watch
+        } else {
+            RowKind::Strip
+        };
         let row = self.push(
             LaneId::Watch(watch),
-            RowKind::Watch,
+            kind,
             false,
             &prefix,
             rest.into(),
@@ -540,40 +809,6 @@ impl RowBuilder {
         row.expanded = Some(expanded);
         row.mark = mark;
         row
-    }
-
-    fn under_watch(
-        &mut self,
-        store: &Store,
-        watch: WatchId,
-        traces: &[&WatchTrace],
-        objects: &[FoundObject],
-    ) {
-        // Where a watch is pinned to a server, that is what tells it from the others of the same.
-        let server = traces.iter().find_map(|trace| trace.server.as_ref());
-        let connection = match server {
-            Some(server) => format!("to {server}").into(),
-            None => Text::from("connection"),
-        };
-        self.push(
-            LaneId::Connection(watch),
-            RowKind::Connection,
-            false,
-            "",
-            connection,
-            None,
-        );
-        self.push(
-            LaneId::Version(watch),
-            RowKind::Version,
-            false,
-            "",
-            "resourceVersion".into(),
-            None,
-        );
-        for found in objects {
-            self.object(store, watch, found);
-        }
     }
 
     fn object(&mut self, store: &Store, watch: WatchId, found: &FoundObject) -> &mut Row {
@@ -602,33 +837,13 @@ impl RowBuilder {
         row
     }
 
-    fn pinned(&mut self, store: &Store, lane: LaneId, left: Time, right: Time) {
+    fn pinned(&mut self, store: &Store, lane: LaneId, window: (Time, Time)) {
         let LaneId::Object(watch, object) = lane else {
             return;
         };
-        let traces = store
-            .epochs()
-            .iter()
-            .filter_map(|epoch| epoch.trace.watch(watch));
-        let parts: Vec<_> = traces
-            .filter_map(|trace| trace.objects.get(object.0 as usize))
-            .collect();
-        let mark = divergence_mark(
-            parts.iter().flat_map(|part| part.verdicts.all()),
-            left,
-            right,
-        );
-        let count = parts.iter().map(|part| part.marks.len() as u64).sum();
+        let traces = store.watch_traces(watch);
         let prefix = format!("{} ", store.names().watch_name(watch));
-        let row = self.object(
-            store,
-            watch,
-            &FoundObject {
-                object,
-                mark,
-                count,
-            },
-        );
+        let row = self.object(store, watch, &FoundObject::of(&traces, object, window));
         row.pinned = true;
         row.indent_px = 12;
         row.prefix = prefix.into();

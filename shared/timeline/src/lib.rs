@@ -29,7 +29,7 @@ pub mod words;
 
 pub use draw::Picture;
 pub use glyph::Glyph;
-pub use id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
+pub use id::{LaneId, LayerId, ObjectId, RecordId, ServerId, WatchId};
 pub use lanes::{Lanes, Row, Rows};
 pub use scene::{Primitive, Px, Scene};
 pub use store::Store;

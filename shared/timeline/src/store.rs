@@ -33,8 +33,8 @@ pub(crate) use self::layers::{
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{
-    AsideMark, AsideStep, AuditMark, Fall, GapOutcome, LifeSpan, ListMark, Occurrence, PhaseSpan,
-    StepMark, StreamSpan, VerdictSpan, reaches,
+    AsideMark, AsideStep, AuditMark, ConnectionSpan, Fall, GapOutcome, LifeSpan, ListMark,
+    Occurrence, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
@@ -556,7 +556,12 @@ impl Store {
                 Some(name) => name.to_string(),
                 None => String::new(),
             },
-            (LaneId::Connection(_), _) => format!("{watch} connection"),
+            (LaneId::Connection(_), _) => match self.lane_server(lane) {
+                Some(server) => format!("connection {server}"),
+                None => String::new(),
+            },
+            (LaneId::More(_), _) => format!("{watch} more"),
+            (LaneId::Quiet, _) => "quiet watches".to_owned(),
             (LaneId::Version(_), _) => format!("{watch} resourceVersion"),
             (_, Some(object)) => {
                 let namespace = object.namespace.as_deref().unwrap_or("-");
@@ -571,6 +576,15 @@ impl Store {
     pub fn newest(&self, seq: Seq) -> RecordId {
         let epoch = self.epochs.len().saturating_sub(1) as u32;
         RecordId { epoch, seq }
+    }
+
+    /// The server that a lane of connections leads to.
+    #[must_use]
+    pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {
+        match lane {
+            LaneId::Connection(server) => Some(self.names.server_name(server)),
+            _ => None,
+        }
     }
 
     /// The lane of an object of a watch, if it was ever met.
@@ -681,15 +695,15 @@ impl Store {
                     .map(|&mark| trace.marks.seq(mark as usize))
                     .collect()
             }
-            LaneId::Connection(watch) => {
-                let uses = &trace.watch(watch)?.uses;
-                let is_used = |id| uses.iter().any(|point| point.connection == Some(id));
+            LaneId::Connection(server) => {
+                let remote = self.names.server_name(server);
                 let spans = trace.connections.all().iter();
                 spans
-                    .filter(|span| is_used(span.what.connection))
+                    .filter(|span| span.what.remote == *remote)
                     .map(|span| span.start.seq)
                     .collect()
             }
+            LaneId::More(_) | LaneId::Quiet => Vec::new(),
             LaneId::Watch(watch) => {
                 let marks = &trace.watch(watch)?.marks;
                 (0..marks.len()).map(|place| marks.seq(place)).collect()
@@ -797,6 +811,14 @@ impl Store {
 
     pub(crate) fn epochs(&self) -> &[Epoch] {
         &self.epochs
+    }
+
+    /// What each epoch has of a watch.
+    pub(crate) fn watch_traces(&self, watch: WatchId) -> Vec<&WatchTrace> {
+        let epochs = self.epochs.iter();
+        epochs
+            .filter_map(|epoch| epoch.trace.watch(watch))
+            .collect()
     }
 
     pub(crate) fn layer_names(&self) -> &LayerNames {

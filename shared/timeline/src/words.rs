@@ -183,7 +183,12 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
         (LaneId::Layer(layer), ..) => store
             .layer_name(layer)
             .map_or_else(String::new, ToString::to_string),
-        (LaneId::Connection(_), Some(watch), _) => format!("{watch}, connection"),
+        (LaneId::Connection(_), ..) => match store.lane_server(lane) {
+            Some(server) => format!("connections to {server}"),
+            None => String::new(),
+        },
+        (LaneId::Quiet, ..) => "Quiet watches".to_string(),
+        (LaneId::More(_), Some(watch), _) => format!("{watch}, other objects"),
         (LaneId::Version(_), Some(watch), _) => format!("{watch}, resourceVersion"),
         (_, Some(watch), Some(object)) => format!("{} of {watch}", object.name),
         (_, Some(watch), None) => watch.to_string(),

@@ -136,7 +136,7 @@ fn is_framed(scene: &Scene) -> bool {
 #[test]
 fn the_evidence_of_a_selected_finding_is_numbered_on_its_lanes_and_a_thread_leads_to_the_last() {
     let (log, id, seqs) = ghost();
-    let (store, mut lanes) = (log.store(), Lanes::default());
+    let (store, mut lanes) = (log.store(), Lanes::showing_all());
     let evidence = Evidence::of(&store, id).unwrap();
     let (rows, scene) = draw(&store, &mut lanes, Some(&evidence), None);
     assert!(is_framed(&scene));
@@ -181,7 +181,7 @@ fn the_evidence_of_a_selected_finding_is_numbered_on_its_lanes_and_a_thread_lead
 #[test]
 fn a_tag_lights_up_and_stands_on_the_watch_while_that_is_collapsed() {
     let (log, id, seqs) = ghost();
-    let (store, mut lanes) = (log.store(), Lanes::default());
+    let (store, mut lanes) = (log.store(), Lanes::showing_all());
     let evidence = Evidence::of(&store, id).unwrap();
     let lit = RecordId {
         epoch: 0,
@@ -195,7 +195,7 @@ fn a_tag_lights_up_and_stands_on_the_watch_while_that_is_collapsed() {
     lanes.set_expanded(&store, watch.watch().unwrap(), false);
     let (rows, scene) = draw(&store, &mut lanes, Some(&evidence), None);
     let row = rows.find(watch).unwrap();
-    let middle = (row.y + row.height.half()).to_f64() + 1.0;
+    let middle = (row.y + row.height.half()).to_f64();
     let drawn = tags(&scene);
     assert!(drawn.iter().all(|tag| tag.3 == middle), "{drawn:?}");
     // 5 px apart in time, so side by side.
@@ -324,7 +324,7 @@ fn a_chip_stands_at_each_record_that_raised_a_finding_with_the_numbers_and_evide
     let (log, [first, second], errors) = expired_twice();
     let store = log.store();
     let view = View::between(at(0.0), at(40.0), 1_600.0);
-    let (_, scene) = common::picture(&store, &mut Lanes::default(), &view, at(40.0));
+    let (_, scene) = common::picture(&store, &mut Lanes::showing_all(), &view, at(40.0));
     let mut drawn = chips(&scene);
     drawn.sort_by(|a, b| a.0.total_cmp(&b.0));
     assert_eq!(drawn, [(399.0, first), (799.0, second)]);
@@ -357,7 +357,7 @@ fn what_a_late_page_is_told_of_a_finding_is_its_last_occurrence() {
     let evidence = Evidence::of(&late, second).unwrap();
     assert_eq!(evidence.summary, "from 19044. It listed again.");
     assert_eq!(evidence.items[0].record.seq, errors[1]);
-    let (_, scene) = draw(&late, &mut Lanes::default(), None, None);
+    let (_, scene) = draw(&late, &mut Lanes::showing_all(), None, None);
     assert_eq!(chips(&scene), [(199.0, second)]);
 }
 
@@ -366,6 +366,6 @@ fn of_a_finding_that_stands_since_before_the_view_the_last_occurrence_has_its_ch
     let (log, [_, second], _) = expired_twice();
     let store = log.store();
     let view = View::between(at(25.0), at(65.0), 400.0);
-    let (_, scene) = common::picture(&store, &mut Lanes::default(), &view, at(40.0));
+    let (_, scene) = common::picture(&store, &mut Lanes::showing_all(), &view, at(40.0));
     assert_eq!(chips(&scene), [(0.0, second)]);
 }

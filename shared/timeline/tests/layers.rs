@@ -346,7 +346,7 @@ fn connected() -> Told {
 }
 
 fn lanes() -> Lanes {
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::showing_all();
     lanes.records = Some(RECORDS);
     lanes
 }

@@ -122,7 +122,7 @@ fn no_error_gap_relist_or_finding_is_missing_at_any_zoom() {
             let spread = View::between(START, START.plus_micros(span * zoom), 700.0);
             for (view, collapsed) in [(view, false), (view, true), (spread, false), (spread, true)]
             {
-                let mut lanes = Lanes::default();
+                let mut lanes = Lanes::showing_all();
                 lanes.set_all_expanded(&store, !collapsed);
                 let (_, scene) = picture(&store, &mut lanes, &view, now);
                 check_all_present(&log, &scene, &view, seed);
@@ -257,7 +257,7 @@ fn no_label_is_written_over_another_or_over_a_mark() {
         let (store, now) = (log.store(), log.state.at);
         let mut chance = Chance::new(seed ^ 0x1ABE1);
         for view in views(&mut chance, START, now) {
-            let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
+            let (_, scene) = picture(&store, &mut Lanes::showing_all(), &view, now);
             let mut taken: Vec<(Area, String)> = Vec::new();
             for primitive in &scene.primitives {
                 if let Some(area) = mark_area(&scene, primitive) {
@@ -290,7 +290,7 @@ fn every_hit_box_covers_its_glyph_and_names_a_record_that_is_there() {
     let log = random_log(77, 400);
     let (store, now) = (log.store(), log.state.at);
     let view = View::between(START, now, 1_000.0);
-    let (_, scene) = picture(&store, &mut Lanes::default(), &view, now);
+    let (_, scene) = picture(&store, &mut Lanes::showing_all(), &view, now);
     let (mut glyphs, mut ends, mut gaps) = (0, 0, 0);
     for hit in &scene.hits {
         if let Some(drawn) = hit.drawn {
@@ -364,12 +364,12 @@ fn watches_that_are_pinned_say_to_which_server_also_to_a_late_reader() {
         let mut store = Store::default();
         log.send_from(&mut store, from);
         let view = View::between(START, now, 800.0);
-        let (rows, _) = picture(&store, &mut Lanes::default(), &view, now);
+        let (rows, _) = picture(&store, &mut Lanes::showing_all(), &view, now);
         let names: Vec<&str> = rows.rows.iter().map(|row| &*row.name).collect();
         let versions = "resourceVersion";
-        let nodes = ["nodes", "connection", versions];
-        let first = ["pods", "to 10.0.0.1:6443", versions];
-        let second = ["pods#2", "to 10.0.0.2:6443", versions];
+        let nodes = ["nodes", versions];
+        let first = ["pods to 10.0.0.1:6443", versions];
+        let second = ["pods#2 to 10.0.0.2:6443", versions];
         assert_eq!(names, [nodes, first, second].concat());
     }
 }
@@ -386,12 +386,12 @@ fn a_new_epoch_ends_what_was_open_at_a_seam_and_joins_lanes_by_name() {
     let now = at(40.0);
     let (rows, scene) = picture(
         &store,
-        &mut Lanes::default(),
+        &mut Lanes::showing_all(),
         &View::between(START, now, 800.0),
         now,
     );
     let names: Vec<&str> = rows.rows.iter().map(|row| &*row.name).collect();
-    assert_eq!(names, ["pods", "connection", "resourceVersion", "cart-0"]);
+    assert_eq!(names, ["pods", "resourceVersion", "cart-0"]);
     let text = scene.dump();
     assert!(text.contains("watchscope restarted; not known"), "{text}");
     let plateaus: Vec<&str> = text

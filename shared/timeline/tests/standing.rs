@@ -217,7 +217,7 @@ fn one_cause_that_many_have_is_one_error_in_the_header() {
 
 /// The watches' badges.
 fn badge(store: &Store, muted: &Muted) -> Vec<String> {
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::showing_all();
     lanes.records = Some(RECORDS);
     lanes.muted = muted.clone();
     let rows = lanes.rows(store, &View::between(at(0.0), at(30.0), 800.0), at(30.0));
@@ -407,7 +407,7 @@ fn a_severity_of_a_later_version_is_no_worse_than_any_that_is_known() {
         ["shop/configmaps F11 warn", "shop/pods F24 div"]
     );
     let view = View::between(at(0.0), at(30.0), 800.0);
-    let rows = Lanes::default().rows(&store, &view, at(30.0));
+    let rows = Lanes::showing_all().rows(&store, &view, at(30.0));
     let of_all = rows.find(LaneId::Findings).and_then(|row| row.mark);
     assert_eq!(of_all.map(|(_, ink)| ink), Some(Token::Divergence));
 }

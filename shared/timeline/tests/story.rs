@@ -192,7 +192,7 @@ fn the_story_of_the_look_is_drawn() {
     let store = log.store();
     let now = at(500.0);
     let view = View::between(at(0.0), at(510.0), 1_200.0);
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::showing_all();
     let (rows, scene) = picture(&store, &mut lanes, &view, now);
     if let Ok(path) = std::env::var("WATCHSCOPE_SVG") {
         use watchscope_timeline::{Theme, svg::svg};
@@ -225,7 +225,7 @@ fn the_story_of_the_look_is_drawn() {
         .unwrap();
         std::fs::write(format!("{path}/story-light.svg"), svg(&scene, Theme::Light)).unwrap();
     }
-    assert_eq!(rows.rows.len(), 19);
+    assert_eq!(rows.rows.len(), 17);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn labelled_rows_leave_room_for_the_name_above_each_lane_and_keep_their_height()
     let store = demo().store();
     let view = View::between(at(-70.0), at(300.0), 400.0);
     let rows = |density| {
-        let mut lanes = Lanes::default();
+        let mut lanes = Lanes::showing_all();
         lanes.density = density;
         lanes.rows(&store, &view, at(300.0)).rows
     };

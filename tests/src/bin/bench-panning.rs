@@ -1,7 +1,7 @@
 //! Panning over 100,000 records in 300 lanes, 1920x1080 without GPU: script time and frame intervals.
 //!
-//! Twelve watches of 22 objects are 300 lanes (a watch has its own row, its connection's and its version's). Their log
-//! is filled to exactly 100,000 records, all of which the page loads; the view is set so that they take nine tenths of
+//! Twelve watches of 23 objects, each opened whole, are at least 300 lanes (beside its objects a watch has its own row and
+//! the one that shows fewer of them, and the findings have one). Their log is filled to exactly 100,000 records, all of which the page loads; the view is set so that they take nine tenths of
 //! it, and panned left and right by 8 px a frame within the tenth that is free, so that all stay in view. Each frame
 //! brings a wheel event, as from a touchpad. Script time is that of the wheel's handler, the page's animation frame and
 //! the tasks it leaves behind, by the page's clock; the interval is that of the browser's animation frames, which waits
@@ -23,7 +23,7 @@ use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted}
 const RECORDS: u64 = 100_000;
 const LANES: u64 = 300;
 /// Objects of each watch.
-const OBJECTS: [u32; 12] = [22; 12];
+const OBJECTS: [u32; 12] = [23; 12];
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
 /// Share of the width that the records take.
 const SHARE: f64 = 0.9;
@@ -48,6 +48,13 @@ const WATCH_FRAMES: &str = "
         settle(from);
     };
     window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
+";
+
+/// Opens all watches whole: as the page keeps what a person opened, and loads it again.
+const OPEN_WHOLE: &str = "
+    const names = [...document.querySelectorAll('.row.watch')].map(row => row.dataset.lane);
+    localStorage.setItem('watchscope-opened', names.map(name => `*${name}\\n`).join(''));
+    location.reload();
 ";
 
 /// Pans for so many frames; hands back the script time and the interval of each.
@@ -101,6 +108,16 @@ async fn main() -> Result<()> {
         size == json!([SIZE_PX.0, SIZE_PX.1]),
         "the page is {size} px"
     );
+    // With all objects of all watches, as a person opened them.
+    let watches = tab.until("the watches have rows", |summary| {
+        summary["rows"].as_u64() > Some(12)
+    });
+    watches.await?;
+    tab.script(OPEN_WHOLE).await?;
+    tab.until("all lanes are open", |summary| {
+        summary["connection"] == "Live" && summary["rows"].as_u64() >= Some(LANES)
+    })
+    .await?;
     // Everything from the first record on.
     key(&tab, "0").await?;
     tab.until("all records are loaded", |summary| {
@@ -129,7 +146,7 @@ async fn main() -> Result<()> {
     look(&tab, 1.0, (first_us - reach_px * wanted - left) / wanted).await?;
     let now = tab
         .until("the view is set", |now| {
-            now["rows"] == LANES && now["records"] == RECORDS
+            now["rows"].as_u64() >= Some(LANES) && now["records"] == RECORDS
         })
         .await?;
     eprintln!("{width} px, {now}");
@@ -157,7 +174,8 @@ async fn main() -> Result<()> {
         tab.driver().screenshot(&picture).await?;
     }
     let all = tab.summary().await?;
-    ensure!(all["records"] == RECORDS && all["rows"] == LANES, "{all}");
+    let has_lanes = all["rows"].as_u64() >= Some(LANES);
+    ensure!(all["records"] == RECORDS && has_lanes, "{all}");
     for (what, values) in [("script", &script), ("interval", &intervals)] {
         let at = |share| percentile(values, share);
         eprintln!(

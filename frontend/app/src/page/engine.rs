@@ -98,6 +98,8 @@ pub(super) struct Engine {
     pub(super) rows: Rows,
     pub(super) scene: Scene,
     pub(super) scroll_px: f64,
+    /// Size of the browser's window, and the greatest height of the lanes' window since it has that.
+    pub(super) rows_room: ((Option<f64>, Option<f64>), f64),
     pub(super) focused: Option<LaneId>,
     /// The lane that is told in the detail.
     pub(super) selected: Option<LaneId>,
@@ -169,6 +171,7 @@ impl Engine {
             rows: Rows::default(),
             scene: Scene::default(),
             scroll_px: 0.0,
+            rows_room: ((None, None), 0.0),
             focused: None,
             selected: None,
             selected_record: None,

@@ -1,5 +1,6 @@
 //! From the store to what is painted: rows and scene on the canvas, rows of the lane tree, the date over them.
 
+use wasm_bindgen::JsValue;
 use watchscope_model::Time;
 use watchscope_timeline::draw::{self, Picture, Ways};
 use watchscope_timeline::lanes::{Density, Row, RowKind};
@@ -21,6 +22,21 @@ impl Engine {
     /// Height of the lanes' window, in px.
     pub(super) fn window_px(&self) -> f64 {
         (self.size.1 - RULER_PX).max(0.0)
+    }
+
+    /// The greatest height that the lanes' window had since the browser's window has its size. The detail takes some of
+    /// it as it opens, and closes no row by that.
+    fn rows_px(&mut self) -> f64 {
+        let px = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
+        let window = &self.stage.window;
+        let size = (px(window.inner_width()), px(window.inner_height()));
+        let before = if self.rows_room.0 == size {
+            self.rows_room.1
+        } else {
+            0.0
+        };
+        self.rows_room = (size, self.window_px().max(before));
+        self.rows_room.1
     }
 
     /// Keeps the scroll position within the rows.
@@ -54,6 +70,7 @@ impl Engine {
             Some(px) if px <= NARROW_PX => Density::Labelled,
             _ => Density::Compact,
         };
+        self.lanes.height = Some(Px::from_f64(self.rows_px()));
         self.lanes.selected = self.selected;
         self.lanes.records = self.second.map(|second| second.records);
         self.rows = self.lanes.rows(&self.store, &self.view, now);
@@ -121,7 +138,8 @@ impl Engine {
         TreeRow {
             lane: row.id,
             key: self.lane_key(row.id),
-            is_watch: row.expanded.is_some() && row.kind != RowKind::LayerTrace,
+            is_watch: row.expanded.is_some()
+                && !matches!(row.kind, RowKind::LayerTrace | RowKind::More),
             indent_px: row.indent_px,
             prefix: row.prefix.to_string(),
             name: row.name.to_string(),

@@ -151,13 +151,13 @@ fn dress(stage: &Stage, element: &HtmlElement, old: Option<&TreeRow>, row: &Tree
     }
     element.set_class_name(&class);
     let level = match (row.lane, row.indent_px) {
-        (LaneId::Findings | LaneId::Asides | LaneId::Watch(_), _) => "1",
-        (LaneId::Connection(_) | LaneId::Version(_) | LaneId::Object(..), _) => "2",
+        (LaneId::Version(_) | LaneId::Object(..) | LaneId::More(_), _) => "2",
         // Layers hang under each other as far as they are indented.
         (LaneId::Layer(_), ..28) => "1",
         (LaneId::Layer(_), ..44) => "2",
         (LaneId::Layer(_), ..60) => "3",
         (LaneId::Layer(_), _) => "4",
+        _ => "1",
     };
     set("aria-level", level);
     set("aria-selected", if row.selected { "true" } else { "false" });
@@ -249,7 +249,9 @@ fn row_id(lane: LaneId) -> String {
         LaneId::Asides => "lane-asides".to_owned(),
         LaneId::Layer(layer) => format!("lane-l{}", layer.0),
         LaneId::Watch(watch) => format!("lane-w{}", watch.0),
-        LaneId::Connection(watch) => format!("lane-c{}", watch.0),
+        LaneId::Connection(server) => format!("lane-c{}", server.0),
+        LaneId::More(watch) => format!("lane-m{}", watch.0),
+        LaneId::Quiet => "lane-quiet".to_owned(),
         LaneId::Version(watch) => format!("lane-v{}", watch.0),
         LaneId::Object(watch, object) => format!("lane-o{}-{}", watch.0, object.0),
     }

@@ -77,9 +77,8 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
     let shot = Shot::of(row, finds, &run, began);
     let store = store_of(&run, &shot, began);
     let view = View::between(shot.from, shot.to, LANES_WIDTH_PX);
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::showing_all();
     lanes.records = Some(RECORDS);
-    lanes.set_all_expanded(&store, true);
     let all = lanes.rows(&store, &view, run.now());
     let rows = shot.chosen(&store, all);
     let picture = Picture {

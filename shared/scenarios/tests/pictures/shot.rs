@@ -180,15 +180,15 @@ impl Shot {
         for mut row in all.rows {
             let (watch, object) = store.lane_names(row.id);
             let is_shown = match row.id {
-                LaneId::Findings => true,
-                LaneId::Asides => false,
+                LaneId::Findings | LaneId::Connection(_) => true,
+                LaneId::Asides | LaneId::More(_) | LaneId::Quiet => false,
                 LaneId::Layer(_) => {
                     layer(row.id).is_some_and(|name| self.shows_layer(name, servers))
                 }
                 LaneId::Object(..) => watch.zip(object).is_some_and(|(watch, object)| {
                     self.watches.contains(watch) && self.objects.contains(&*object.name)
                 }),
-                LaneId::Watch(_) | LaneId::Connection(_) | LaneId::Version(_) => {
+                LaneId::Watch(_) | LaneId::Version(_) => {
                     watch.is_some_and(|watch| self.watches.contains(watch))
                 }
             };

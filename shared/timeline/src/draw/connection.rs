@@ -1,54 +1,29 @@
-//! The connection lane of a watch: a bar for as long as it used one connection.
+//! The lane of a server's connections: a bar for as long as each lived.
 
-use watchscope_model::ConnectionId;
 use watchscope_model::vocabulary::Cause;
 
 use super::labels::{Label, Rank};
-use super::watch::{REACH, cause_words, protocol};
+use super::watch::{REACH, cause_words};
 use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
+use crate::format::count;
 use crate::id::LaneId;
 use crate::lanes::Row;
 use crate::scene::{Align, Px, StretchKind, Target};
-use crate::store::WatchTrace;
+use crate::store::{ConnectionSpan, Span};
 use crate::tokens::Token;
 
 impl Drawer<'_> {
     pub(super) fn connection_row(&mut self, row: &Row) {
-        let LaneId::Connection(watch) = row.id else {
+        let LaneId::Connection(server) = row.id else {
             return;
         };
-        for (epoch, trace) in self.watch_traces(watch) {
-            self.uses(row, epoch, trace);
-        }
-    }
-
-    /// A step function: from each point on, another connection or none.
-    fn uses(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
-        let points = &trace.uses;
-        let from = points
-            .partition_point(|point| point.moment.at < self.left)
-            .saturating_sub(1);
-        let mut place = from;
-        while let Some(first) = points.get(place) {
-            if first.moment.at > self.right {
-                break;
-            }
-            let mut next = place + 1;
-            while points
-                .get(next)
-                .is_some_and(|point| point.connection == first.connection)
-            {
-                next += 1;
-            }
-            if let Some(connection) = first.connection {
-                let end = points.get(next).map_or(epoch.end, |point| point.moment.at);
-                let xs = (self.x(first.moment.at), self.x(end));
-                let closed = points.get(next).map(|point| point.moment.seq);
-                if xs.1 >= -SPILL {
-                    self.bar(row, epoch, connection, xs, closed);
+        let remote = self.picture.store.names().server_name(server);
+        for epoch in self.epochs.clone() {
+            for span in epoch.trace.connections.all() {
+                if span.what.remote == *remote {
+                    self.bar(row, epoch, span);
                 }
             }
-            place = next;
         }
     }
 
@@ -68,45 +43,33 @@ impl Drawer<'_> {
         }
     }
 
-    fn bar(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        connection: ConnectionId,
-        (x0, x1): (Px, Px),
-        closed: Option<watchscope_model::Seq>,
-    ) {
-        let (y, bottom) = (
-            self.y(row) + Px::whole(3),
-            self.y(row) + row.height - Px::whole(3),
-        );
+    fn bar(&mut self, row: &Row, epoch: EpochView<'_>, span: &Span<ConnectionSpan>) {
+        let (x0, x1) = (self.x(span.start.at), self.x(span.end_at(epoch.end)));
         let xs = (x0, x1.max(x0 + Px::whole(2)));
-        self.connection_bar(xs, (y, bottom));
-        let spans = epoch.trace.connections.all();
-        let Some(span) = spans
-            .iter()
-            .rev()
-            .find(|span| span.what.connection == connection)
-        else {
+        if xs.1 < -SPILL || x0 > self.width + SPILL {
             return;
-        };
+        }
+        let (y, bottom) = (
+            self.y(row) + Px::whole(5),
+            self.y(row) + row.height - Px::whole(5),
+        );
+        self.connection_bar(xs, (y, bottom));
         let target = Target::Stretch(StretchKind::Connection, record(epoch, span.start.seq));
         self.hit(xs, (y, bottom), row.id, target.clone());
         let what = &span.what;
-        let mut words = format!("conn {} → {}", what.connection, what.remote);
-        let protocol = what.alpn.as_deref().map(protocol);
-        for part in [protocol, what.tls.as_deref()].into_iter().flatten() {
-            words.push_str(&format!(" · {part}"));
-        }
-        let short = format!("conn {}", what.connection);
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
-        let look = TextLook::plain(Token::Text3);
-        let (layer, forms) = (Layer::Stream, [words, short]);
-        let label = Label::new(Rank::Name, layer, forms, look, text_y, xs);
+        let look = TextLook::plain(Token::Text2).over(Token::Ground0);
+        // Without sharing a server's connections lie side by side in one row, and names would run into each other: one
+        // is told where it is pointed at.
+        let carried = if span.is_open() {
+            self.carried(span)
+        } else {
+            None
+        };
+        let forms: Vec<String> = carried.into_iter().collect();
+        let label = Label::new(Rank::Name, Layer::Stream, forms, look, text_y, xs);
         self.label_inside(label.reaching(REACH));
-        // The bar is torn only where the connection itself broke, not where the watch took another one.
-        let ended_here = span.end.is_some() && span.end.map(|end| end.seq) == closed;
-        if !ended_here {
+        if span.end.is_none() {
             return;
         }
         match what.cause {
@@ -124,7 +87,9 @@ impl Drawer<'_> {
                 self.hit_drawn(torn, (y, bottom), row.id, target, drawn);
                 // At the torn end, inside.
                 if x1 <= self.end_x {
-                    let look = TextLook::plain(Token::Text1).aligned(Align::End);
+                    let look = TextLook::plain(Token::Text1)
+                        .over(Token::Ground0)
+                        .aligned(Align::End);
                     let xs = (x0.max(Px::ZERO) + LABEL_INSET, x1 - Px::whole(12));
                     let words = [cause_words(cause).to_string()];
                     self.label(Label::new(
@@ -136,6 +101,24 @@ impl Drawer<'_> {
                         xs,
                     ));
                 }
+            }
+        }
+    }
+
+    /// How many watches an open connection carries, if it is several.
+    fn carried(&self, span: &Span<ConnectionSpan>) -> Option<String> {
+        let watches = &self.picture.store.state()?.watches;
+        let carried = watches.values();
+        let carried = carried.filter(|watch| watch.connection == Some(span.what.connection));
+        match (carried.count(), watches.len()) {
+            (0 | 1, _) => None,
+            (2, 2) => Some("one connection carries both watches".to_owned()),
+            (carried, all) if carried == all => {
+                Some(format!("one connection carries all {all} watches"))
+            }
+            (carried, all) => {
+                let of_all = count(all as u64, "watch");
+                Some(format!("one connection carries {carried} of {of_all}"))
             }
         }
     }

@@ -27,6 +27,10 @@ use crate::tokens::Token;
 const INSET: Px = Px::whole(6);
 /// Writes nearer than this are drawn as ticks.
 const GLYPHS_APART: Px = Px::whole(12);
+/// A column of density is so wide…
+const COLUMN: Px = Px::whole(2);
+/// …and so faint, in percent: nothing inside the cluster is brighter than a gap or a ghost.
+const DENSITY: u8 = 38;
 /// A difference from the truth that lasts no longer is on its way, in microseconds.
 const UNDER_WAY_US: i64 = 1_000_000;
 /// The word for a client that returned, though its process lives.
@@ -122,7 +126,8 @@ impl Drawer<'_> {
         } else {
             self.y(row) + Px::whole(14)
         };
-        self.say_at_end(Paint::Change, y, number(line.last()), look);
+        let words = format!("revision {}", number(line.last()));
+        self.say_at_end(Paint::Change, y, words, look);
     }
 
     /// Where history was compacted: below that revision nothing can be read any more.
@@ -148,32 +153,56 @@ impl Drawer<'_> {
         }
     }
 
-    /// The writes: glyphs on the trace where there is room, ticks under it else.
+    /// The writes: glyphs on the trace where there is room, ticks under it else. In a picture that draws only the ways
+    /// that stopped they are density, but for the selected one.
     fn writes(&mut self, row: &Row, epoch: EpochView<'_>, scale: Scale) {
         let shown = self.shown_writes(epoch.layers);
         let xs: Vec<Px> = shown.iter().map(|write| self.x(write.moment.at)).collect();
         let bottom = self.y(row) + row.height;
+        let is_density = self.picture.ways == Ways::Stopped;
+        let (mut columns, mut drawn) = (Vec::new(), -SPILL - SPILL);
         for (place, write) in shown.iter().enumerate() {
             let x = xs[place];
             let is_far = |other: Option<&Px>| {
                 other.is_none_or(|&other| (other - x).max(x - other) >= GLYPHS_APART)
             };
             let before = place.checked_sub(1).and_then(|before| xs.get(before));
-            let target = Target::Record(record(epoch, write.moment.seq));
+            let id = record(epoch, write.moment.seq);
             let (glyph, _) = drawn_as(write.change);
-            if is_far(before) && is_far(xs.get(place + 1)) {
+            let has_room = is_far(before) && is_far(xs.get(place + 1));
+            if self.picture.record == Some(id) || (has_room && !is_density) {
                 let y = scale.y(write.revision);
                 let mark = GlyphMark::new(glyph, x, y, 10, self.ground(row));
-                self.glyph(Paint::Change, mark, row.id, target);
+                self.glyph(Paint::Change, mark, row.id, Target::Record(id));
                 if self.picture.ways == Ways::All {
                     self.revision_at(row, (x, y), write.revision);
                 }
-            } else {
-                let xs = (x.floor(), x.floor() + Px::whole(2));
-                let ys = (bottom - Px::whole(5), bottom - HAIR);
-                self.fill(Paint::Change, xs, ys, glyph.ink());
-                self.hit(xs, (self.y(row), bottom), row.id, target);
+                continue;
             }
+            let xs = (x.floor(), x.floor() + COLUMN);
+            let ys = (bottom - Px::whole(5), bottom - HAIR);
+            if is_density {
+                if x.floor() >= drawn + COLUMN {
+                    drawn = x.floor();
+                    let middle = drawn + HAIR;
+                    columns.extend([Step::Move(middle, ys.0), Step::Line(middle, ys.1)]);
+                }
+            } else {
+                self.fill(Paint::Change, xs, ys, glyph.ink());
+            }
+            self.hit(xs, (self.y(row), bottom), row.id, Target::Record(id));
+        }
+        if !columns.is_empty() {
+            let steps = self.scene.path(&columns);
+            self.push(
+                Paint::Stream,
+                Primitive::Path {
+                    steps,
+                    fill: None,
+                    stroke: Some(Stroke::solid(Token::Stream, COLUMN)),
+                    opacity: DENSITY,
+                },
+            );
         }
     }
 

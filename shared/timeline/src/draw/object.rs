@@ -29,9 +29,7 @@ impl Drawer<'_> {
             for span in object.verdicts.all() {
                 self.divergence(row, epoch, span);
             }
-            if let Some(records) = self.picture.records {
-                (records.marks)(self, row, epoch, trace, &object.marks);
-            }
+            self.marks(row, epoch, trace, &object.marks);
         }
     }
 

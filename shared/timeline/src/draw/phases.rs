@@ -7,7 +7,7 @@ use super::labels::{Label, Rank};
 use super::watch::next_try;
 use super::{Drawer, EpochView, HAIR, LABEL_INSET, Layer, SPILL, TextLook, record};
 use crate::glyph::Glyph;
-use crate::lanes::Row;
+use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
@@ -89,11 +89,8 @@ impl Drawer<'_> {
     }
 
     fn phase(&mut self, row: &Row, span: &Span<PhaseSpan>, (x0, x1): (Px, Px)) {
-        let (top, bottom) = (
-            self.y(row) + Px::whole(5),
-            self.y(row) + row.height - Px::whole(5),
-        );
-        let y = self.y(row) + row.height - Px::whole(7);
+        let (top, bottom) = self.body(row);
+        let y = bottom - Px::whole(2);
         // Dashes begin where the stretch does; long ones are cut to the view by whole periods.
         let line = |drawer: &mut Self, ink: Token, dash: Option<(u8, u8)>| {
             let period = dash.map_or(1, |(on, off)| i32::from(on) + i32::from(off)) * 64;
@@ -200,7 +197,8 @@ impl Drawer<'_> {
                 format!("{short}, {next}")
             };
         }
-        let y = self.y(row) + row.height - Px(672);
+        let up = if row.kind == RowKind::Strip { 256 } else { 672 };
+        let y = self.y(row) + row.height - Px(up);
         let at = self
             .picture
             .view

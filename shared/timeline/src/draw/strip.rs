@@ -19,6 +19,9 @@ fn height_px(count: u32, limit: u8) -> u8 {
     (height as u8).min(limit)
 }
 
+/// Columns nearer than this leave no room for words between them.
+const CLOSE: Px = Px::whole(24);
+
 /// Colours from the bottom up.
 const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
 
@@ -29,10 +32,23 @@ impl Drawer<'_> {
         let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
         let from = Time(self.left.0.div_euclid(column_us) * column_us);
         let range = marks.place_at(from)..marks.place_at(Time(self.right.0.saturating_add(1)));
+        self.columns(trace, range, bottom, limit);
+    }
+
+    /// Columns of marks of a watch, by their places, rising.
+    pub(super) fn columns(
+        &mut self,
+        trace: &WatchTrace,
+        places: impl Iterator<Item = usize>,
+        bottom: Px,
+        limit: u8,
+    ) {
+        let marks = &trace.marks;
+        let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
         let start = self.scene.columns.len() as u32;
         let mut column = i64::MIN;
         let mut counts = [0_u32; 3];
-        for place in range {
+        for place in places {
             let Some(class) = marks.kind(place).class() else {
                 continue;
             };
@@ -46,6 +62,7 @@ impl Drawer<'_> {
         self.push_column(column, column_us, counts, limit);
         let columns = start..self.scene.columns.len() as u32;
         if !columns.is_empty() {
+            self.occupy_columns(columns.clone(), bottom, limit);
             self.push(
                 Layer::Change,
                 Primitive::Strip {
@@ -56,6 +73,24 @@ impl Drawer<'_> {
                 },
             );
         }
+    }
+
+    /// Words keep clear of columns; those that stand close together are one mark.
+    fn occupy_columns(&mut self, columns: std::ops::Range<u32>, bottom: Px, limit: u8) {
+        let ys = (bottom - Px::whole(i32::from(limit)), bottom);
+        let mut run: Option<(Px, Px)> = None;
+        for place in columns {
+            let x = self.scene.columns[place as usize].x;
+            let end = x + Px::whole(STRIP_COLUMN_PX);
+            run = match run {
+                Some((from, to)) if x - to < CLOSE => Some((from, end)),
+                other => {
+                    other.into_iter().for_each(|run| self.occupy(run, ys));
+                    Some((x, end))
+                }
+            };
+        }
+        run.into_iter().for_each(|run| self.occupy(run, ys));
     }
 
     fn push_column(

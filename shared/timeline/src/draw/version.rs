@@ -50,12 +50,6 @@ impl Line {
     }
 }
 
-/// All epochs' traces of a row.
-pub(super) struct Lines {
-    lines: Vec<Line>,
-    scale: Scale,
-}
-
 /// What the values are scaled to.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
@@ -121,26 +115,13 @@ impl Drawer<'_> {
             let xs = (x, x + text_width(&number(value), 11, 400));
             self.value(&lines, scale, value, TextLook::plain(Token::Text3), xs);
         }
-        let lines = Lines { lines, scale };
-        if let Some(records) = self.picture.records {
-            for (epoch, trace) in traces {
-                (records.version)(self, row, epoch, trace, &lines);
-            }
+        for (epoch, trace) in traces {
+            // What each lost gap may have cost, where nothing moves.
+            self.missed(epoch, trace, |drawer, xs| {
+                drawer.beside(&lines, scale, xs, None)
+            });
+            self.version_steps(row, epoch, trace, &lines, scale);
         }
-    }
-
-    /// What each lost gap may have cost, where nothing moves; jumps and reversals.
-    pub(super) fn records_on_version(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        trace: &WatchTrace,
-        lines: &Lines,
-    ) {
-        self.missed(epoch, trace, |drawer, xs| {
-            drawer.beside(&lines.lines, lines.scale, xs, None)
-        });
-        self.version_steps(row, epoch, trace, &lines.lines, lines.scale);
     }
 
     /// The number at an end of the trace, clear of its line.

@@ -9,10 +9,10 @@ use super::{
     Drawer, EpochView, GlyphMark, Group, HAIR, LABEL_INSET, LEAST, Layer, SPILL, TextLook, record,
     within,
 };
-use crate::format::{duration, number, text_width, version};
+use crate::format::{count, duration, number, text_width, version};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, WatchId};
-use crate::lanes::Row;
+use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Drawn, Hatch, Px, Sign, Step, StretchKind, Stroke, Target};
 use crate::store::{Fall, GapOutcome, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
@@ -43,7 +43,7 @@ impl Drawer<'_> {
             self.y(first).max(-SPILL),
             (self.y(last) + last.height).min(self.picture.height + SPILL),
         );
-        let collapsed = first.expanded == Some(false);
+        let collapsed = first.kind == RowKind::Strip;
         // The resourceVersion's row says what was missed; where there is none, the first.
         let has_version_row = rows.iter().any(|row| row.id == LaneId::Version(watch));
         let words_y = self.y(first) + first.height.half() + Px::whole(4);
@@ -256,10 +256,9 @@ impl Drawer<'_> {
                 self.stream(row, epoch, trace, span, &mut torn);
             }
             self.phases(row, epoch, trace);
-            // Over a strip there is no room for words.
-            let has_strip =
-                row.expanded == Some(false) && !trace.marks.is_empty_between(self.left, self.right);
-            if !has_strip {
+            if row.kind == RowKind::Strip {
+                self.state_label(row, watch, epoch, trace);
+            } else {
                 for span in streams {
                     self.stream_label(row, epoch, span);
                 }
@@ -276,9 +275,10 @@ impl Drawer<'_> {
         self.list_labels(row, trace);
         self.end_labels(row, trace);
         self.bookmarks(row, epoch, trace);
-        if row.expanded == Some(false) {
-            let limit = (row.height - Px::whole(13)).to_f64() as u8;
-            self.strip(trace, self.y(row) + row.height - Px::whole(5), limit);
+        if row.kind == RowKind::Strip {
+            let (y, bottom) = self.body(row);
+            let limit = (bottom - y - Px::whole(2)).to_f64() as u8;
+            self.strip(trace, bottom, limit);
         }
         self.audits(row, epoch, trace);
         self.unread(row, epoch, trace);
@@ -334,7 +334,36 @@ impl Drawer<'_> {
     }
 
     fn label_y(&self, row: &Row) -> Px {
-        self.y(row) + row.height.half() + Px::whole(5)
+        let down = if row.kind == RowKind::Strip { 4 } else { 5 };
+        self.y(row) + row.height.half() + Px::whole(down)
+    }
+
+    /// What a closed watch is like now, in words.
+    fn state_label(&mut self, row: &Row, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace) {
+        let store = self.picture.store;
+        let known = store
+            .state()
+            .and_then(|state| state.watches.get(store.names().watch_name(watch)));
+        let (Some(known), Some(started)) = (known, trace.started) else {
+            return;
+        };
+        let listed = known.list.as_ref().filter(|list| list.complete.is_some());
+        let (Some(list), true) = (listed, known.stream.is_some()) else {
+            return;
+        };
+        let words = match known.objects.len() as u64 {
+            0 if list.items == 0 && known.last_change.is_none() => {
+                "empty: the list had no items".to_owned()
+            }
+            objects if known.last_change.is_none() => {
+                format!("{}, none changed", count(objects, "object"))
+            }
+            objects => count(objects, "object"),
+        };
+        let (y, look) = (self.label_y(row), TextLook::plain(Token::Text3));
+        let xs = (self.x(started.at), self.x(epoch.end));
+        let label = Label::new(Rank::Name, Layer::Stream, [words], look, y, xs);
+        self.label_inside(label.reaching(REACH));
     }
 
     fn stream(
@@ -345,10 +374,7 @@ impl Drawer<'_> {
         span: &Span<StreamSpan>,
         torn: &mut Px,
     ) {
-        let (y, bottom) = (
-            self.y(row) + Px::whole(5),
-            self.y(row) + row.height - Px::whole(5),
-        );
+        let (y, bottom) = self.body(row);
         let x0 = self.x(span.start.at);
         let x1 = self.x(span.end_at(epoch.end)).max(x0 + Px::whole(2));
         if x1 < -SPILL {
@@ -404,9 +430,10 @@ impl Drawer<'_> {
                 (Glyph::EndNormal, x - HAIR, bottom - HAIR)
             }
             Fall::Fade => {
-                for (dx, dy) in [(1, 1), (3, 6), (5, 11)] {
+                let third = Px((bottom - y - HAIR).0 / 3);
+                for (step, dx) in [1, 3, 5].into_iter().enumerate() {
                     let at = (x + Px::whole(dx), x + Px::whole(dx + 2));
-                    let from = y + Px::whole(dy);
+                    let from = y + HAIR + Px(third.0 * step as i32);
                     self.fill(Layer::Rule, at, (from, from + Px::whole(2)), Token::Stream);
                 }
                 self.occupy((x, x + Px::whole(7)), (y, bottom));
@@ -551,7 +578,8 @@ impl Drawer<'_> {
 
     /// Audit reads, low in the body of the plateau.
     fn audits(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
-        let y = self.y(row) + row.height - Px::whole(10);
+        let low = if row.kind == RowKind::Strip { 7 } else { 10 };
+        let y = self.y(row) + row.height - Px::whole(low);
         let mut drawn = -SPILL - SPILL;
         for audit in within(
             &trace.audits,

@@ -44,12 +44,12 @@ impl Lanes {
     }
 
     fn is_layer_open(&self, store: &Store, layer: LayerId) -> bool {
-        // On a narrow page the watches come first.
+        // The watches come first: what is inside shows once a person opens it, or in a lesson.
         let names = store.layer_names();
         let is_quiet = || names.clients() <= CLIENTS_OPEN_MOST;
         let usually = self.density != Density::Labelled
             && match names.layer(layer) {
-                Some(Layer::All) => true,
+                Some(Layer::All) => self.shows_all,
                 Some(Layer::Cache(..)) => is_quiet(),
                 Some(Layer::Client(client)) => names.crowd(client).is_none() && is_quiet(),
                 _ => false,

@@ -69,12 +69,17 @@ impl MarkKind {
         }
     }
 
-    /// Whether it moves the watch's resourceVersion.
-    pub(crate) fn moves_version(self) -> bool {
-        !matches!(
+    /// Whether it is a change that came by a list.
+    pub(crate) fn is_by_list(self) -> bool {
+        matches!(
             self,
             Self::AddedByList | Self::ModifiedByList | Self::StatusByList | Self::DeletedInferred
         )
+    }
+
+    /// Whether it moves the watch's resourceVersion.
+    pub(crate) fn moves_version(self) -> bool {
+        !self.is_by_list()
     }
 }
 
@@ -222,12 +227,6 @@ impl Marks {
             after = Some(from);
         }
         (count, largest)
-    }
-
-    /// Whether no mark lies between two times.
-    pub(crate) fn is_empty_between(&self, left: Time, right: Time) -> bool {
-        let place = self.place_at(left);
-        place == self.len() || self.at(place) > right
     }
 
     /// Puts a run of marks where its seqs belong; returns the place.

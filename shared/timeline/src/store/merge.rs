@@ -2,7 +2,7 @@
 
 use watchscope_model::{RequestId, Seq, Time};
 
-use super::parts::{AsideMark, ListMark, UsePoint};
+use super::parts::{AsideMark, ListMark, OpeningPoint};
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
@@ -87,7 +87,6 @@ impl WatchTrace {
         merge_sorted(&mut self.openings, other.openings, |opening| {
             opening.moment.seq
         });
-        merge_sorted(&mut self.uses, other.uses, |point| point.moment.seq);
         merge_sorted(&mut self.requests, other.requests, |request| request.1);
         for (stream, attribution) in other.attributions {
             let known = self
@@ -113,6 +112,7 @@ impl WatchTrace {
                 from..from,
                 object.marks.into_iter().map(|mark| mark + place),
             );
+            known.listed += object.listed;
             known.lives.merge(object.lives);
             known.verdicts.merge(object.verdicts);
         }
@@ -120,6 +120,14 @@ impl WatchTrace {
 
     fn forget(&mut self, last: Seq, at: Time) {
         let count = self.marks.place_of(last.next());
+        for object in &mut self.objects {
+            let gone = object
+                .marks
+                .iter()
+                .take_while(|&&mark| (mark as usize) < count);
+            let listed = gone.filter(|&&mark| self.marks.kind(mark as usize).is_by_list());
+            object.listed -= listed.count() as u32;
+        }
         self.marks.forget(count);
         self.phases.forget_before(last, at);
         self.streams.forget_before(last, at);
@@ -131,7 +139,6 @@ impl WatchTrace {
         self.audits.retain(|audit| audit.moment.seq > last);
         self.requests.retain(|request| request.1 > last);
         self.openings.retain(|opening| opening.moment.seq >= last);
-        self.uses.retain(|point| point.moment.seq >= last);
         self.attributions
             .retain(|_, attribution| attribution.seq > last);
         for object in &mut self.objects {
@@ -161,7 +168,7 @@ impl WatchTrace {
             + self.gaps.bytes()
             + self.lists.capacity() * size_of::<ListMark>()
             + self.requests.capacity() * size_of::<(RequestId, Seq)>()
-            + (self.openings.capacity() + self.uses.capacity()) * size_of::<UsePoint>()
+            + self.openings.capacity() * size_of::<OpeningPoint>()
             + objects.sum::<usize>()
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use watchscope_model::id::Place;
-use watchscope_model::{Object, WatchName};
+use watchscope_model::{Object, Text, WatchName};
 
-use crate::id::{ObjectId, WatchId};
+use crate::id::{ObjectId, ServerId, WatchId};
 
 /// All names met. Grows with the names of the cluster; never shrinks while the page lives.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Names {
     watches: IndexSet<WatchName, FxBuildHasher>,
     watch_order: Vec<WatchId>,
     objects: Vec<ObjectNames>,
+    servers: Vec<Text>,
+    server_order: Vec<ServerId>,
 }
 
 #[derive(Debug, Default)]
@@ -79,6 +81,36 @@ impl Names {
     /// The object that was first met in a place.
     pub(crate) fn object_at(&self, watch: WatchId, object: ObjectId) -> &Arc<Object> {
         &self.objects[watch.0 as usize].places[object.0 as usize].0
+    }
+
+    /// The number of a server's address, given if it is new.
+    pub(crate) fn server(&mut self, remote: &Text) -> ServerId {
+        if let Some(known) = self.find_server(remote) {
+            return known;
+        }
+        let id = ServerId(self.servers.len() as u32);
+        let place = self
+            .server_order
+            .partition_point(|other| self.servers[other.0 as usize] < *remote);
+        self.server_order.insert(place, id);
+        self.servers.push(remote.clone());
+        id
+    }
+
+    /// The number of a server's address, if it was met.
+    pub(crate) fn find_server(&self, remote: &Text) -> Option<ServerId> {
+        let place = self.servers.iter().position(|known| known == remote)?;
+        Some(ServerId(place as u32))
+    }
+
+    /// A server's address.
+    pub(crate) fn server_name(&self, server: ServerId) -> &Text {
+        &self.servers[server.0 as usize]
+    }
+
+    /// All servers, by address.
+    pub(crate) fn servers_by_name(&self) -> &[ServerId] {
+        &self.server_order
     }
 
     /// All watches, by name.

@@ -226,13 +226,6 @@ pub(crate) struct OpeningPoint {
     pub(crate) seen: Option<u64>,
 }
 
-/// From when on a watch used a connection, or none.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct UsePoint {
-    pub(crate) moment: Moment,
-    pub(crate) connection: Option<ConnectionId>,
-}
-
 impl PhaseSpan {
     pub(super) fn of(phase: &OpenPhase) -> Self {
         Self {

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
-use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
+use watchscope_model::{RequestId, ResourceVersion, Seq, StreamId, Text, Time};
 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
     AsideMark, AsideStep, Attributed, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan,
     GapOutcome, GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, PhaseSpan,
-    StepMark, StreamSpan, UsePoint, VerdictSpan,
+    StepMark, StreamSpan, VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -28,6 +28,8 @@ const TIMEOUT_REACH_MS: u64 = 2_000;
 pub(crate) struct ObjectTrace {
     /// Places of its marks in the watch's, rising.
     pub(crate) marks: Vec<u32>,
+    /// How many of them came by a list: they are no changes that the watch saw.
+    pub(crate) listed: u32,
     pub(crate) lives: Spans<LifeSpan>,
     pub(crate) verdicts: Spans<VerdictSpan>,
 }
@@ -48,7 +50,6 @@ pub(crate) struct WatchTrace {
     pub(crate) losses: Vec<LossMark>,
     pub(crate) audits: Vec<AuditMark>,
     pub(crate) openings: Vec<OpeningPoint>,
-    pub(crate) uses: Vec<UsePoint>,
     pub(crate) requests: Vec<(RequestId, Seq)>,
     /// The last attribution of each stream.
     pub(crate) attributions: BTreeMap<StreamId, Attributed>,
@@ -84,7 +85,6 @@ struct Before {
     phase: Option<Seq>,
     stream: Option<OpenStream>,
     gap: Option<Moment>,
-    connection: Option<ConnectionId>,
     life: Option<Seq>,
     verdict: Option<Seq>,
     listed: bool,
@@ -102,7 +102,6 @@ impl Before {
             phase: watch.phase.as_ref().map(|phase| phase.since.seq),
             stream: watch.stream.clone(),
             gap: watch.gap.as_ref().map(|gap| gap.since),
-            connection: watch.connection,
             life: None,
             verdict: None,
             listed: watch.counts.of(ListComplete::KIND) > 0,
@@ -169,6 +168,7 @@ impl Trace {
             self.open_finding(open, until, told);
         }
         for (&id, connection) in &state.connections {
+            names.server(&connection.remote);
             let what = ConnectionSpan {
                 connection: id,
                 remote: connection.remote.clone(),
@@ -206,10 +206,6 @@ impl Trace {
             trace.server = watch.server.clone();
             let seen = watch.seen.as_ref().and_then(ResourceVersion::number);
             trace.openings.push(OpeningPoint { moment: now, seen });
-            trace.uses.push(UsePoint {
-                moment: now,
-                connection: watch.connection,
-            });
             for held in watch.objects.iter() {
                 let object = names.object(id, &held.object);
                 trace.object_mut(object).lives.open(
@@ -243,27 +239,16 @@ impl Trace {
             Event::Finding(finding) => open_finding(state, finding),
             _ => None,
         };
-        if let Event::ConnectionClosed(closed) = event {
-            let users = state
-                .watches
-                .iter()
-                .filter(|(_, watch)| watch.connection == Some(closed.connection));
-            for (name, _) in users {
-                let id = names.watch(name);
-                self.watch_mut(id).uses.push(UsePoint {
-                    moment: now,
-                    connection: None,
-                });
-            }
-            if let Some(open) = state.connections.get(&closed.connection)
-                && let Some(what) = self.connections.close(open.since.seq, now)
-            {
-                what.cause = Some(closed.cause);
-            }
+        if let Event::ConnectionClosed(closed) = event
+            && let Some(open) = state.connections.get(&closed.connection)
+            && let Some(what) = self.connections.close(open.since.seq, now)
+        {
+            what.cause = Some(closed.cause);
         }
         state.apply(record);
         match event {
             Event::ConnectionOpened(opened) => {
+                names.server(&opened.remote);
                 let what = ConnectionSpan {
                     connection: opened.connection,
                     remote: opened.remote.clone(),
@@ -373,6 +358,13 @@ impl Trace {
     /// A watch's trace.
     pub(crate) fn watch(&self, id: WatchId) -> Option<&WatchTrace> {
         self.watches.get(id.0 as usize)?.as_deref()
+    }
+}
+
+impl ObjectTrace {
+    /// How many changes of it a stream delivered, as far as they are loaded.
+    pub(crate) fn changes(&self) -> u64 {
+        (self.marks.len() as u64).saturating_sub(u64::from(self.listed))
     }
 }
 
@@ -533,12 +525,6 @@ impl WatchTrace {
                 );
             }
         }
-        if before.connection != watch.connection {
-            self.uses.push(UsePoint {
-                moment: now,
-                connection: watch.connection,
-            });
-        }
     }
 
     fn absorb_change(
@@ -556,6 +542,7 @@ impl WatchTrace {
         let held = watch.held(&change.object).map(|held| held.since);
         let trace = self.object_mut(object);
         push(&mut trace.marks, place);
+        trace.listed += u32::from(kind.is_by_list());
         if before.life != held.map(|since| since.seq) {
             if let Some(since) = before.life
                 && let Some(life) = trace.lives.close(since, now)

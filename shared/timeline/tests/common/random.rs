@@ -256,7 +256,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
 }
 
 /// A scene without numbers that depend on the order in which names came.
-fn comparable(store: &Store, rows: &Rows, scene: &Scene) -> String {
+pub fn comparable(store: &Store, rows: &Rows, scene: &Scene) -> String {
     let mut text = String::new();
     for row in &rows.rows {
         let (id, height) = (
@@ -272,8 +272,10 @@ fn comparable(store: &Store, rows: &Rows, scene: &Scene) -> String {
 }
 
 pub fn draw(store: &Store, view: &View, now: Time, collapsed: bool) -> String {
-    let mut lanes = Lanes::default();
-    lanes.set_all_expanded(store, !collapsed);
+    let mut lanes = Lanes::showing_all();
+    if collapsed {
+        lanes.set_all_expanded(store, false);
+    }
     let (rows, scene) = picture(store, &mut lanes, view, now);
     comparable(store, &rows, &scene)
 }

@@ -62,22 +62,12 @@ impl Handle {
 
     /// Selects a lane and opens its detail.
     pub(super) fn select_lane(self, lane: LaneId) {
-        self.with(|engine| {
-            engine.focused = Some(lane);
-            engine.select_lane(lane);
-        });
+        self.with(|engine| engine.open_lane(lane));
     }
 
     /// Opens or closes the group of a lane.
     pub(super) fn toggle_lane(self, lane: LaneId) {
-        self.with(|engine| {
-            match lane {
-                LaneId::Watch(watch) => engine.lanes.toggle(&engine.store, watch),
-                LaneId::Layer(layer) => engine.lanes.toggle_layer(layer),
-                _ => return,
-            }
-            engine.redraw();
-        });
+        self.with(|engine| engine.toggle_lane(lane));
     }
 
     /// Brings a problem into the window and selects it.

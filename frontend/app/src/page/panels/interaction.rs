@@ -3,14 +3,17 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use watchscope_timeline::scene::Px;
-use watchscope_timeline::{LaneId, View};
+use watchscope_timeline::{LaneId, View, WatchId};
 use web_sys::HtmlElement;
 
 use super::super::engine::Engine;
+use super::lesson;
 use super::signals::publish;
 use crate::input::gesture::Gesture;
 use crate::input::keys::Action;
 
+/// What a person opened and closed is kept under this key.
+const OPENED_KEY: &str = "watchscope-opened";
 /// A key zooms by this factor.
 const KEY_ZOOM: f64 = 1.3;
 /// A key moves by this share of the width.
@@ -59,13 +62,11 @@ impl Engine {
                     let is_open = action == Action::Expand;
                     self.lanes.set_layer_open(&self.store, layer, is_open);
                     self.redraw();
-                } else if let Some(watch) = self.focused.and_then(LaneId::watch) {
-                    self.lanes
-                        .set_expanded(&self.store, watch, action == Action::Expand);
-                    if action == Action::Collapse {
-                        self.focused = Some(LaneId::Watch(watch));
-                    }
+                } else if self.focused == Some(LaneId::Quiet) {
+                    self.lanes.set_quiet_open(action == Action::Expand);
                     self.redraw();
+                } else if let Some(watch) = self.focused.and_then(LaneId::watch) {
+                    self.open_watch(watch, action == Action::Expand);
                 }
             }
             Action::PreviousRecord => self.step_record(false),
@@ -78,7 +79,7 @@ impl Engine {
                 if let Some(lane) = self.focused
                     && selected.is_none_or(|selection| selection.lane != lane)
                 {
-                    self.select_lane(lane);
+                    self.open_lane(lane);
                 }
             }
             Action::Clear => {
@@ -98,6 +99,55 @@ impl Engine {
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
             Action::Help => self.panels().help.update(|help| *help = !*help),
+        }
+    }
+
+    /// Opens a watch, and all of it if it is open; or closes it, first from all of it to what changed last.
+    fn open_watch(&mut self, watch: WatchId, opens: bool) {
+        let is_more = self.focused == Some(LaneId::More(watch));
+        if is_more || (opens && self.lanes.is_open(&self.store, watch)) {
+            self.lanes.set_whole(&self.store, watch, opens);
+        } else {
+            self.lanes.set_expanded(&self.store, watch, opens);
+        }
+        if !opens && !is_more {
+            self.focused = Some(LaneId::Watch(watch));
+        }
+        self.keep_choices();
+        self.redraw();
+    }
+
+    /// Opens or closes the group of a lane.
+    pub(super) fn toggle_lane(&mut self, lane: LaneId) {
+        match lane {
+            LaneId::Watch(watch) => self.lanes.toggle(&self.store, watch),
+            LaneId::More(watch) => self.lanes.toggle_more(&self.store, watch),
+            LaneId::Quiet => self.lanes.toggle_quiet(),
+            LaneId::Layer(layer) => self.lanes.toggle_layer(layer),
+            _ => return,
+        }
+        self.keep_choices();
+        self.redraw();
+    }
+
+    /// Keeps what the person opened and closed, for when the page is loaded again.
+    pub(super) fn keep_choices(&self) {
+        if let Ok(Some(storage)) = self.stage.window.local_storage()
+            && !lesson::is_on()
+        {
+            // Full or forbidden: then it is not kept.
+            let _ = storage.set_item(OPENED_KEY, &self.lanes.choices());
+        }
+    }
+
+    /// Takes what the person opened and closed before the page was loaded.
+    pub(super) fn recall_choices(&mut self) {
+        if let Ok(Some(storage)) = self.stage.window.local_storage()
+            && let Ok(Some(kept)) = storage.get_item(OPENED_KEY)
+            && !lesson::is_on()
+        {
+            self.lanes.set_choices(&kept);
+            self.redraw();
         }
     }
 

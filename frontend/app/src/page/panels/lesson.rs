@@ -55,7 +55,7 @@ pub(super) fn offer(handle: Handle) {
             }
             // Opens the layers and all watches, so that their objects are seen.
             "expand" => {
-                engine.lanes.set_all_expanded(&engine.store, true);
+                engine.lanes.shows_all = true;
                 if let Some(LaneId::Layer(all)) = engine.lane_of_key("inside") {
                     engine.lanes.set_layer_open(&engine.store, all, true);
                 }
@@ -95,6 +95,7 @@ impl Engine {
     /// Lets go of all records.
     pub(in super::super) fn forget(&mut self) {
         self.store = Store::default();
+        self.lanes.forget();
         self.redraw();
     }
 

@@ -117,6 +117,7 @@ pub(super) fn mount(handle: Handle) {
     });
     listen::listen(handle, panels);
     debug::expose(handle);
+    handle.with(Engine::recall_choices);
     lesson::offer(handle);
     show_icon();
 }

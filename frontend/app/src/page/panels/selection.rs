@@ -101,10 +101,23 @@ impl Engine {
             return;
         };
         self.focused = Some(hit.lane);
+        if matches!(hit.lane, LaneId::More(_) | LaneId::Quiet) {
+            self.toggle_lane(hit.lane);
+            return;
+        }
         self.select(Selection {
             lane: hit.lane,
             target: hit.target,
         });
+    }
+
+    /// Opens the detail of a lane, or the lanes that one lane stands for.
+    pub(super) fn open_lane(&mut self, lane: LaneId) {
+        self.focused = Some(lane);
+        match lane {
+            LaneId::More(_) | LaneId::Quiet => self.toggle_lane(lane),
+            _ => self.select_lane(lane),
+        }
     }
 
     fn hit(&self, x_px: f64, y_px: f64) -> Option<&Hit> {
