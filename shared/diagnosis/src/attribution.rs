@@ -116,6 +116,25 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         };
         return Answer::new("F06", certainty, end).with(also()).with(gone);
     }
+    let closed = seqs(FactKind::Closed);
+    // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
+    let leaves_connection = matches!(end.cause, Cause::End | Cause::RstStream);
+    let with_connection = together.iter().filter(|other| {
+        let mut facts = ends.facts_after(FactKind::Closed, other, std::slice::from_ref(other));
+        facts.any(|fact| fact.connection == other.stream.connection)
+    });
+    let gone_with_it = with_connection.count();
+    let is_connection_gone =
+        !leaves_connection || is_most(gone_with_it, together.len() - gone_with_it);
+    // A cache that begins anew leaves its connections (F16). Where all of a server's went and its caches begin anew, the
+    // server restarted, and was back before anything dialled it.
+    let initializing = seqs(FactKind::Initializing);
+    if is_whole_server && is_connection_gone && !initializing.is_empty() && end.goaway.is_none() {
+        return Answer::new("F06", Certainty::Likely, end)
+            .with(also())
+            .with(closed)
+            .with(initializing);
+    }
     if let Some(answer) = of_pause() {
         return answer;
     }
@@ -143,7 +162,6 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     {
         return answer;
     }
-    let initializing = seqs(FactKind::Initializing);
     if !initializing.is_empty() {
         // The cache of a custom resource begins anew mostly because its definition was edited.
         let (code, certainty) = match end.edit {
@@ -165,16 +183,6 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .map(|fact: &Fact| fact.seq)
             .collect()
     };
-    let closed = seqs(FactKind::Closed);
-    // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
-    let leaves_connection = matches!(end.cause, Cause::End | Cause::RstStream);
-    let with_connection = together.iter().filter(|other| {
-        let mut facts = ends.facts_after(FactKind::Closed, other, std::slice::from_ref(other));
-        facts.any(|fact| fact.connection == other.stream.connection)
-    });
-    let gone_with_it = with_connection.count();
-    let is_connection_gone =
-        !leaves_connection || is_most(gone_with_it, together.len() - gone_with_it);
     if is_whole_server && is_connection_gone && left.is_none() {
         return Answer::new("F06", Certainty::Suspected, end)
             .with(also())

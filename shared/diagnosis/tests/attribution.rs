@@ -215,6 +215,30 @@ fn all_watches_of_one_resource_ending_while_others_live_are_its_cache() {
 }
 
 #[test]
+fn a_server_that_is_back_before_anyone_dials_it_has_restarted_and_is_no_cache_that_began_anew() {
+    for cause in [Cause::Eof, Cause::TcpReset] {
+        let watches = ["*/pods", "*/nodes", "*/widgets.example.com"];
+        let mut stage = Stage::new(1, &watches);
+        let connection = stage.sharing(&watches);
+        stage.after_s(20);
+        for watch in watches {
+            stage.ended(watch, cause);
+        }
+        stage.closed(connection, cause);
+        stage.after_ms(900);
+        for watch in watches {
+            stage.refused(watch, 429, "storage is (re)initializing");
+        }
+        let told = stage.told();
+        let last: Vec<&str> = told.lines().rev().take(3).collect();
+        assert!(
+            last.iter().all(|line| line.contains(" F06 likely ")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn an_edit_of_its_definition_ends_the_watch_of_a_custom_resource() {
     let crds = "-/customresourcedefinitions.apiextensions.k8s.io";
     let mut stage = Stage::new(1, &[crds, "*/widgets.example.com", "*/pods"]);
