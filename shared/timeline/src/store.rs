@@ -30,6 +30,7 @@ pub use self::gaps::GapTotals;
 pub(crate) use self::layers::{
     Layer, LayerNames, LayerTrace, Level, LevelPoint, SPINNING, Tone, WriteMark, number_of,
 };
+pub(crate) use self::marks::MarkKind;
 use self::marks::make_space;
 pub(crate) use self::names::Names;
 pub(crate) use self::parts::{

@@ -223,6 +223,20 @@ fn rows_are_sorted_again_only_when_an_object_enters() {
 }
 
 #[test]
+fn an_object_that_a_list_found_changed_keeps_its_row() {
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["a", "b"], 1_000);
+    modified(&mut log, 10.0, PODS, "a", 1_001);
+    let mut lanes = lanes(800);
+    let order = |log: &Log, lanes: &mut Lanes, now| {
+        names(&rows_at(&log.store(), lanes, now))[3..].join(" ")
+    };
+    assert_eq!(order(&log, &mut lanes, 12.0), "a and 1 more");
+    log.change(20.0, PODS, ChangeType::Modified, Origin::List, "a", 1_005);
+    assert_eq!(order(&log, &mut lanes, 21.0), "a and 1 more");
+}
+
+#[test]
 fn an_object_that_diverges_is_never_among_those_that_are_only_counted() {
     let all: Vec<String> = (0..20).map(|number| format!("cart-{number:02}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();

@@ -50,8 +50,8 @@ impl Drawer<'_> {
             return;
         }
         let (y, bottom) = (
-            self.y(row) + Px::whole(5),
-            self.y(row) + row.height - Px::whole(5),
+            self.y(row) + Px::whole(3),
+            self.y(row) + row.height - Px::whole(3),
         );
         self.connection_bar(xs, (y, bottom));
         let target = Target::Stretch(StretchKind::Connection, record(epoch, span.start.seq));

@@ -29,6 +29,8 @@ const INSET: Px = Px::whole(6);
 const GLYPHS_APART: Px = Px::whole(12);
 /// A column of density is so wide…
 const COLUMN: Px = Px::whole(2);
+/// …so high…
+const COLUMN_HIGH: Px = Px::whole(4);
 /// …and so faint, in percent: nothing inside the cluster is brighter than a gap or a ghost.
 const DENSITY: u8 = 38;
 /// A difference from the truth that lasts no longer is on its way, in microseconds.
@@ -110,7 +112,7 @@ impl Drawer<'_> {
             };
             self.version_line(&line, scale, Some(floor));
             self.revision_words(&line, scale, row);
-            self.compactions(row, epoch, id);
+            self.compactions(row, epoch, id, (&line, scale));
             self.writes(row, epoch, scale);
         }
     }
@@ -131,7 +133,13 @@ impl Drawer<'_> {
     }
 
     /// Where history was compacted: below that revision nothing can be read any more.
-    fn compactions(&mut self, row: &Row, epoch: EpochView<'_>, id: LayerId) {
+    fn compactions(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        id: LayerId,
+        (line, scale): (&Line, Scale),
+    ) {
         let points = self.shown(epoch.layers, id);
         for pair in points.windows(2) {
             let (before, point) = (&pair[0].level, &pair[1]);
@@ -145,9 +153,13 @@ impl Drawer<'_> {
             self.stroke(Paint::Rule, &edge, Stroke::dashed(Token::Line3, HAIR, 3, 3));
             let words = format!("compacted below {}", number(point.level.from));
             let look = TextLook::plain(Token::Text2).over(self.ground(row));
-            let xs = (x + Px::whole(6), self.end_x);
-            let y = y + Px::whole(12);
-            self.label(Label::new(Rank::List, Paint::Rule, [words], look, y, xs));
+            let from = x + Px::whole(6);
+            let words_xs = (from, from + text_width(&words, look.size, look.weight));
+            let lines = std::slice::from_ref(line);
+            if let Some(y) = self.beside(lines, scale, words_xs, Some(y + Px::whole(12))) {
+                let xs = (from, self.end_x);
+                self.label(Label::new(Rank::List, Paint::Rule, [words], look, y, xs));
+            }
             let target = Target::Record(record(epoch, point.moment.seq));
             self.hit((x - LEAST, x + LEAST), (y, bottom), row.id, target);
         }
@@ -160,7 +172,7 @@ impl Drawer<'_> {
         let xs: Vec<Px> = shown.iter().map(|write| self.x(write.moment.at)).collect();
         let bottom = self.y(row) + row.height;
         let is_density = self.picture.ways == Ways::Stopped;
-        let (mut columns, mut drawn) = (Vec::new(), -SPILL - SPILL);
+        let mut counted = Vec::new();
         for (place, write) in shown.iter().enumerate() {
             let x = xs[place];
             let is_far = |other: Option<&Px>| {
@@ -180,30 +192,56 @@ impl Drawer<'_> {
                 continue;
             }
             let xs = (x.floor(), x.floor() + COLUMN);
-            let ys = (bottom - Px::whole(5), bottom - HAIR);
             if is_density {
-                if x.floor() >= drawn + COLUMN {
-                    drawn = x.floor();
-                    let middle = drawn + HAIR;
-                    columns.extend([Step::Move(middle, ys.0), Step::Line(middle, ys.1)]);
-                }
+                counted.push(write.moment.at);
             } else {
+                let ys = (bottom - Px::whole(5), bottom - HAIR);
                 self.fill(Paint::Change, xs, ys, glyph.ink());
             }
             self.hit(xs, (self.y(row), bottom), row.id, Target::Record(id));
         }
-        if !columns.is_empty() {
-            let steps = self.scene.path(&columns);
-            self.push(
-                Paint::Stream,
-                Primitive::Path {
-                    steps,
-                    fill: None,
-                    stroke: Some(Stroke::solid(Token::Stream, COLUMN)),
-                    opacity: DENSITY,
-                },
-            );
+        self.density(counted.into_iter(), bottom - HAIR);
+    }
+
+    /// What a cache or a client took in, as density at the bottom of its row; lessons draw each way instead.
+    fn taken_in(&mut self, epoch: EpochView<'_>, id: LayerId, bottom: Px) {
+        if self.picture.ways == Ways::Stopped {
+            let held = epoch.layers.held(id);
+            let held = super::within(held, |mark| mark.moment.at, self.left, self.right);
+            self.density(held.iter().map(|mark| mark.moment.at), bottom);
         }
+    }
+
+    /// A column for each [`COLUMN`] in which something happened, at times that rise, standing on `bottom`. Columns that
+    /// touch are one stroke.
+    fn density(&mut self, times: impl Iterator<Item = Time>, bottom: Px) {
+        let middle = bottom - COLUMN_HIGH.half();
+        let mut runs: Vec<(Px, Px)> = Vec::new();
+        for at in times {
+            let x = self.x(at).floor();
+            match runs.last_mut() {
+                Some(run) if x < run.1 => {}
+                Some(run) if x == run.1 => run.1 = x + COLUMN,
+                _ => runs.push((x, x + COLUMN)),
+            }
+        }
+        let columns: Vec<Step> = runs
+            .into_iter()
+            .flat_map(|(from, to)| [Step::Move(from, middle), Step::Line(to, middle)])
+            .collect();
+        if columns.is_empty() {
+            return;
+        }
+        let steps = self.scene.path(&columns);
+        self.push(
+            Paint::Stream,
+            Primitive::Path {
+                steps,
+                fill: None,
+                stroke: Some(Stroke::solid(Token::Stream, COLUMN_HIGH)),
+                opacity: DENSITY,
+            },
+        );
     }
 
     /// The revision of a write, over its glyph or under it: the text of a lesson names it.
@@ -278,6 +316,7 @@ impl Drawer<'_> {
                 };
                 self.say_at_end(Paint::Change, y, words, look);
             }
+            self.taken_in(epoch, id, bottom);
             self.ghost_bands(row, epoch, id);
         }
     }
@@ -429,6 +468,7 @@ impl Drawer<'_> {
                     _ => self.low_line(row, xs, level, &bands),
                 }
             }
+            self.taken_in(epoch, id, self.y(row) + row.height - Px::whole(5));
         }
     }
 
@@ -530,6 +570,7 @@ impl Drawer<'_> {
         );
         for epoch in self.epochs.clone() {
             let points = self.shown(epoch.layers, id);
+            let mut said: Option<&Text> = None;
             for (xs, level) in self.stretches(points, epoch.end, |a, b| {
                 (a.tone, &a.phase) == (b.tone, &b.phase)
             }) {
@@ -542,7 +583,22 @@ impl Drawer<'_> {
                         self.say_inside(rank, Paint::Stream, xs, text_y, &level.phase, look);
                     }
                     _ if level.phase.is_empty() => {}
-                    _ => self.low_line(row, xs, level, &[]),
+                    // What comes again and again is said once.
+                    _ if said == Some(&level.phase) => {
+                        let silent = Level {
+                            phase: "".into(),
+                            ..level.clone()
+                        };
+                        self.low_line(row, xs, &silent, &[]);
+                    }
+                    _ => {
+                        self.low_line(row, xs, level, &[]);
+                        let words = short(&level.phase);
+                        let long = text_width(words, 11, 400) + LABEL_INSET + LABEL_SPARE;
+                        if xs.1 - self.shows_from(xs.0) >= long {
+                            said = Some(&level.phase);
+                        }
+                    }
                 }
             }
             for pair in points.windows(2) {
@@ -696,9 +752,7 @@ impl Drawer<'_> {
         if words.is_empty() {
             return;
         }
-        let ends = [": ", " →"].map(|mark| words.find(mark).unwrap_or(words.len()));
-        let short = &words[..ends[0].min(ends[1])];
-        let forms = [words.to_owned(), short.to_owned()];
+        let forms = [words.to_owned(), short(words).to_owned()];
         self.label_inside(Label::new(rank, paint, forms, look, y, xs));
     }
 
@@ -733,6 +787,12 @@ impl Drawer<'_> {
         }
         found
     }
+}
+
+/// What stands before a colon or an arrow.
+fn short(words: &str) -> &str {
+    let ends = [": ", " →"].map(|mark| words.find(mark).unwrap_or(words.len()));
+    &words[..ends[0].min(ends[1])]
 }
 
 /// Since when a layer has held ghosts without a break that it holds at a moment, whether that shows or not.

@@ -133,7 +133,7 @@ impl Drawer<'_> {
     }
 
     /// The baseline of a text between two x that meets no line: `wanted`, else under all lines there, else over them.
-    fn beside(
+    pub(super) fn beside(
         &self,
         lines: &[Line],
         scale: Scale,

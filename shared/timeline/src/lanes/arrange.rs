@@ -19,7 +19,7 @@ use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
 use super::{Density, RowKind, has_mark, is_wanted};
 use crate::id::{ObjectId, ServerId, WatchId};
 use crate::scene::Px;
-use crate::store::Store;
+use crate::store::{MarkKind, Store};
 
 /// A watch that is not opened whole shows at most so many objects; the others are counted in one row.
 pub(crate) const OBJECTS_MOST: usize = 12;
@@ -466,19 +466,21 @@ impl Kept {
             let is_doubted = known.is_some_and(|known| {
                 !known.verdicts.is_empty() && known.verdict_on(place).is_some()
             });
+            // What the last list brought is no change, unless the list says so of what was held.
             let mark = || {
                 let trace = traces.last()?;
                 let marks = &trace.objects.get(object.0 as usize)?.marks;
                 let is_seen = has_mark(trace, marks, left, right);
                 let last = *marks.last().filter(|_| is_seen)? as usize;
-                Some((trace.marks.version(last), trace.marks.seq(last)))
+                let is_change = held.is_none() || trace.marks.kind(last) != MarkKind::AddedByList;
+                is_change.then(|| (trace.marks.version(last), trace.marks.seq(last)))
             };
             let changed = match held {
-                Some(held) => {
+                Some(held) if held.origin == Origin::Live => {
                     let version = held.resource_version.number().unwrap_or(0);
-                    (held.origin == Origin::Live).then_some((version, held.since.seq))
+                    Some((version, held.since.seq))
                 }
-                None => mark(),
+                _ => mark(),
             };
             all += usize::from(held.is_some() || is_doubted || changed.is_some());
             let key = if is_doubted {

@@ -314,14 +314,18 @@ impl LayerTrace {
         Some(point.moment.at.max(write.moment.at))
     }
 
+    /// What a layer took in.
+    pub(crate) fn held(&self, layer: LayerId) -> &[HeldMark] {
+        self.held.get(layer.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
     /// What a layer took in before a write, and since.
     pub(crate) fn held_around(
         &self,
         layer: LayerId,
         write: &WriteMark,
     ) -> (&[HeldMark], &[HeldMark]) {
-        let held = self.held.get(layer.0 as usize);
-        let held = held.map_or(&[][..], Vec::as_slice);
+        let held = self.held(layer);
         held.split_at(held.partition_point(|mark| mark.moment.seq < write.moment.seq))
     }
 
