@@ -266,8 +266,7 @@ pub const FINDS: [Finds; 50] = [
     row("F35", &["F35"], 82, 10, &["F08"])
         .with("1.35.0")
         .and_by_reads(&["F24"]),
-    // While it is not read, reads are ahead of it.
-    row("F36", &["F36"], 35, 2, &["F03", "F49"]).and_by_reads(&["F31"]),
+    row("F36", &["F36"], 35, 2, &["F03"]),
     row("F37", &["F37"], 0, 3, &[]).with("1.35.0"),
     row("F38", &["F38"], 5, 2, &["F28"]),
     row("F39", &["F39"], 5, 0, &[]),

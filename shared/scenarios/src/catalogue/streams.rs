@@ -167,7 +167,7 @@ fn f36() -> Row {
         .config(|config| config.network.window_bytes = 8 * 1024)
         .client(
             Program::WatchDeployment(WatchDeployment::V1),
-            naive("v1", ClientPhase::Returned, 0).stale(1),
+            naive("v1", ClientPhase::Returned, 0).stale(1).missing(320),
         )
         .client(informer(), correct("informer").showing([Asked::Lists(0..=0)]))
         .at(5, readers.map(slow).map(inject))
@@ -181,8 +181,9 @@ fn f36() -> Row {
             Wire::Ended(Cause::End, 1..=1),
             Wire::Lists(1..=1),
         ]);
-    for n in 1..=1000 {
-        row = row.at_ms(6000 + n * 20, [write("a", n)]);
+    // Each its own object: of one that is written often a slow client would see the last state only (F49).
+    for n in 1..=350 {
+        row = row.at_ms(6000 + n * 40, [create(&format!("map-{n:03}"))]);
     }
     row
 }

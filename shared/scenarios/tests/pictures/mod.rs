@@ -11,7 +11,7 @@ use watchscope_scenarios::catalogue::finds::Finds;
 use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::picture::small;
 use watchscope_timeline::svg::svg;
-use watchscope_timeline::{Lanes, Picture, Px, Store, Theme, View};
+use watchscope_timeline::{LaneId, Lanes, Picture, Px, Store, Theme, View};
 
 use self::shot::Shot;
 use super::{Variant, Way, is_current, rows, tell};
@@ -71,6 +71,9 @@ fn store_of(run: &Run, shot: &Shot, began: Time) -> Store {
     store
 }
 
+/// With more rows than this not all objects of a watch are drawn.
+const ROWS_MOST: usize = 100;
+
 /// The row's picture as SVG, on light ground.
 fn picture_of(row: &Row, finds: &Finds) -> String {
     let (run, began) = tell(row, finds, &Way::of(Variant::WithInside, finds), SEED);
@@ -79,7 +82,16 @@ fn picture_of(row: &Row, finds: &Finds) -> String {
     let view = View::between(shot.from, shot.to, LANES_WIDTH_PX);
     let mut lanes = Lanes::showing_all();
     lanes.records = Some(RECORDS);
-    let all = lanes.rows(&store, &view, run.now());
+    let mut all = lanes.rows(&store, &view, run.now());
+    if all.rows.len() > ROWS_MOST {
+        // As the page has them: those that changed last, and how many others there are.
+        for row in &all.rows {
+            if let LaneId::Watch(watch) = row.id {
+                lanes.set_expanded(&store, watch, true);
+            }
+        }
+        all = lanes.rows(&store, &view, run.now());
+    }
     let rows = shot.chosen(&store, all);
     let picture = Picture {
         store: &store,

@@ -181,14 +181,14 @@ impl Shot {
             let (watch, object) = store.lane_names(row.id);
             let is_shown = match row.id {
                 LaneId::Findings | LaneId::Connection(_) => true,
-                LaneId::Asides | LaneId::More(_) | LaneId::Quiet => false,
+                LaneId::Asides | LaneId::Quiet => false,
                 LaneId::Layer(_) => {
                     layer(row.id).is_some_and(|name| self.shows_layer(name, servers))
                 }
                 LaneId::Object(..) => watch.zip(object).is_some_and(|(watch, object)| {
                     self.watches.contains(watch) && self.objects.contains(&*object.name)
                 }),
-                LaneId::Watch(_) | LaneId::Version(_) => {
+                LaneId::Watch(_) | LaneId::Version(_) | LaneId::More(_) => {
                     watch.is_some_and(|watch| self.watches.contains(watch))
                 }
             };
