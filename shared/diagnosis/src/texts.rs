@@ -184,7 +184,7 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         ANY,
         "It returns, spins, or lists everything at once with all others.",
         "Resume from the last resourceVersion, with backoff and jitter.",
-        "At least four fifths of the streams to one address end within 250 ms; the next dial is refused or goes elsewhere.",
+        "At least four fifths of the streams to one address end within 250 ms; the next dial is refused or goes elsewhere, or all connections are gone and its watch caches begin anew (429).",
         "\"Watches ghost you\"",
     ),
     row(

@@ -186,7 +186,7 @@ fn a_410_after_a_lone_end_of_no_such_cause_is_a_finding_of_its_own() {
     stage.after_ms(500).back_on("*/pods", connection, Some(1));
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
-    32.250 F08 raised warning definite x1 */pods: The connection of */pods was reset after 30.0 s and 0 events. It listed again: what happened in between is not known.
+    32.250 F08 raised warning definite x1 */pods: The connection of */pods was reset after 30.0 s and 0 events. It could not go on from where it was (F11).
     32.250 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later. It listed again: what happened in between is not known.
     ");
 }

@@ -90,13 +90,19 @@ struct Outcome {
     from: Option<String>,
     fate: Fate,
     at: Time,
+    /// The row of an end in the same gap that says why it listed: its history was gone.
+    told_by: Option<&'static str>,
 }
 
 impl Outcome {
-    fn sentence(&self) -> String {
-        match &self.from {
-            Some(from) => format!(" It went on from {from}, and nothing was lost."),
-            None => " It listed again: what happened in between is not known.".to_owned(),
+    /// For an end of this row.
+    fn sentence(&self, code: &str) -> String {
+        match (&self.from, self.told_by) {
+            (Some(from), _) => format!(" It went on from {from}, and nothing was lost."),
+            (None, Some(by)) if by != code && !leaves_no_history(code) => {
+                format!(" It could not go on from where it was ({by}).")
+            }
+            (None, _) => " It listed again: what happened in between is not known.".to_owned(),
         }
     }
 }
@@ -571,6 +577,18 @@ impl Ended {
 
     /// What became of the watch after the end.
     pub(super) fn gap(&mut self, event: &Gap, record: Moment, book: &mut Book) {
+        let told = self.told.remove(&event.watch).unwrap_or_default();
+        let is_of_gap = |end: &&Pending| end.watch == event.watch && end.outcome.is_none();
+        let pending = self.pending.values().filter(is_of_gap);
+        let pending = pending.filter_map(|end| {
+            let answer = end.answer.as_ref()?;
+            Some(row_of(&answer.code, answer.certainty)?.0)
+        });
+        let told_by = told
+            .keys()
+            .copied()
+            .chain(pending)
+            .find(|code| is_history_gone(code));
         let outcome = Outcome {
             from: event
                 .from
@@ -583,8 +601,9 @@ impl Ended {
                 (false, _) => Fate::Relisted,
             },
             at: record.at,
+            told_by,
         };
-        for (code, stake) in self.told.remove(&event.watch).unwrap_or_default() {
+        for (code, stake) in told {
             book.amend(code, Subject::Watch(event.watch.clone()), |found| {
                 found.close(stake, &outcome);
                 found.evidence.push(record.seq);
@@ -622,7 +641,7 @@ impl Found {
         if self.lasts == Lasts::UntilCleared {
             return;
         }
-        self.outcome = Some(outcome.sentence());
+        self.outcome = Some(outcome.sentence(self.code));
         self.fate = Some(outcome.fate);
         self.worsens = None;
         if self.code != "F24" {
@@ -861,6 +880,7 @@ mod tests {
                 from: resumed.then(|| "7".to_owned()),
                 fate: Fate::Resumed,
                 at: Time(blind_s * 1_000_000),
+                told_by: None,
             };
             stake.severity(&outcome)
         };

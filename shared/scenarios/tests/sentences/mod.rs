@@ -393,7 +393,7 @@ pub(crate) fn untold_but(told: &BTreeSet<Sentence>) -> String {
 }
 
 /// What is added to sentences, or says why a finding is over.
-const PARTS: [&str; 54] = [
+const PARTS: [&str; 55] = [
     "What the watch holds is so again.",
     "A list at … differs from what … holds, whose stream stands at",
     "A list of the newest state is at … below … which … has seen",
@@ -416,6 +416,7 @@ const PARTS: [&str; 54] = [
     "Its definition had just been edited.",
     "It went on from … and nothing was lost.",
     "It listed again: what happened in between is not known.",
+    "It could not go on from where it was",
     ": it was to go on from",
     "while others wrote: what is quiet for so long expires.",
     "over its connection … open.",
