@@ -575,11 +575,11 @@ fn a_client_that_keeps_no_revision_came_as_far_as_what_it_holds() {
             .collect()
     };
     // The first is of the one that is deaf, the others are of the naive loop: outside a lesson its first alone. There is no
-    // room for the words of its last.
+    // room for the words of its second, between two crosses.
     let stops = [
         "delete of c, revision 107, never came here",
         "delete of b, revision 105, never came here",
-        "update of c, revision 106, never came here",
+        "delete of c, revision 107, never came here",
     ];
     assert_eq!(stopped(Ways::Stopped), stops[..2]);
     assert_eq!(stopped(Ways::All), stops);

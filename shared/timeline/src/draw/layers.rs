@@ -113,7 +113,7 @@ impl Drawer<'_> {
             self.version_line(&line, scale, Some(floor));
             self.revision_words(&line, scale, row);
             self.compactions(row, epoch, id, (&line, scale));
-            self.writes(row, epoch, scale);
+            self.writes(row, epoch, (&line, scale));
         }
     }
 
@@ -167,7 +167,7 @@ impl Drawer<'_> {
 
     /// The writes: glyphs on the trace where there is room, ticks under it else. In a picture that draws only the ways
     /// that stopped they are density, but for the selected one.
-    fn writes(&mut self, row: &Row, epoch: EpochView<'_>, scale: Scale) {
+    fn writes(&mut self, row: &Row, epoch: EpochView<'_>, (line, scale): (&Line, Scale)) {
         let shown = self.shown_writes(epoch.layers);
         let xs: Vec<Px> = shown.iter().map(|write| self.x(write.moment.at)).collect();
         let bottom = self.y(row) + row.height;
@@ -186,7 +186,8 @@ impl Drawer<'_> {
                 let y = scale.y(write.revision);
                 let mark = GlyphMark::new(glyph, x, y, 10, self.ground(row));
                 self.glyph(Paint::Change, mark, row.id, Target::Record(id));
-                if self.picture.ways == Ways::All {
+                // The last stands at the end of the trace.
+                if self.picture.ways == Ways::All && write.revision != line.last() {
                     self.revision_at(row, (x, y), write.revision);
                 }
                 continue;

@@ -32,6 +32,8 @@ const WAY_WIDTH: Px = Px(80);
 const BELOW_GLYPH: Px = Px::whole(6);
 /// Words stand so far from the stop or cross that they tell of.
 const BESIDE: Px = Px::whole(6);
+/// Half the side of a cross.
+const CROSS_ARM: Px = Px::whole(4);
 /// Half the side of what marks a stop of the selected way.
 const STOP_HALF: Px = Px::whole(3);
 
@@ -76,6 +78,7 @@ impl Drawer<'_> {
         };
         let is_lesson = self.picture.ways == Ways::All;
         let mut ways = 0;
+        let mut crosses = Vec::new();
         for epoch in self.epochs.clone() {
             // Several clients may lack a write for the same reason.
             let mut crossed = Vec::new();
@@ -123,10 +126,15 @@ impl Drawer<'_> {
                         && !crossed.contains(&(layer, write.revision))
                     {
                         crossed.push((layer, write.revision));
-                        self.cross(epoch, write, (x, y), end);
+                        self.cross((x, y));
+                        crosses.push((epoch, write, (x, y), end));
                     }
                 }
             }
+        }
+        // Words keep clear of all crosses.
+        for (epoch, write, at, end) in crosses {
+            self.words_of_cross(epoch, write, at, end);
         }
     }
 
@@ -262,9 +270,9 @@ impl Drawer<'_> {
         }
     }
 
-    /// A cross where a way ends, and why.
-    fn cross(&mut self, epoch: EpochView<'_>, write: &WriteMark, (x, y): (Px, Px), end: End) {
-        let arm = Px::whole(4);
+    /// A cross where a way ends.
+    fn cross(&mut self, (x, y): (Px, Px)) {
+        let arm = CROSS_ARM;
         let cross = [
             Step::Move(x - arm, y - arm),
             Step::Line(x + arm, y + arm),
@@ -274,6 +282,17 @@ impl Drawer<'_> {
         // Over the ghost that it often leaves.
         self.stroke(Paint::Finding, &cross, Stroke::solid(Token::Error, Px(128)));
         self.occupy((x - arm, x + arm), (y - arm, y + arm));
+    }
+
+    /// Why a way ends at its cross.
+    fn words_of_cross(
+        &mut self,
+        epoch: EpochView<'_>,
+        write: &WriteMark,
+        (x, y): (Px, Px),
+        end: End,
+    ) {
+        let arm = CROSS_ARM;
         // What is said of a cross out of sight would stand in for one that shows.
         if x + arm < Px::ZERO || x - arm > self.width {
             return;
