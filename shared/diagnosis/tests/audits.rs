@@ -280,9 +280,10 @@ fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
     stage.after_s(5).ended(nodes, Cause::End);
     insta::assert_snapshot!(stage.found(), @r"
 0.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server knows nothing beyond 37, 3 before that, and says nothing until it does, though lists have changed.
-0.000 F32 or F31 raised error likely x1 -/nodes: The watch was opened at 40; its server knows nothing beyond 37, 3 before that, and says nothing until it does, though lists have changed.
-5.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
-10.000 F32 or F31 cleared error likely x1 -/nodes: Its stream goes on, or is over.
+0.000 F32 or F31 cleared error likely x1 */pods: Other watches have it of the same cause: see what they share.
+0.000 F32 or F31 raised error likely x1 the cluster watches=2 names=2 */pods,-/nodes: Watches were opened beyond what their servers have come to, and these say nothing until they come further. It concerns 2 watches: */pods, -/nodes.
+5.000 F32 or F31 updated error likely x1 the cluster watches=1 names=1 -/nodes: Watches were opened beyond what their servers have come to, and these say nothing until they come further. It concerns 1 watch: -/nodes.
+10.000 F32 or F31 cleared error likely x1 the cluster watches=1 names=1 -/nodes: Its stream goes on, or is over.
 ");
 }
 
@@ -322,6 +323,30 @@ fn behind_reads() -> Stage {
     stage.live(A, ADDED, "a", "u1", 40, None).after_s(30);
     stage.audited(A, AHEAD, Audit::CANNOT_TELL, 45);
     stage
+}
+
+#[test]
+fn two_streams_that_lag_behind_reads_of_one_server_are_one_finding_of_it() {
+    let nodes = "-/nodes";
+    let mut stage = Stage::new(1, &[A, nodes]).telling_alike();
+    stage.sharing(&[A, nodes]);
+    for watch in [A, nodes] {
+        stage.live(watch, ADDED, "a", "u1", 40, None);
+    }
+    stage.after_s(30).audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    stage
+        .after_s(20)
+        .audited(nodes, AHEAD, Audit::CANNOT_TELL, 45);
+    stage.after_s(5);
+    for watch in [A, nodes] {
+        stage.live(watch, MODIFIED, "a", "u1", 45, None);
+    }
+    insta::assert_snapshot!(stage.found(), @r"
+    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
+    50.000 F31 or F04 F44 cleared note likely x1 */pods: Other watches have it of the same cause: see what they share.
+    50.000 F31 or F04 F44 raised note likely x1 10.0.0.1:6443 watches=2 names=2 */pods,-/nodes: Reads showed newer objects than the server 10.0.0.1:6443 has told its watches of: it is behind, or something holds its events back. It concerns 2 watches: */pods, -/nodes.
+    55.000 F31 or F04 F44 cleared note likely x1 10.0.0.1:6443 watches=1 names=1 -/nodes: Its stream goes on, or is over.
+    ");
 }
 
 #[test]

@@ -386,6 +386,36 @@ fn a_compacted_history_says_for_how_long_the_type_was_quiet() {
 }
 
 #[test]
+fn two_caches_of_a_server_that_do_not_become_ready_are_one_finding_of_it() {
+    let watches = ["*/pods", "-/nodes"];
+    let mut stage = Stage::new(1, &watches);
+    for watch in watches {
+        stage.ended(watch, Cause::End);
+    }
+    let connection = stage.sharing(&[]);
+    for _ in 0..12 {
+        for watch in watches {
+            stage.asks_for_a_stream(watch, connection);
+            stage.refused_last(watch, 429, "storage is (re)initializing");
+        }
+        stage.after_s(2);
+    }
+    for watch in watches {
+        stage.reopened(watch).answered_last(watch);
+    }
+    let told = stage.found();
+    let unready: Vec<&str> = told.lines().filter(|line| line.contains(" F15 ")).collect();
+    insta::assert_snapshot!(unready.join("\n"), @r"
+20.000 F15 raised warning definite x1 */pods: api.example.com:6443 refused 11 requests of */pods in a row with 429 for 20.0 s: its cache of the type does not become ready.
+20.000 F15 cleared warning definite x1 */pods: Other watches have it of the same cause: see what they share.
+20.000 F15 raised warning definite x1 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
+22.000 F15 raised warning definite x2 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
+24.000 F15 raised warning definite x3 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
+24.000 F15 cleared warning definite x3 api.example.com:6443 watches=1 names=1 -/nodes: The server's cache is ready.
+");
+}
+
+#[test]
 fn a_cache_that_does_not_become_ready_is_found_after_a_while_and_until_it_is() {
     let mut stage = pods();
     stage.ended("*/pods", Cause::End);

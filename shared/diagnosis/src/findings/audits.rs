@@ -14,6 +14,7 @@ use watchscope_model::vocabulary::{Certainty, Divergence, Phase, PhaseReason, Se
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, Subject};
+use super::shared::{Place, Shared};
 use super::streams::{SILENT_LOSS, Streams};
 use super::words::{count, name, seconds};
 use crate::audit::{AHEAD_US, TOO_LARGE_US};
@@ -30,8 +31,36 @@ const GHOST: &[&str] = &["F25", "F26", "F27", "F33", "F45"];
 /// Rows that hide an object, or a change of it.
 const HIDDEN: &[&str] = &["F25", "F33", "F45"];
 
+/// The audit looks at each watch in its turn, so what it finds of several watches within this time may be of one cause, in
+/// microseconds.
+const TURN_US: i64 = 60_000_000;
+
 /// Rows that look like a race at a stream's start.
 const LIKE_A_RACE: &[&str] = &["F24", "F25", "F33"];
+
+/// What watches share whose server is behind what reads show (F31).
+fn behind_reads(place: &Place) -> Option<Shared> {
+    let server = place.server_words();
+    Some(Shared {
+        subject: place.server()?,
+        summary: format!(
+            "Reads showed newer objects than {server} has told its watches of: it is behind, or something holds its events back."
+        ),
+        together_us: TURN_US,
+        waits_until: None,
+    })
+}
+
+/// What watches share that were opened beyond what their servers know (F32).
+fn beyond_servers() -> Shared {
+    Shared {
+        subject: Subject::Cluster,
+        summary: "Watches were opened beyond what their servers have come to, and these say nothing until they come further."
+            .to_owned(),
+        together_us: TURN_US,
+        waits_until: None,
+    }
+}
 
 /// Objects that are confirmed to be wrong, by watch, at most as many as verdicts stand; and watches and servers that
 /// reads show to be ahead of, or behind, what they should be.
@@ -267,18 +296,24 @@ impl Audits {
                 let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
                 let silent = self.silent.entry(event.watch.clone()).or_default();
                 silent.insert("F32");
-                book.raise(found.alike(&["F31"]).until_cleared(), record.at);
+                let found = Found {
+                    shared: Some(beyond_servers()),
+                    ..found.alike(&["F31"])
+                };
+                book.raise(found.until_cleared(), record.at);
             }
             Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
             // A stream that an edit left behind is known by a longer silence.
             Audit::AHEAD_TWICE if open.silent_since_edit(&event.watch, before).is_none() => {
-                self.lags(event, (watch, progress), record, book);
+                let place = Place::of(&event.watch, before);
+                self.lags(event, (watch, progress, place), record, book);
             }
             NOT_PROGRESSING
                 if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
             {
                 let edit = open.silent_since_edit(&event.watch, before);
-                self.stands_still(event, progress, edit, record, book);
+                let place = Place::of(&event.watch, before);
+                self.stands_still(event, (progress, place), edit, record, book);
             }
             _ => {}
         }
@@ -288,7 +323,7 @@ impl Audits {
     fn lags(
         &mut self,
         event: &Audit,
-        (watch, progress): (&Watch, &ResourceVersion),
+        (watch, progress, place): (&Watch, &ResourceVersion, Option<Place>),
         record: Moment,
         book: &mut Book,
     ) {
@@ -319,6 +354,7 @@ impl Audits {
         let found = Found {
             // It may end by itself; one that lasts for two periods of bookmarks is more than that.
             severity: Severity::Note,
+            shared: place.and_then(|place| behind_reads(&place)),
             ..found.alike(alike)
         };
         let silent = self.silent.entry(event.watch.clone()).or_default();
@@ -369,14 +405,18 @@ impl Audits {
         let (sure, subject) = (Certainty::Likely, Subject::Watch(event.watch.clone()));
         let since = awake.of(opened.at);
         let found = Found::of("F32", sure, subject, evidence, since, summary);
-        book.raise(found.alike(&["F31"]).until_cleared(), record.at);
+        let found = Found {
+            shared: Some(beyond_servers()),
+            ..found.alike(&["F31"])
+        };
+        book.raise(found.until_cleared(), record.at);
     }
 
     /// A list differs from what a watch holds, and the watch has not come to its version for long (semantics 4.2).
     fn stands_still(
         &mut self,
         event: &Audit,
-        progress: &ResourceVersion,
+        (progress, place): (&ResourceVersion, Option<Place>),
         edit: Option<(Seq, Time)>,
         record: Moment,
         book: &mut Book,
@@ -411,7 +451,10 @@ impl Audits {
             };
             let evidence = vec![record.seq];
             let found = Found::of("F31", sure, subject, evidence, record.at, summary);
-            found.alike(&["F04", "F32"])
+            Found {
+                shared: place.and_then(|place| behind_reads(&place)),
+                ..found.alike(&["F04", "F32"])
+            }
         };
         let silent = self.silent.entry(watch.clone()).or_default();
         silent.insert(found.code);

@@ -794,11 +794,26 @@ impl Requests {
             *since,
             summary,
         );
-        book.raise(found.alike(&["F16"]).until_cleared(), record.at);
+        let found = Found {
+            shared: Some(Shared {
+                summary: format!(
+                    "{server} refuses requests for several types with 429: their caches do not become ready."
+                ),
+                subject: Subject::Server(server),
+                together_us: UNREADY_US,
+                waits_until: None,
+            }),
+            ..found.alike(&["F16"])
+        };
+        book.raise(found.until_cleared(), record.at);
     }
 
     /// A server answered: its storm is over, if that was long ago.
     fn calm(&mut self, server: &Text, record: Moment, book: &mut Book) {
+        // Its caches that are not ready are told of as one with it.
+        if self.lanes.values().any(|lane| lane.unready.is_some()) {
+            return;
+        }
         let last = self.throttles.get(server).and_then(|recent| recent.back());
         if last.is_some_and(|(at, _)| record.at.micros_since(*at) >= CALM_US) {
             self.throttles.remove(server);

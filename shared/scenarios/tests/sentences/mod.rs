@@ -35,7 +35,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
 /// Why no story tells what a script of shared/diagnosis does.
 const ONE_OF_A_TYPE: &str = "a story has one watch of its type, over a connection of its own";
 
-const SENTENCES: [Sentence; 116] = [
+const SENTENCES: [Sentence; 119] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -324,6 +324,21 @@ const SENTENCES: [Sentence; 116] = [
     untold(
         "F31",
         "is behind: others delivered events at least",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F31",
+        "Reads showed newer objects than … has told its watches of",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F32",
+        "Watches were opened beyond what their servers have come to",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F15",
+        "refuses requests for several types with 429",
         ONE_OF_A_TYPE,
     ),
     untold(
