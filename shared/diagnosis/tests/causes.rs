@@ -285,6 +285,35 @@ fn a_410_right_after_the_server_of_one_watch_went_away_is_of_that() {
     ");
 }
 
+#[test]
+fn a_410_of_a_watch_that_had_no_stream_when_its_server_restarted_is_of_that() {
+    let watches = ["*/pods", "*/nodes", "*/jobs"];
+    let mut stage = Stage::new(1, &watches);
+    stage.sharing(&watches);
+    stage.after_s(30).ended("*/jobs", Cause::End);
+    stage.after_ms(700);
+    for watch in &watches[..2] {
+        stage.ended(watch, Cause::Eof);
+    }
+    for watch in watches {
+        stage.phase(watch, PhaseReason::Unreachable);
+    }
+    stage.after_ms(4_000);
+    let connection = stage.dials("10.0.0.1:6443");
+    for watch in &watches[..2] {
+        stage.back_on(watch, connection, None);
+    }
+    stage.opened("*/jobs", "10.0.0.1:6443");
+    expires(&mut stage, "*/jobs");
+    stage.after_ms(300).back_on("*/jobs", connection, Some(0));
+    stage.after_s(5);
+    insta::assert_snapshot!(stage.found(), @r"
+    32.950 F06 raised note likely x1 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 2 watches: 2 not back yet.
+    34.700 F06 updated note likely x1 10.0.0.1:6443 watches=2 resumed=2 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 2 watches: 2 went on where they were.
+    36.700 F06 updated note likely x1 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 */jobs,*/nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 3 watches: 1 listed again, what happened in between is not known; 2 went on where they were.
+    ");
+}
+
 /// Watches of one type in three namespaces, beside another type.
 const WIDGETS: [&str; 3] = [
     "a/widgets.example.com",

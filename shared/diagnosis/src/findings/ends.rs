@@ -28,6 +28,8 @@ const BLIND_US: i64 = 60_000_000;
 const IDLE_US: i64 = 90_000_000;
 /// What became of a watch that its cause left without history.
 const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
+/// Of so many servers at most it is remembered that they went away.
+const MAX_LEFT: usize = 64;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -183,6 +185,8 @@ pub(super) struct Ended {
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// Of each watch the last stream that ended for a cause that leaves a server without its history, and the cause's row.
     emptied: BTreeMap<WatchName, (StreamId, &'static str)>,
+    /// When each server, by address, last went away, and the row of that; at most [`MAX_LEFT`], the others are passed over.
+    left: BTreeMap<Text, (Time, &'static str)>,
     /// Of each watch the last stream that ended because watchscope had not run.
     slept: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in, whose outcome is not known yet; at most one of a code.
@@ -343,6 +347,12 @@ impl Ended {
             Some(code) => {
                 let emptied = (event.stream, code);
                 self.emptied.insert(event.watch.clone(), emptied);
+                if let Some(end) = self.pending.get(&event.stream)
+                    && let Some(Subject::Server(server)) = end.went_with(code)
+                    && (self.left.len() < MAX_LEFT || self.left.contains_key(&server))
+                {
+                    self.left.insert(server, (end.at, code));
+                }
             }
             // A better answer for the same end.
             None => {
@@ -475,6 +485,13 @@ impl Ended {
             });
             return;
         }
+        if code == "F11"
+            && let Some((found, stake)) = self.of_server(&end, answer)
+        {
+            self.lists_for_ordinary_cause(&end.watch);
+            self.conclude(found, stake, &end, now, book);
+            return;
+        }
         let is_ordinary =
             is_history_ordinary || end.is_ordinary || matches!(code, "F06" | "F07" | "F17");
         // Of a dead connection nothing came before its end either.
@@ -511,6 +528,18 @@ impl Ended {
         if is_history_ordinary {
             found.severity = Severity::Note;
         }
+        self.conclude(found, stake, &end, now, book);
+    }
+
+    /// Raises what was found of an end, with what became of its gap, or until that is known.
+    fn conclude(
+        &mut self,
+        mut found: Found,
+        stake: Stake,
+        end: &Pending,
+        now: Time,
+        book: &mut Book,
+    ) {
         match &end.outcome {
             Some(outcome) => found.close(stake, outcome),
             None => {
@@ -518,10 +547,46 @@ impl Ended {
                     let at = stake.blind_from.plus_micros(BLIND_US);
                     found.worsens = Some((at, Severity::Warning));
                 }
-                self.told.entry(end.watch).or_default().insert(code, stake);
+                let told = self.told.entry(end.watch.clone()).or_default();
+                told.insert(found.code, stake);
             }
         }
         book.raise(found, now);
+    }
+
+    /// A 410 of a watch that was without a stream when its server went away: its history went with that, and the finding of
+    /// the server counts it.
+    fn of_server(&self, end: &Pending, answer: &Answer) -> Option<(Found, Stake)> {
+        let place = &end.was.as_ref()?.place;
+        let subject = place.server()?;
+        let Subject::Server(server) = &subject else {
+            return None;
+        };
+        let &(at, code) = self.left.get(server)?;
+        let gap_at = end.course.gap_at;
+        if at < gap_at || at > end.at {
+            return None;
+        }
+        let summary = format!(
+            "{server} went away while {} had no stream, and its history went with that (410).",
+            end.watch
+        );
+        let watch = Subject::Watch(end.watch.clone());
+        let evidence = answer.evidence.clone();
+        let mut found = Found::of(code, Certainty::Likely, watch, evidence, at, summary);
+        found.severity = Severity::Note;
+        found.fate = Some(Fate::Blind);
+        found.shared = Some(Shared {
+            summary: shared_sentence(code, false, end, place),
+            subject,
+            together_us: if code == "F07" { DRAIN_US } else { TOGETHER_US },
+            waits_until: None,
+        });
+        let stake = Stake {
+            blind_from: gap_at,
+            is_ordinary: true,
+        };
+        Some((found, stake))
     }
 
     /// What the stream of a watch shared with others that may have ended of the same cause. Where others are open over its
@@ -624,6 +689,16 @@ impl Ended {
         self.said.remove(watch);
         self.told.remove(watch);
         self.barren.remove(watch);
+    }
+}
+
+impl Pending {
+    /// The server that went away, where an end of this row says so.
+    fn went_with(&self, code: &str) -> Option<Subject> {
+        let place = &self.was.as_ref()?.place;
+        matches!(code, "F06" | "F07")
+            .then(|| place.server())
+            .flatten()
     }
 }
 

@@ -35,7 +35,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
 /// Why no story tells what a script of shared/diagnosis does.
 const ONE_OF_A_TYPE: &str = "a story has one watch of its type, over a connection of its own";
 
-const SENTENCES: [Sentence; 119] = [
+const SENTENCES: [Sentence; 120] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -324,6 +324,11 @@ const SENTENCES: [Sentence; 119] = [
     untold(
         "F31",
         "is behind: others delivered events at least",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F06",
+        "went away while … had no stream, and its history went with that",
         ONE_OF_A_TYPE,
     ),
     untold(
