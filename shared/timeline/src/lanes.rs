@@ -28,7 +28,7 @@ use crate::store::{AsideStep, ObjectTrace, Span, Store, VerdictSpan, WatchTrace}
 use crate::tokens::Token;
 use crate::view::View;
 
-/// A page keeps what a person chose for at most so many watches, the first by name.
+/// The most watches for which a page keeps what a person chose: the first of them by name.
 const CHOICES_MOST: usize = 1_000;
 
 /// The name of the lane of what watchscope asks beside its watches: the observer's own load.

@@ -5,8 +5,8 @@ mod cases;
 mod common;
 
 use cases::cases;
-use common::random::{Chance, comparable, first_difference, random_log, views};
-use common::{Log, START, at, picture};
+use common::random::{Chance, comparable, first_difference, late_reader, random_log, views};
+use common::{Log, at, picture};
 use watchscope_model::vocabulary::*;
 use watchscope_timeline::draw::RECORDS;
 use watchscope_timeline::lanes::{Row, RowKind};
@@ -164,21 +164,22 @@ fn events_never_open_by_themselves() {
     assert!(names.contains(&other), "{names:?}");
 }
 
+/// Twenty pods, of which the first fifteen change one after the other; and their names.
+fn carts() -> (Log, Vec<String>) {
+    let all: Vec<String> = (0..20).map(|number| format!("cart-{number:02}")).collect();
+    let names: Vec<&str> = all.iter().map(String::as_str).collect();
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &names, 1_000);
+    for (place, name) in names[..15].iter().enumerate() {
+        let (at_s, version) = (10.0 + place as f64, 1_001 + place as u64);
+        modified(&mut log, at_s, PODS, name, version);
+    }
+    (log, all)
+}
+
 #[test]
 fn at_most_twelve_objects_have_rows_the_last_changed_first_and_the_rest_are_counted() {
-    let all: Vec<String> = (0..20).map(|number| format!("cart-{number:02}")).collect();
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let mut log = Log::new("a");
-    log.opened(0.0, PODS, 1, &all, 1_000);
-    for (place, name) in all[..15].iter().enumerate() {
-        modified(
-            &mut log,
-            10.0 + place as f64,
-            PODS,
-            name,
-            1_001 + place as u64,
-        );
-    }
+    let (log, all) = carts();
     let store = log.store();
     let mut lanes = lanes(800);
     let objects = |rows: &Rows| -> Vec<String> {
@@ -186,7 +187,7 @@ fn at_most_twelve_objects_have_rows_the_last_changed_first_and_the_rest_are_coun
         objects.map(|row| row.name.to_string()).collect()
     };
     let rows = rows_at(&store, &mut lanes, 30.0);
-    let last: Vec<&str> = all[3..15].iter().rev().copied().collect();
+    let last: Vec<String> = all[3..15].iter().rev().cloned().collect();
     assert_eq!(objects(&rows), last);
     let last = rows.rows.last().unwrap();
     assert_eq!((&*last.name, last.expanded), ("and 8 more", Some(false)));
@@ -238,19 +239,7 @@ fn an_object_that_a_list_found_changed_keeps_its_row() {
 
 #[test]
 fn an_object_that_diverges_is_never_among_those_that_are_only_counted() {
-    let all: Vec<String> = (0..20).map(|number| format!("cart-{number:02}")).collect();
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let mut log = Log::new("a");
-    log.opened(0.0, PODS, 1, &all, 1_000);
-    for (place, name) in all[..15].iter().enumerate() {
-        modified(
-            &mut log,
-            10.0 + place as f64,
-            PODS,
-            name,
-            1_001 + place as u64,
-        );
-    }
+    let (mut log, _) = carts();
     log.verdict(
         30.0,
         PODS,
@@ -535,19 +524,7 @@ fn what_is_open_does_not_depend_on_cuts_or_on_what_is_loaded_outside_the_view() 
         let mut chance = Chance::new(seed ^ 0x0BE4);
         let whole = log.store();
         let now = log.state.at.plus_millis(3_000);
-        let mut store = Store::default();
-        let mut cut = chance.below(log.records.len() as u64 + 1) as usize;
-        log.send_from(&mut store, cut);
-        for _ in 0..chance.below(4) {
-            let from = chance.below(cut as u64 + 1) as usize;
-            if from < cut {
-                store.chapter(&log.chapter(from, cut)).unwrap();
-                cut = from;
-            }
-        }
-        let from = cut
-            .checked_sub(1)
-            .map_or(START, |last| log.records[last].at);
+        let (store, cut, from) = late_reader(&log, &mut chance);
         for view in views(&mut chance, from, now) {
             for height_px in [120, 300, 2_000] {
                 let draw = |store: &Store| {

@@ -6,7 +6,7 @@ mod cases;
 mod common;
 
 use cases::cases;
-use common::random::{Chance, draw, first_difference, random_log, views};
+use common::random::{Chance, draw, first_difference, late_reader, random_log, views};
 use common::{Log, START, at, picture};
 use watchscope_model::event::*;
 use watchscope_model::fold::VersionStep;
@@ -26,22 +26,7 @@ fn a_scene_does_not_depend_on_cuts_or_on_what_is_loaded_outside_the_view() {
         let mut chance = Chance::new(seed ^ 0xC0FFEE);
         let whole = log.store();
         let now = log.state.at.plus_millis(3_000);
-        // A late reader: a head snapshot after `cut` records, then chapters of the past, newest first, not all.
-        let mut store = Store::default();
-        let mut cut = chance.below(log.records.len() as u64 + 1) as usize;
-        log.send_from(&mut store, cut);
-        for _ in 0..chance.below(4) {
-            let from = chance.below(cut as u64 + 1) as usize;
-            if from < cut {
-                store.chapter(&log.chapter(from, cut)).unwrap();
-                cut = from;
-            }
-        }
-        let from = if cut == 0 {
-            START
-        } else {
-            log.records[cut - 1].at
-        };
+        let (store, cut, from) = late_reader(&log, &mut chance);
         for view in views(&mut chance, from, now) {
             for collapsed in [false, true] {
                 let (all, part) = (

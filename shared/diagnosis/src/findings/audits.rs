@@ -38,8 +38,9 @@ const TURN_US: i64 = 60_000_000;
 /// Rows that look like a race at a stream's start.
 const LIKE_A_RACE: &[&str] = &["F24", "F25", "F33"];
 
-/// What watches share whose server is behind what reads show (F31).
-fn behind_reads(place: &Place) -> Option<Shared> {
+/// What a watch shares with others whose server is behind what reads show (F31).
+fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
+    let place = Place::of(watch, state)?;
     let server = place.server_words();
     Some(Shared {
         subject: place.server()?,
@@ -296,24 +297,21 @@ impl Audits {
                 let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
                 let silent = self.silent.entry(event.watch.clone()).or_default();
                 silent.insert("F32");
-                let found = Found {
-                    shared: Some(beyond_servers()),
-                    ..found.alike(&["F31"])
-                };
+                let found = found.alike(&["F31"]).sharing(Some(beyond_servers()));
                 book.raise(found.until_cleared(), record.at);
             }
             Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
             // A stream that an edit left behind is known by a longer silence.
             Audit::AHEAD_TWICE if open.silent_since_edit(&event.watch, before).is_none() => {
-                let place = Place::of(&event.watch, before);
-                self.lags(event, (watch, progress, place), record, book);
+                let shared = behind_reads(&event.watch, before);
+                self.lags(event, (watch, progress, shared), record, book);
             }
             NOT_PROGRESSING
                 if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
             {
                 let edit = open.silent_since_edit(&event.watch, before);
-                let place = Place::of(&event.watch, before);
-                self.stands_still(event, (progress, place), edit, record, book);
+                let shared = behind_reads(&event.watch, before);
+                self.stands_still(event, (progress, shared), edit, record, book);
             }
             _ => {}
         }
@@ -323,7 +321,7 @@ impl Audits {
     fn lags(
         &mut self,
         event: &Audit,
-        (watch, progress, place): (&Watch, &ResourceVersion, Option<Place>),
+        (watch, progress, shared): (&Watch, &ResourceVersion, Option<Shared>),
         record: Moment,
         book: &mut Book,
     ) {
@@ -354,8 +352,7 @@ impl Audits {
         let found = Found {
             // It may end by itself; one that lasts for two periods of bookmarks is more than that.
             severity: Severity::Note,
-            shared: place.and_then(|place| behind_reads(&place)),
-            ..found.alike(alike)
+            ..found.alike(alike).sharing(shared)
         };
         let silent = self.silent.entry(event.watch.clone()).or_default();
         silent.insert(found.code);
@@ -405,10 +402,7 @@ impl Audits {
         let (sure, subject) = (Certainty::Likely, Subject::Watch(event.watch.clone()));
         let since = awake.of(opened.at);
         let found = Found::of("F32", sure, subject, evidence, since, summary);
-        let found = Found {
-            shared: Some(beyond_servers()),
-            ..found.alike(&["F31"])
-        };
+        let found = found.alike(&["F31"]).sharing(Some(beyond_servers()));
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -416,7 +410,7 @@ impl Audits {
     fn stands_still(
         &mut self,
         event: &Audit,
-        (progress, place): (&ResourceVersion, Option<Place>),
+        (progress, shared): (&ResourceVersion, Option<Shared>),
         edit: Option<(Seq, Time)>,
         record: Moment,
         book: &mut Book,
@@ -451,10 +445,7 @@ impl Audits {
             };
             let evidence = vec![record.seq];
             let found = Found::of("F31", sure, subject, evidence, record.at, summary);
-            Found {
-                shared: place.and_then(|place| behind_reads(&place)),
-                ..found.alike(&["F04", "F32"])
-            }
+            found.alike(&["F04", "F32"]).sharing(shared)
         };
         let silent = self.silent.entry(watch.clone()).or_default();
         silent.insert(found.code);

@@ -129,6 +129,11 @@ impl Found {
         Self { alike, ..self }
     }
 
+    /// The same, of a cause that other watches may have too.
+    pub(crate) fn sharing(self, shared: Option<Shared>) -> Self {
+        Self { shared, ..self }
+    }
+
     /// What is worse weighs more, and of what is as bad what is surer.
     pub(super) fn weight(&self) -> Weight {
         (self.severity, Reverse(self.certainty.number()))

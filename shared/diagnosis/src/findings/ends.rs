@@ -28,7 +28,7 @@ const BLIND_US: i64 = 60_000_000;
 const IDLE_US: i64 = 90_000_000;
 /// What became of a watch that its cause left without history.
 const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
-/// Of so many servers at most it is remembered that they went away.
+/// The most servers that are remembered as gone. Past that a further one is not remembered.
 const MAX_LEFT: usize = 64;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
@@ -185,7 +185,7 @@ pub(super) struct Ended {
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// Of each watch the last stream that ended for a cause that leaves a server without its history, and the cause's row.
     emptied: BTreeMap<WatchName, (StreamId, &'static str)>,
-    /// When each server, by address, last went away, and the row of that; at most [`MAX_LEFT`], the others are passed over.
+    /// When each server, by address, last went away, and the row of that; at most [`MAX_LEFT`].
     left: BTreeMap<Text, (Time, &'static str)>,
     /// Of each watch the last stream that ended because watchscope had not run.
     slept: BTreeMap<WatchName, StreamId>,
@@ -347,11 +347,12 @@ impl Ended {
             Some(code) => {
                 let emptied = (event.stream, code);
                 self.emptied.insert(event.watch.clone(), emptied);
-                if let Some(end) = self.pending.get(&event.stream)
-                    && let Some(Subject::Server(server)) = end.went_with(code)
-                    && (self.left.len() < MAX_LEFT || self.left.contains_key(&server))
+                if matches!(code, "F06" | "F07")
+                    && let Some(end) = self.pending.get(&event.stream)
+                    && let Some(server) = end.was.as_ref().and_then(|was| was.place.address())
+                    && (self.left.len() < MAX_LEFT || self.left.contains_key(server))
                 {
-                    self.left.insert(server, (end.at, code));
+                    self.left.insert(server.clone(), (end.at, code));
                 }
             }
             // A better answer for the same end.
@@ -558,10 +559,7 @@ impl Ended {
     /// the server counts it.
     fn of_server(&self, end: &Pending, answer: &Answer) -> Option<(Found, Stake)> {
         let place = &end.was.as_ref()?.place;
-        let subject = place.server()?;
-        let Subject::Server(server) = &subject else {
-            return None;
-        };
+        let server = place.address()?;
         let &(at, code) = self.left.get(server)?;
         let gap_at = end.course.gap_at;
         if at < gap_at || at > end.at {
@@ -577,9 +575,9 @@ impl Ended {
         found.severity = Severity::Note;
         found.fate = Some(Fate::Blind);
         found.shared = Some(Shared {
+            subject: Subject::Server(server.clone()),
             summary: shared_sentence(code, false, end, place),
-            subject,
-            together_us: if code == "F07" { DRAIN_US } else { TOGETHER_US },
+            together_us: together_us(code),
             waits_until: None,
         });
         let stake = Stake {
@@ -619,7 +617,7 @@ impl Ended {
         Some(Shared {
             subject,
             summary: shared_sentence(code, is_suspected, end, &was.place),
-            together_us: if code == "F07" { DRAIN_US } else { TOGETHER_US },
+            together_us: together_us(code),
             waits_until,
         })
     }
@@ -692,16 +690,6 @@ impl Ended {
     }
 }
 
-impl Pending {
-    /// The server that went away, where an end of this row says so.
-    fn went_with(&self, code: &str) -> Option<Subject> {
-        let place = &self.was.as_ref()?.place;
-        matches!(code, "F06" | "F07")
-            .then(|| place.server())
-            .flatten()
-    }
-}
-
 impl Found {
     /// The history that the watch was to go on from is gone, because of its cause.
     fn is_expired(&mut self) {
@@ -728,6 +716,11 @@ impl Found {
 /// Whether a server is without its history after that: the 410 that follows is no failure of its own.
 fn leaves_no_history(code: &str) -> bool {
     matches!(code, "F06" | "F07" | "F16" | "F17")
+}
+
+/// Ends of this row within this time may be of one cause, in microseconds.
+fn together_us(code: &str) -> i64 {
+    if code == "F07" { DRAIN_US } else { TOGETHER_US }
 }
 
 /// What ends of this row have in common, where several watches have it of one cause.

@@ -794,23 +794,21 @@ impl Requests {
             *since,
             summary,
         );
-        let found = Found {
-            shared: Some(Shared {
-                summary: format!(
-                    "{server} refuses requests for several types with 429: their caches do not become ready."
-                ),
-                subject: Subject::Server(server),
-                together_us: UNREADY_US,
-                waits_until: None,
-            }),
-            ..found.alike(&["F16"])
+        let shared = Shared {
+            summary: format!(
+                "{server} refuses requests for several types with 429: their caches do not become ready."
+            ),
+            subject: Subject::Server(server),
+            together_us: UNREADY_US,
+            waits_until: None,
         };
+        let found = found.alike(&["F16"]).sharing(Some(shared));
         book.raise(found.until_cleared(), record.at);
     }
 
     /// A server answered: its storm is over, if that was long ago.
     fn calm(&mut self, server: &Text, record: Moment, book: &mut Book) {
-        // Its caches that are not ready are told of as one with it.
+        // A storm and caches that are not ready are one finding of a server: it lasts until both are over.
         if self.lanes.values().any(|lane| lane.unready.is_some()) {
             return;
         }

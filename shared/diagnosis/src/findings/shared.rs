@@ -69,6 +69,11 @@ impl Place {
         self.server.clone().map(Subject::Server)
     }
 
+    /// The address that was reached.
+    pub(super) fn address(&self) -> Option<&Text> {
+        self.server.as_ref()
+    }
+
     pub(super) fn type_there(&self) -> Subject {
         Subject::Type {
             group: self.group.clone(),

@@ -27,7 +27,7 @@ static ALL: Table = Table {
 impl Answers {
     /// All of them.
     pub const ALL: Self = Self(Some(&ALL));
-    /// Only objects: paths about the apiserver itself are not found, and who asks for a Table gets whole objects.
+    /// Only objects. A path about the apiserver itself is not found, and a request for a Table gets whole objects.
     pub const OBJECTS: Self = Self(None);
 
     /// Answers about the apiserver itself, if it does.

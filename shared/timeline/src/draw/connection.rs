@@ -59,8 +59,8 @@ impl Drawer<'_> {
         let what = &span.what;
         let text_y = self.y(row) + row.height.half() + Px::whole(4);
         let look = TextLook::plain(Token::Text2).over(Token::Ground0);
-        // Without sharing a server's connections lie side by side in one row, and names would run into each other: one
-        // is told where it is pointed at.
+        // A server has a connection for each watch where they share none. All lie in one row, so their names would overlap:
+        // the pointer shows one's name.
         let carried = if span.is_open() {
             self.carried(span)
         } else {

@@ -21,7 +21,7 @@ use crate::id::{ObjectId, ServerId, WatchId};
 use crate::scene::Px;
 use crate::store::{MarkKind, Store};
 
-/// A watch that is not opened whole shows at most so many objects; the others are counted in one row.
+/// The most objects that an open watch shows, unless a person opened all of it. One more row counts the others.
 pub(crate) const OBJECTS_MOST: usize = 12;
 
 /// Findings of a watch that lags behind: servers apart, a proxy that holds events back.

@@ -7,7 +7,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::{Lanes, Rows, Scene, Store, View};
 
-use super::{Log, picture};
+use super::{Log, START, picture};
 
 const WATCHES: [&str; 3] = ["shop/pods", "shop/configmaps", "*/events"];
 
@@ -278,6 +278,25 @@ pub fn draw(store: &Store, view: &View, now: Time, collapsed: bool) -> String {
     }
     let (rows, scene) = picture(store, &mut lanes, view, now);
     comparable(store, &rows, &scene)
+}
+
+/// A late reader of a log: a head snapshot after some records, then chapters of the past, newest first, not all. Also from
+/// which record on it has all, and when that was.
+pub fn late_reader(log: &Log, chance: &mut Chance) -> (Store, usize, Time) {
+    let mut store = Store::default();
+    let mut cut = chance.below(log.records.len() as u64 + 1) as usize;
+    log.send_from(&mut store, cut);
+    for _ in 0..chance.below(4) {
+        let from = chance.below(cut as u64 + 1) as usize;
+        if from < cut {
+            store.chapter(&log.chapter(from, cut)).unwrap();
+            cut = from;
+        }
+    }
+    let from = cut
+        .checked_sub(1)
+        .map_or(START, |last| log.records[last].at);
+    (store, cut, from)
 }
 
 /// Views that lie wholly in `from..to` with a margin for what spills over an edge.
