@@ -809,6 +809,26 @@ fn what_cannot_be_read_is_told_with_how_often_it_was() {
 }
 
 #[test]
+fn a_storm_is_over_though_another_server_has_a_cache_that_is_not_ready() {
+    let mut stage = Stage::new(1, &["*/pods", "-/nodes"]);
+    for watch in ["*/pods", "-/nodes"] {
+        stage.ended(watch, Cause::End);
+    }
+    let here = stage.connected_as("a.example.com:6443", "10.0.0.1:6443");
+    let there = stage.connected_as("b.example.com:6443", "10.0.0.2:6443");
+    for _ in 0..4 {
+        stage.asks_for_a_stream("*/pods", here);
+        stage.refused_last("*/pods", 429, "too many").after_s(1);
+    }
+    stage.asks_for_a_stream("-/nodes", there);
+    stage.refused_last("-/nodes", 429, "storage is (re)initializing");
+    stage.after_s(12).asks_for_a_stream("*/pods", here);
+    stage.answered_last("*/pods");
+    let told = stage.found();
+    assert!(told.contains("F15 cleared"), "{told}");
+}
+
+#[test]
 fn refusals_are_told_with_how_many_there_were_and_since_the_first() {
     let mut stage = pods();
     stage.ended("*/pods", Cause::End);

@@ -77,8 +77,8 @@ struct Lane {
     not_found: Option<Moment>,
     /// 429s in a row.
     throttled: Streak,
-    /// Since when, and how often in a row, it was told that the cache of its type is not ready.
-    unready: Option<(Time, u64)>,
+    /// By which server, since when, and how often in a row it was told that the cache of its type is not ready.
+    unready: Option<(Text, Time, u64)>,
     /// Failures in a row about what cannot be read or converted.
     poison: Streak,
     /// Streams in a row that ended with an ERROR about what cannot be read or converted; lists do not end the row.
@@ -774,7 +774,9 @@ impl Requests {
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
             return;
         };
-        let (since, times) = lane.unready.get_or_insert((record.at, 0));
+        let unready = lane.unready.get_or_insert((server.clone(), record.at, 0));
+        let (by, since, times) = unready;
+        by.clone_from(&server);
         *times += 1;
         let lasts_us = record.at.micros_since(*since);
         if lasts_us < UNREADY_US || *times < STORM as u64 {
@@ -809,7 +811,8 @@ impl Requests {
     /// A server answered: its storm is over, if that was long ago.
     fn calm(&mut self, server: &Text, record: Moment, book: &mut Book) {
         // A storm and caches that are not ready are one finding of a server: it lasts until both are over.
-        if self.lanes.values().any(|lane| lane.unready.is_some()) {
+        let mut unready = self.lanes.values().filter_map(|lane| lane.unready.as_ref());
+        if unready.any(|(by, ..)| by == server) {
             return;
         }
         let last = self.throttles.get(server).and_then(|recent| recent.back());

@@ -312,10 +312,15 @@ impl Stage {
     }
 
     pub(crate) fn connected(&mut self, remote: &str) -> ConnectionId {
+        self.connected_as("api.example.com:6443", remote)
+    }
+
+    /// A connection to a server of this name.
+    pub(crate) fn connected_as(&mut self, server: &str, remote: &str) -> ConnectionId {
         let connection = ConnectionId(self.id());
         self.record(ConnectionOpened {
             connection,
-            server: "api.example.com:6443".into(),
+            server: server.into(),
             remote: remote.into(),
             alpn: None,
             tls: None,
