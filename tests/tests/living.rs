@@ -1,6 +1,8 @@
 //! Watches of everything in a cluster that lives: controllers, a scheduler, pods that come and go; a definition that is
 //! edited, and an apiserver that restarts.
 
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -81,7 +83,7 @@ async fn lives(lasts: Duration, edits: u32) -> Result<()> {
         sleep(SETTLED).await;
         controllers.still_run()?;
         let records = log.records();
-        judge(&records, before, edits)
+        judge(&records, before, edits).with_context(|| kept(&records))
     };
     tokio::select! {
         () = kubelets.run(&writer) => bail!("kubelets do not end"),
@@ -199,6 +201,16 @@ async fn churn(writer: &Writer, rounds: &mut u64, lasts: Duration) -> Result<()>
         sleep(ROUND).await;
     }
     Ok(())
+}
+
+/// Keeps the records of a run that was judged to be wrong: an hour is too long to run again only to look.
+fn kept(records: &[Value]) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("living.jsonl");
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    match fs::write(&path, lines) {
+        Ok(()) => format!("the records are in {}", path.display()),
+        Err(error) => format!("the records could not be kept: {error}"),
+    }
 }
 
 /// Each edit is an F17 of the type, the restart one finding, and nothing else is above a note.
