@@ -232,6 +232,10 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     if is_whole_server {
         return Answer::new("F16", Certainty::Suspected, end).with(also());
     }
+    // Initial events that are cut short again tell more than who ended beside it.
+    if end.cut_short >= CUT_SHORT_STREAMS {
+        return Answer::new("F37", Certainty::Likely, end);
+    }
     let same_resource: Vec<&End> = together
         .iter()
         .copied()
@@ -256,12 +260,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         return Answer::new("F10", certainty, end);
     }
     if end.cut_short > 0 {
-        let certainty = if end.cut_short >= CUT_SHORT_STREAMS {
-            Certainty::Likely
-        } else {
-            Certainty::Suspected
-        };
-        return Answer::new("F37", certainty, end);
+        return Answer::new("F37", Certainty::Suspected, end);
     }
     if may_be_slow && together.len() == 1 {
         if replayed.is_empty() {

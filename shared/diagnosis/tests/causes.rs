@@ -493,3 +493,84 @@ fn history_that_is_said_to_be_gone_by_http_status_is_said_by_the_server() {
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"30.250 F13 raised warning definite x1 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: By HTTP status 410 the server 10.0.0.1:6443 said that history is gone, where a server answers 200 and says it in the stream. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
 }
+
+#[test]
+fn etcd_without_a_leader_ends_the_watches_that_go_to_it_for_one_reason() {
+    let events = ["a/events", "b/events", "c/events"];
+    let mut stage = Stage::new(1, &[&events[..], &["*/nodes"]].concat());
+    stage.after_s(30);
+    for watch in events {
+        stage.error(watch, 500, "InternalError", "etcdserver: no leader");
+        stage.ended(watch, Cause::ErrorEvent);
+    }
+    stage.after_s(5);
+    insta::assert_snapshot!(stage.found(), @"32.250 F16 raised warning likely x1 events at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/events,b/events,c/events: etcd had no leader, and the server 10.0.0.1:6443 ended the streams of events: they go to etcd itself, without a cache. Of 3 watches: 3 not back yet.");
+}
+
+/// Watch-lists of three watches of a type are cut short three times, so long after each other.
+fn cut_short(apart_ms: u64) -> String {
+    let (mut stage, _) = widgets();
+    for watch in WIDGETS {
+        stage.ended(watch, Cause::Cancelled);
+    }
+    for wait_s in [1, 5, 5] {
+        for watch in WIDGETS {
+            stage.opens_with_initial_events(watch).lists(watch);
+        }
+        stage.after_s(wait_s);
+        for watch in WIDGETS {
+            stage.ended_after(watch, Cause::End, 100).after_ms(apart_ms);
+        }
+    }
+    stage.after_s(5);
+    stage.found().to_owned()
+}
+
+#[test]
+fn watch_lists_of_a_type_that_end_before_their_state_has_come_are_found_once() {
+    insta::assert_snapshot!(cut_short(0), @"
+    38.250 F37 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
+    43.250 F37 raised warning likely x2 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
+    ");
+    insta::assert_snapshot!(cut_short(400), @"
+    39.450 F37 raised warning likely x1 a/widgets.example.com: The server ended a/widgets.example.com after 5.0 s and 100 events, before all that was there had come, and not for the first time.
+    39.850 F37 cleared warning likely x1 a/widgets.example.com: Other watches have it of the same cause: see what they share.
+    39.850 F37 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 a/widgets.example.com,b/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 2 watches: 2 not back yet.
+    40.850 F37 updated warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
+    45.650 F37 raised warning likely x2 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
+    ");
+}
+
+#[test]
+fn a_type_whose_lists_come_no_further_than_the_history_that_is_gone_is_found_once() {
+    let (mut stage, _) = widgets();
+    for _ in 0..3 {
+        for watch in WIDGETS {
+            expires(&mut stage, watch);
+        }
+        stage.after_s(1);
+        for watch in WIDGETS {
+            stage.list_complete(watch, 20, 0).reopened(watch);
+        }
+        stage.after_s(2);
+    }
+    let found = stage.found().lines().filter(|line| line.contains(" F14 "));
+    insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @"37.250 F14 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: Again and again the server 10.0.0.1:6443 gave no list of widgets.example.com from which its watches can go on. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
+}
+
+#[test]
+fn requests_without_an_answer_beside_a_hundred_streams_are_of_their_connection() {
+    let others = many(120);
+    let waits = ["*/pods", "*/nodes", "*/jobs"];
+    let names: Vec<&str> = others.iter().map(String::as_str).chain(waits).collect();
+    let mut stage = Stage::new(1, &names);
+    stage.of_version("v1.31.0");
+    let connection = stage.sharing(&names);
+    stage.after_s(20);
+    for watch in waits {
+        stage.ended(watch, Cause::End);
+        stage.asks_for_a_stream(watch, connection);
+    }
+    stage.after_s(15);
+    insta::assert_snapshot!(stage.found(), @"30.000 F50 raised warning likely x1 connection 371 watches=3 names=3 */jobs,*/nodes,*/pods: Watch requests over a connection to the server 10.0.0.1:6443 had no answer for 10 s, beside at least 100 streams. It concerns 3 watches: */jobs, */nodes, */pods.");
+}

@@ -410,8 +410,8 @@ fn two_caches_of_a_server_that_do_not_become_ready_are_one_finding_of_it() {
 20.000 F15 cleared warning definite x1 */pods: Other watches have it of the same cause: see what they share.
 20.000 F15 raised warning definite x1 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
 22.000 F15 raised warning definite x2 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
-24.000 F15 raised warning definite x3 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
-24.000 F15 cleared warning definite x3 api.example.com:6443 watches=1 names=1 -/nodes: The server's cache is ready.
+24.000 F15 updated warning definite x2 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
+24.000 F15 cleared warning definite x2 api.example.com:6443 watches=1 names=1 -/nodes: The server's cache is ready.
 ");
 }
 

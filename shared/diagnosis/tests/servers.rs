@@ -215,6 +215,38 @@ fn what_comes_late_by_the_configured_address_alone_is_held_up_on_its_way() {
 }
 
 #[test]
+fn what_comes_late_of_two_types_by_the_configured_address_is_held_up_once() {
+    let mut stage = Stage::new(0, &[A, B, "-/nodes", "-/nodes#2"]);
+    stage.by_address("*/pods#3").by_address_of("-/nodes#3");
+    for burst in 0..4 {
+        let versions = 20 + burst * 10..23 + burst * 10;
+        for watches in [[A, B], ["-/nodes", "-/nodes#2"]] {
+            for version in versions.clone() {
+                let name = format!("p{version}");
+                for watch in watches {
+                    stage.live(watch, Added, &name, &name, version, None);
+                }
+                stage.after_ms(300);
+            }
+        }
+        stage.after_ms(4_000);
+        for watch in [C, "-/nodes#3"] {
+            for version in versions.clone() {
+                let name = format!("p{version}");
+                stage.live(watch, Added, &name, &name, version, None);
+            }
+        }
+    }
+    stage.after_s(100);
+    insta::assert_snapshot!(stage.found(), @"
+    8.100 F44 raised note likely x1 */pods#3: All its servers told directly of ADDED p30 at 30 2 s ago, and it has not come to */pods#3 yet, nor of 1 more: something on the way holds it back. p95 of its lag is 5.8 s, of 5 events in a minute.
+    9.000 F44 cleared note likely x1 */pods#3: Other watches have it of the same cause: see what they share.
+    9.000 F44 raised note likely x1 10.0.0.1:6443 watches=2 names=2 */pods#3,-/nodes#3: Events come late by the configured address, 10.0.0.1:6443: all servers told directly of them at least 2 s before, so something on the way holds them back. It concerns 2 watches: */pods#3, -/nodes#3.
+    83.200 F44 cleared note likely x1 10.0.0.1:6443 watches=1 names=1 -/nodes#3: It has caught up.
+    ");
+}
+
+#[test]
 fn what_comes_late_by_the_configured_address_as_by_a_server_is_that_servers() {
     let mut stage = with_path();
     for version in 20..30 {

@@ -364,7 +364,7 @@ impl Book {
         if let Some(entry) = self.entries.get_mut(&key)
             && entry.members.is_of_cause(&found)
         {
-            if entry.members.has(watch) {
+            if entry.members.again(watch) {
                 entry.count += 1;
                 entry.news = Some(Standing::Raised);
             }

@@ -30,6 +30,9 @@ const IDLE_US: i64 = 90_000_000;
 const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
 /// The most servers that are remembered as gone. Past that a further one is not remembered.
 const MAX_LEFT: usize = 64;
+/// Initial events of a type that are cut short within this time may be of one cause, in microseconds: each watch comes to
+/// its own after a backoff of its own.
+const CUT_SHORT_US: i64 = 60_000_000;
 /// So many barren streams in a row are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
@@ -720,7 +723,11 @@ fn leaves_no_history(code: &str) -> bool {
 
 /// Ends of this row within this time may be of one cause, in microseconds.
 fn together_us(code: &str) -> i64 {
-    if code == "F07" { DRAIN_US } else { TOGETHER_US }
+    match code {
+        "F07" => DRAIN_US,
+        "F37" => CUT_SHORT_US,
+        _ => TOGETHER_US,
+    }
 }
 
 /// What ends of this row have in common, where several watches have it of one cause.

@@ -155,7 +155,7 @@ impl Findings {
                 let is_initial = open.asks_initial(&event.watch);
                 let asks = (requests.asks_bookmarks(&event.watch), is_initial);
                 streams.opened(event, asks, before, record, timers);
-                servers.opened(event, is_initial, record, timers);
+                servers.opened(event, is_initial, before, record, timers);
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {

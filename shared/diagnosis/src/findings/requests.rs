@@ -715,9 +715,9 @@ impl Requests {
             self.unready(event, server, record, book);
             return;
         }
-        let is_other = words.contains("shutting down") || words.contains("initializing");
+        let is_other = words.contains("shutting down");
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
-        if is_other || is_unsaid(words) && (is_secrets(before, &event.watch)) {
+        if is_other || is_unsaid(words) && is_secrets(before, &event.watch) {
             return;
         }
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {

@@ -15,7 +15,7 @@ use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
 use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
 
 use super::book::{BEHIND_LONG_US, Book, Found, Subject};
-use super::shared::Shared;
+use super::shared::{Place, Shared};
 use super::streams::SILENT_LOSS;
 use super::words::{count, place, seconds};
 use super::{Timer, Timers};
@@ -58,6 +58,8 @@ struct Member {
     server: Text,
     /// Whether it is by a server directly.
     is_direct: bool,
+    /// Where its stream's requests go.
+    place: Option<Place>,
     /// Its open stream, once it is known what that has to tell.
     stream: Option<Stream>,
     /// A stream that begins with initial events has something to tell only after them.
@@ -77,6 +79,7 @@ impl Member {
         Self {
             server,
             is_direct,
+            place: None,
             stream: None,
             is_open: false,
             highest: 0,
@@ -156,6 +159,33 @@ impl Member {
             None => "It has caught up.".to_owned(),
         };
         book.clear(code, Subject::Watch(watch.clone()), self.told, &why);
+    }
+
+    /// What it shares with others that are behind for the same reason.
+    fn shared(&self) -> Option<Shared> {
+        let (subject, summary) = if self.is_direct {
+            let server = &self.server;
+            let summary = format!(
+                "The server {server} is behind: others delivered events at least {} s before it.",
+                BEHIND_US / 1_000_000
+            );
+            (Subject::Server(server.clone()), summary)
+        } else {
+            let place = self.place.as_ref()?;
+            let address = place.address()?;
+            let summary = format!(
+                "Events come late by the configured address, {address}: all servers told directly of them at least {} s \
+                 before, so something on the way holds them back.",
+                HELD_UP_US / 1_000_000
+            );
+            (Subject::Server(address.clone()), summary)
+        };
+        Some(Shared {
+            subject,
+            summary,
+            together_us: self.may_lag_us(),
+            waits_until: None,
+        })
     }
 
     /// What it is called when it is behind.
@@ -252,6 +282,7 @@ impl Servers {
         });
         for (name, watch) in others {
             let mut member = Member::new(name.as_str().into(), false);
+            member.place = Place::of(name, before);
             member.is_open = watch.stream.is_some();
             let seen = watch.seen.as_ref().and_then(ResourceVersion::number);
             member.stream = seen.filter(|_| member.is_open).map(|seen| Stream {
@@ -281,6 +312,7 @@ impl Servers {
         &mut self,
         event: &StreamOpened,
         is_initial: bool,
+        before: &State,
         record: Moment,
         timers: &mut Timers,
     ) {
@@ -293,6 +325,7 @@ impl Servers {
             .and_then(ResourceVersion::number);
         if let Some(member) = group.members.get_mut(&event.watch) {
             member.is_open = true;
+            member.place = Place::of(&event.watch, before);
             member.stream = from.map(|from| Stream {
                 since: record.at,
                 from,
@@ -504,18 +537,7 @@ impl Servers {
                 &["F04"]
             };
             let mut found = found.note_until(begins_at.plus_micros(BEHIND_LONG_US));
-            if member.is_direct {
-                found.shared = Some(Shared {
-                    subject: Subject::Server(member.server.clone()),
-                    summary: format!(
-                        "The server {} is behind: others delivered events at least {} s before it.",
-                        member.server,
-                        BEHIND_US / 1_000_000
-                    ),
-                    together_us: BEHIND_US,
-                    waits_until: None,
-                });
-            }
+            found.shared = member.shared();
             book.raise(found.alike(alike).until_cleared(), now);
         }
         group.wait(what, now, timers);

@@ -116,6 +116,8 @@ pub(crate) struct Shared {
 struct Member {
     found: Found,
     is_stopped: bool,
+    /// The round in which it had this last: see [`Members::again`].
+    round: u64,
 }
 
 /// How many watches a finding concerns, what became of them, and the worst of them by name.
@@ -156,10 +158,34 @@ impl Members {
 
     /// Adds a watch, or states anew what it has; a finding of something else than a watch is passed over.
     pub(super) fn put(&mut self, found: Found) {
-        if let Subject::Watch(watch) = &found.subject {
-            let (watch, is_stopped) = (watch.clone(), false);
-            self.0.insert(watch, Member { found, is_stopped });
-        }
+        let Subject::Watch(watch) = &found.subject else {
+            return;
+        };
+        let watch = watch.clone();
+        let known = self.0.get(&watch).map(|member| member.round);
+        let member = Member {
+            round: known.unwrap_or_else(|| self.round()),
+            is_stopped: false,
+            found,
+        };
+        self.0.insert(watch, member);
+    }
+
+    /// How often these watches have had it, together.
+    fn round(&self) -> u64 {
+        let rounds = self.0.values().map(|member| member.round);
+        rounds.max().unwrap_or(1)
+    }
+
+    /// A watch has it again, if it is one of these. Returns whether that is another occurrence: the first watch to have it
+    /// once more begins a round, and those that follow it belong to that.
+    pub(super) fn again(&mut self, watch: &WatchName) -> bool {
+        let latest = self.round();
+        let Some(member) = self.0.get_mut(watch) else {
+            return false;
+        };
+        member.round += 1;
+        member.round > latest
     }
 
     /// Adds other watches of the same cause.

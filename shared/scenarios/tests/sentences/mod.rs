@@ -35,7 +35,7 @@ const fn untold(code: &'static str, says: &'static str, why: &'static str) -> Se
 /// Why no story tells what a script of shared/diagnosis does.
 const ONE_OF_A_TYPE: &str = "a story has one watch of its type, over a connection of its own";
 
-const SENTENCES: [Sentence; 120] = [
+const SENTENCES: [Sentence; 121] = [
     told(
         "F01",
         "reads a closed channel and takes what it reads there for events",
@@ -324,6 +324,11 @@ const SENTENCES: [Sentence; 120] = [
     untold(
         "F31",
         "is behind: others delivered events at least",
+        ONE_OF_A_TYPE,
+    ),
+    untold(
+        "F44",
+        "Events come late by the configured address",
         ONE_OF_A_TYPE,
     ),
     untold(
