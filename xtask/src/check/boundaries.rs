@@ -148,6 +148,11 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
                 format!("{}/src/{}:{line}", folder.display(), file.path)
             };
             broken.extend(match name.as_str() {
+                "watchscope-simulator" => [
+                    pure_source(&mentions, &place),
+                    tester_source(&mentions, &place),
+                ]
+                .concat(),
                 _ if node.pure => pure_source(&mentions, &place),
                 "watchscope" => backend_source(&file.path, &mentions, &place),
                 "watchscope-app" => app_source(&file.path, &mentions, &place),
@@ -330,6 +335,19 @@ fn pure_source(mentions: &[Mention], place: &dyn Fn(usize) -> String) -> Vec<Vio
     })
 }
 
+/// What of the model says how requests of the protocol are made, which the tester has to know by itself.
+const OF_REQUESTS: &[&str] = &[
+    "watchscope_model::audit",
+    "watchscope_model::options",
+    "watchscope_model::request",
+];
+
+fn tester_source(mentions: &[Mention], place: &dyn Fn(usize) -> String) -> Vec<Violation> {
+    reaching(mentions, OF_REQUESTS, place, |_| {
+        "tester and tested share no opinion of the protocol: the simulator has its own".to_owned()
+    })
+}
+
 fn backend_source(
     path: &str,
     mentions: &[Mention],
@@ -388,13 +406,13 @@ fn reaching<'a>(
     broken
 }
 
-struct SourceFile {
+pub(crate) struct SourceFile {
     /// Below src/, with slashes.
-    path: String,
-    text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
-fn rust_files(folder: &Path) -> Result<Vec<SourceFile>> {
+pub(crate) fn rust_files(folder: &Path) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     for entry in WalkDir::new(folder).sort_by_file_name() {
         let entry = entry?;
@@ -501,6 +519,19 @@ mod tests {
         x.rs:2: mentions std::fs; a pure crate has no std::fs: take what it would give as a parameter
         x.rs:2: mentions std::time; a pure crate has no std::time::Instant: take what it would give as a parameter
         ");
+    }
+
+    #[test]
+    fn the_simulator_has_its_own_opinion_of_requests() {
+        let broken = |source: &str| {
+            let found = mentions::mentions(source).unwrap();
+            tester_source(&found, &at).len()
+        };
+        assert_eq!(
+            broken("use watchscope_model::{Time, request::is_watch};"),
+            1
+        );
+        assert_eq!(broken("use watchscope_model::{Text, chance::Chance};"), 0);
     }
 
     #[test]

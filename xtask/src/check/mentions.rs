@@ -39,9 +39,14 @@ pub(crate) fn mentions(source: &str) -> Result<Vec<Mention>> {
     let tokens: TokenStream = source
         .parse()
         .map_err(|error| anyhow!("not Rust: {error}"))?;
+    Ok(of_tokens(tokens))
+}
+
+/// The same, of tokens.
+pub(crate) fn of_tokens(tokens: TokenStream) -> Vec<Mention> {
     let mut found = Vec::new();
     walk(tokens, &[], &mut found);
-    Ok(found)
+    found
 }
 
 /// Collects the paths of one level of tokens; `prefix` is what a `use` group stands in.

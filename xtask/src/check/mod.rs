@@ -5,6 +5,7 @@
 mod boundaries;
 mod licences;
 mod mentions;
+mod rooms;
 mod versions;
 
 use std::fmt;
@@ -52,6 +53,7 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     rule("boundaries", &mut || {
         report(boundaries::violations(project)?)
     });
+    rule("rooms", &mut || report(rooms::violations(project)?));
     rule("licences", &mut || report(licences::violations(project)?));
     rule("planted bugs follow the code", &mut || {
         report(mutate::violations(project)?)

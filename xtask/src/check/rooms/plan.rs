@@ -1,0 +1,472 @@
+//! The plan of the rooms: which there are, what each may use, and what is still owed.
+
+/// A crate and its rooms.
+pub(super) struct Crate {
+    /// Its name, as its manifest has it.
+    pub(super) name: &'static str,
+    /// Its folder, from the root of the project.
+    pub(super) folder: &'static str,
+    pub(super) rooms: &'static [Room],
+    /// Circles of files that may stay: one type whose code lies in several files, which its module documentation says.
+    pub(super) machines: &'static [&'static [&'static str]],
+    /// Circles of files that are still to be opened, each sorted.
+    pub(super) circles: &'static [&'static [&'static str]],
+}
+
+/// A part of a crate with one role.
+pub(super) struct Room {
+    pub(super) name: &'static str,
+    /// Its modules, as paths below src/; of two rooms that a file fits, it is in the one with the longer path.
+    pub(super) parts: &'static [&'static str],
+    /// The rooms that it may use.
+    pub(super) uses: &'static [&'static str],
+    /// The rooms that it uses today and should not.
+    pub(super) owes: &'static [&'static str],
+}
+
+const fn room(
+    name: &'static str,
+    parts: &'static [&'static str],
+    uses: &'static [&'static str],
+) -> Room {
+    Room {
+        name,
+        parts,
+        uses,
+        owes: &[],
+    }
+}
+
+impl Room {
+    const fn owing(self, owes: &'static [&'static str]) -> Self {
+        Self { owes, ..self }
+    }
+}
+
+/// All crates whose rooms are planned.
+pub(super) const PLAN: &[Crate] = &[BACKEND, APP, DIAGNOSIS, TIMELINE, LOG, MODEL, SIMULATOR];
+
+const BACKEND: Crate = Crate {
+    name: "watchscope",
+    folder: "backend",
+    rooms: &[
+        room("stop", &["stop"], &[]),
+        room("metrics", &["metrics"], &[]).owing(&["hub", "log", "web"]),
+        room("transport", &["transport"], &[]),
+        room("cluster", &["cluster"], &["transport"]),
+        room("session", &["session"], &[]).owing(&["web"]),
+        room("log", &["log"], &["metrics"]).owing(&["probes"]),
+        room("control", &["control"], &["session"]).owing(&["web"]),
+        room("demo", &["demo"], &[]).owing(&["web"]),
+        room("hub", &["hub"], &["log", "metrics"]).owing(&["web"]),
+        room(
+            "probes",
+            &["probes"],
+            &["cluster", "log", "stop", "transport"],
+        )
+        .owing(&["audit"]),
+        room(
+            "audit",
+            &["audit"],
+            &["cluster", "log", "stop", "transport"],
+        )
+        .owing(&["probes"]),
+        room("web", &["web"], &["hub", "session"]),
+        room(
+            "cli",
+            &["cli", "lib", "main"],
+            &[
+                "audit",
+                "cluster",
+                "control",
+                "demo",
+                "hub",
+                "log",
+                "metrics",
+                "probes",
+                "session",
+                "stop",
+                "transport",
+                "web",
+            ],
+        ),
+    ],
+    machines: &[],
+    circles: &[
+        &[
+            "demo/front.rs",
+            "demo/http1.rs",
+            "demo/http2.rs",
+            "demo/mod.rs",
+            "demo/pump.rs",
+        ],
+        &["hub/mod.rs", "hub/viewer.rs"],
+        &["log/mod.rs", "log/reader.rs", "log/writer.rs"],
+        &[
+            "transport/connection.rs",
+            "transport/http1.rs",
+            "transport/http2.rs",
+        ],
+    ],
+};
+
+const APP: Crate = Crate {
+    name: "watchscope-app",
+    folder: "frontend/app",
+    rooms: &[
+        room("source", &["source"], &[]),
+        room("input", &["input"], &[]),
+        room("body", &["body"], &[]),
+        room("decimal", &["decimal"], &[]),
+        room("paint", &["painter", "bitmap"], &["decimal"]),
+        room("summary", &["summary"], &[]),
+        room(
+            "page",
+            &["page"],
+            &["decimal", "input", "paint", "source", "summary"],
+        )
+        .owing(&["panels", "second"]),
+        room(
+            "panels",
+            &["page/panels"],
+            &[
+                "body", "decimal", "input", "page", "paint", "source", "summary",
+            ],
+        ),
+        room("second", &["page/second"], &["page", "panels", "source"]),
+        room("root", &["lib", "main"], &["page"]),
+    ],
+    machines: &[],
+    circles: &[
+        &[
+            "page/engine.rs",
+            "page/mod.rs",
+            "page/picture.rs",
+            "page/theme.rs",
+            "page/way.rs",
+        ],
+        &["page/panels/signals.rs", "page/panels/texts.rs"],
+        &["painter/mod.rs", "painter/sprites.rs"],
+    ],
+};
+
+const DIAGNOSIS: Crate = Crate {
+    name: "watchscope-diagnosis",
+    folder: "shared/diagnosis",
+    rooms: &[
+        room("text", &["findings/words"], &[]),
+        room("versions", &["audit/versions"], &[]).owing(&["audit", "text"]),
+        room("awake", &["awake"], &[]),
+        room("explain", &["rows", "texts"], &[]),
+        room("attribution", &["attribution", "ends"], &[]),
+        room("audit", &["audit"], &["text", "versions"]),
+        room(
+            "findings",
+            &["findings"],
+            &["attribution", "awake", "text", "versions"],
+        )
+        .owing(&["audit", "explain"]),
+        room(
+            "root",
+            &["lib"],
+            &[
+                "attribution",
+                "audit",
+                "awake",
+                "explain",
+                "findings",
+                "text",
+                "versions",
+            ],
+        ),
+    ],
+    machines: &[],
+    circles: &[
+        &["attribution.rs", "ends.rs"],
+        &[
+            "audit/lane.rs",
+            "audit/lane/conclude.rs",
+            "audit/lane/each.rs",
+            "audit/lane/samples.rs",
+            "audit/mod.rs",
+        ],
+        &[
+            "findings/audits.rs",
+            "findings/clients.rs",
+            "findings/ends.rs",
+            "findings/mod.rs",
+            "findings/requests.rs",
+            "findings/servers.rs",
+            "findings/streams.rs",
+        ],
+        &["findings/book.rs", "findings/shared.rs"],
+    ],
+};
+
+const TIMELINE: Crate = Crate {
+    name: "watchscope-timeline",
+    folder: "shared/timeline",
+    rooms: &[
+        room(
+            "ground",
+            &["tokens", "id", "glyph", "scene", "format", "view", "svg"],
+            &[],
+        ),
+        room("levels", &["store/layers", "ways"], &["ground"]).owing(&["inside", "store"]),
+        room("store", &["store"], &["ground", "levels"]),
+        room("findings", &["findings"], &["ground", "levels", "store"]),
+        room("evidence", &["evidence"], &["findings", "ground", "store"]).owing(&["words"]),
+        room("lanes", &["lanes"], &["findings", "ground", "store"]).owing(&["draw"]),
+        room(
+            "draw",
+            &["draw"],
+            &["evidence", "findings", "ground", "lanes", "levels", "store"],
+        )
+        .owing(&["words"]),
+        room(
+            "inside",
+            &[
+                "belief",
+                "draw/layers",
+                "draw/travel",
+                "lanes/layers",
+                "sides",
+                "words/inside",
+            ],
+            &["draw", "ground", "lanes", "levels", "store"],
+        ),
+        room(
+            "words",
+            &["words"],
+            &[
+                "evidence", "findings", "ground", "inside", "lanes", "levels", "store",
+            ],
+        )
+        .owing(&["draw"]),
+        room("health", &["health"], &["findings", "ground", "store"]).owing(&["draw", "words"]),
+        room(
+            "picture",
+            &["picture"],
+            &["draw", "ground", "lanes", "store"],
+        ),
+        room("root", &["lib"], &[]),
+    ],
+    machines: &[&["draw.rs", "draw/labels.rs"]],
+    circles: &[
+        &["lanes.rs", "lanes/arrange.rs"],
+        &["words.rs", "words/check.rs", "words/event.rs"],
+    ],
+};
+
+const LOG: Crate = Crate {
+    name: "watchscope-log",
+    folder: "shared/log",
+    rooms: &[
+        room("sealer", &["sealer"], &[]).owing(&["ring"]),
+        room("ring", &["ring"], &[]).owing(&["sealer"]),
+        room("reader", &["reader"], &["ring"]),
+        room("root", &["lib"], &["reader", "ring", "sealer"]),
+    ],
+    machines: &[],
+    circles: &[],
+};
+
+const MODEL: Crate = Crate {
+    name: "watchscope-model",
+    folder: "shared/model",
+    rooms: &[
+        room(
+            "base",
+            &[
+                "time",
+                "id",
+                "vocabulary",
+                "catalogue",
+                "tree",
+                "map",
+                "request",
+                "chance",
+                "fnv",
+            ],
+            &[],
+        ),
+        room("codec", &["codec"], &["base"]),
+        room("field", &["field"], &["base", "codec"]),
+        room("event", &["event"], &["base", "codec", "field"]),
+        room("inside", &["inside"], &["base", "codec", "event", "field"]),
+        room(
+            "json",
+            &["json"],
+            &["base", "codec", "event", "field", "inside"],
+        ),
+        room(
+            "fold",
+            &["fold"],
+            &["base", "codec", "event", "field", "inside", "json"],
+        ),
+        room(
+            "layers",
+            &["layers"],
+            &["base", "codec", "event", "field", "fold", "inside", "json"],
+        ),
+        room(
+            "chapter",
+            &["codec/chapter"],
+            &[
+                "base", "codec", "event", "field", "fold", "inside", "json", "layers",
+            ],
+        ),
+        room("wire", &["wire"], &["base", "codec", "field"]),
+        room("read", &["read"], &["base"]),
+        room("root", &["lib"], &[]),
+    ],
+    machines: &[],
+    circles: &[
+        &["codec/dictionary.rs", "codec/reader.rs", "codec/writer.rs"],
+        &["fold.rs", "fold/objects.rs"],
+    ],
+};
+
+const SIMULATOR: Crate = Crate {
+    name: "watchscope-simulator",
+    folder: "shared/simulator",
+    rooms: &[
+        room("json", &["json", "apiserver/go"], &[]),
+        room("defect", &["etcd/defect"], &[]),
+        room("fault", &["fault"], &["base", "defect"]),
+        room("version", &["version", "etcd/version"], &["defect"]).owing(&["fault"]),
+        room(
+            "base",
+            &[
+                "time",
+                "random",
+                "queue",
+                "message",
+                "kinds",
+                "apiserver/names",
+            ],
+            &["json"],
+        )
+        .owing(&["apiserver", "object"]),
+        room("schema", &["apiserver/schema"], &["base", "json"]).owing(&["object"]),
+        room("object", &["object"], &["base", "json", "schema"]).owing(&["etcd"]),
+        room("config", &["config"], &["base", "version"]).owing(&["apiserver", "workload"]),
+        room(
+            "etcd",
+            &["etcd"],
+            &[
+                "base", "config", "defect", "fault", "json", "object", "version",
+            ],
+        ),
+        room("inside", &["inside"], &["base", "object", "version"]).owing(&["etcd"]),
+        room(
+            "kubectl",
+            &[
+                "apiserver/defaults",
+                "apiserver/managed_fields",
+                "apiserver/patch",
+                "apiserver/scale",
+                "apiserver/strategic",
+                "apiserver/table",
+            ],
+            &["base", "json", "object", "schema"],
+        )
+        .owing(&["apiserver"]),
+        room(
+            "apiserver",
+            &["apiserver"],
+            &[
+                "base", "config", "defect", "etcd", "fault", "inside", "json", "kubectl", "object",
+                "schema", "version",
+            ],
+        ),
+        room("network", &["network"], &["base", "config", "fault"]),
+        room(
+            "client",
+            &["client"],
+            &["apiserver", "base", "json", "object", "version"],
+        ),
+        room("workload", &["workload"], &["apiserver", "base", "object"])
+            .owing(&["config", "etcd", "kubectl"]),
+        room("truth", &["truth"], &["apiserver", "base", "object"]).owing(&["client", "etcd"]),
+        room(
+            "world",
+            &["world"],
+            &[
+                "apiserver",
+                "base",
+                "client",
+                "config",
+                "defect",
+                "etcd",
+                "fault",
+                "inside",
+                "json",
+                "kubectl",
+                "network",
+                "object",
+                "schema",
+                "truth",
+                "version",
+                "workload",
+            ],
+        ),
+        room("root", &["lib"], &[]),
+    ],
+    machines: &[&[
+        "world.rs",
+        "world/clients.rs",
+        "world/faults.rs",
+        "world/inside.rs",
+        "world/parts.rs",
+        "world/received.rs",
+        "world/shutdown.rs",
+    ]],
+    circles: &[
+        &[
+            "apiserver/answers.rs",
+            "apiserver/backlog.rs",
+            "apiserver/cacher.rs",
+            "apiserver/dispatch.rs",
+            "apiserver/mod.rs",
+            "apiserver/read.rs",
+            "apiserver/reply.rs",
+            "apiserver/throttle.rs",
+            "apiserver/upstream.rs",
+            "apiserver/watch.rs",
+            "apiserver/watcher.rs",
+            "apiserver/write.rs",
+        ],
+        &[
+            "client/comparer.rs",
+            "client/go/informer.rs",
+            "client/go/queue.rs",
+            "client/go/reflector.rs",
+            "client/go/rest.rs",
+            "client/go/stream.rs",
+            "client/go/version.rs",
+            "client/informer.rs",
+            "client/kube_watcher.rs",
+            "client/last_seen.rs",
+            "client/mod.rs",
+            "client/poller.rs",
+            "client/pvc_loop.rs",
+            "client/reflector.rs",
+            "client/retry_watcher.rs",
+            "client/scheduler.rs",
+            "client/transport.rs",
+            "client/watch_deployment.rs",
+        ],
+        &["etcd.rs", "etcd/stream.rs", "etcd/watch.rs"],
+        &[
+            "workload/activity.rs",
+            "workload/definitions.rs",
+            "workload/deployments.rs",
+            "workload/garbage.rs",
+            "workload/install.rs",
+            "workload/mod.rs",
+            "workload/pods.rs",
+            "workload/recorder.rs",
+        ],
+    ],
+};
