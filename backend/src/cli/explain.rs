@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use watchscope_diagnosis::texts::{Explanation, explanation, nearest};
+use watchscope_diagnosis::explain::{Explanation, explanation, nearest};
+use watchscope_model::Row;
 
 use super::args::ExplainArgs;
 use super::exit::Failure;
@@ -15,24 +16,24 @@ const WIDTH: usize = 100;
 /// # Errors
 /// Exit code 2 for a code that is none, with the nearest; 1 if it cannot be written.
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
-    let Some(row) = explanation(&args.code.to_uppercase()) else {
+    let Some(row) = Row::of(&args.code.to_uppercase()) else {
         let near = nearest(&args.code);
         return Err(Failure::usage(format!(
             "there is no finding {:?}; nearest: {} ({}). Findings are F01 to F50.",
             args.code,
-            near.code,
+            near,
             near.name()
         )));
     };
     let mut out = std::io::stdout().lock();
-    out.write_all(text(row).as_bytes())
+    out.write_all(text(explanation(row)).as_bytes())
         .and_then(|()| out.flush())
         .map_err(Failure::failed)
 }
 
 /// What is said of a row, for a terminal.
 fn text(row: &Explanation) -> String {
-    let mut text = format!("{} {}\n", row.code, row.name());
+    let mut text = format!("{} {}\n", row.row, row.name());
     for (heading, said) in row.parts() {
         text += &format!("\n{heading}\n");
         let mut line = String::from(" ");
@@ -57,9 +58,9 @@ mod tests {
 
     #[test]
     fn every_row_is_explained_in_lines_that_fit() {
-        for row in watchscope_diagnosis::texts::EXPLANATIONS {
-            let text = text(&row);
-            assert!(text.starts_with(row.code));
+        for row in Row::ALL {
+            let text = text(explanation(row));
+            assert!(text.starts_with(row.code()));
             assert!(
                 text.lines().all(|line| line.chars().count() <= WIDTH),
                 "{text}"

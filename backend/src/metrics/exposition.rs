@@ -35,8 +35,6 @@ pub(crate) enum Label {
     Word(&'static str),
     /// The log's name, or that of a watched resource.
     Name(Text),
-    /// A code of the catalogue.
-    Code(String),
 }
 
 /// A sample's value.
@@ -158,7 +156,6 @@ impl Label {
         match self {
             Self::Word(word) => word,
             Self::Name(name) => name,
-            Self::Code(code) => code,
         }
     }
 }

@@ -609,7 +609,7 @@ fn words_that_are_in_no_list_are_told_as_other() {
             message: None,
         });
         story.attribute(code, &format!("evil-{code}"));
-        story.finding(&format!("F{code}"), Standing::Raised, None);
+        story.finding(&format!("F{code:02}"), Standing::Raised, None);
         story.request(code, &format!("verb-{code}"), PODS);
         story.answer(code, u16::try_from(code).ok(), PODS);
     }

@@ -1,6 +1,7 @@
 //! What labels say: words of closed lists, and one word for all that is in none.
 
-use watchscope_model::{Aside, WatchName, catalogue};
+use watchscope_model::row::Attributed;
+use watchscope_model::{Aside, WatchName};
 
 use super::exposition::Label;
 
@@ -10,14 +11,10 @@ pub(super) const OTHER: &str = "other";
 /// A code of a finding or an attribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Code {
-    /// A row of the catalogue, by its number.
-    Row(u8),
-    /// One of [`CODES`], by its place.
-    Word(usize),
+    Known(Attributed),
+    /// What this build does not know.
+    Other,
 }
-
-/// What else an attribution can say; the last stands for what this build does not know.
-const CODES: [&str; 4] = ["normal", "ours", "unknown", OTHER];
 
 /// A request's verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,22 +39,13 @@ pub(super) enum Purpose {
 
 impl Code {
     pub(super) fn of(code: &str) -> Self {
-        let row = code
-            .strip_prefix('F')
-            .and_then(|number| number.parse().ok());
-        match row {
-            Some(number) if catalogue::name(code).is_some() => Self::Row(number),
-            _ => {
-                let known = CODES.iter().position(|word| *word == code);
-                Self::Word(known.unwrap_or(CODES.len() - 1))
-            }
-        }
+        Attributed::of(code).map_or(Self::Other, Self::Known)
     }
 
     pub(super) fn label(self) -> Label {
         match self {
-            Self::Row(number) => Label::Code(format!("F{number:02}")),
-            Self::Word(place) => CODES[place].into(),
+            Self::Known(known) => known.code().into(),
+            Self::Other => OTHER.into(),
         }
     }
 }

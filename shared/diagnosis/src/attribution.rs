@@ -8,7 +8,9 @@
 //! anew if the list stands less than 100 revisions above the oldest one left. How near that oldest one is to the
 //! watch's progress proves nothing: a cache that has just run over has one as near.
 
+use watchscope_model::Row;
 use watchscope_model::Seq;
+use watchscope_model::row::Attributed;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
 
@@ -36,17 +38,16 @@ const SLOW_MARGIN_MS: u64 = 5_000;
 /// Why a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// An F number, `ours`, `normal` or `unknown`.
-    pub(crate) code: &'static str,
+    pub(crate) why: Attributed,
     pub(crate) certainty: Certainty,
     /// The end itself, then what else says so.
     pub(crate) evidence: Vec<Seq>,
 }
 
 impl Answer {
-    fn new(code: &'static str, certainty: Certainty, end: &End) -> Self {
+    fn new(why: impl Into<Attributed>, certainty: Certainty, end: &End) -> Self {
         Self {
-            code,
+            why: why.into(),
             certainty,
             evidence: vec![end.seq],
         }
@@ -100,7 +101,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     let mut shutting_down = seqs(FactKind::ShuttingDown);
     shutting_down.extend(ends.shut_down(end));
     if !shutting_down.is_empty() {
-        return Answer::new("F07", Certainty::Likely, end)
+        return Answer::new(Row::F07, Certainty::Likely, end)
             .with(also())
             .with(shutting_down);
     }
@@ -114,7 +115,9 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         } else {
             Certainty::Suspected
         };
-        return Answer::new("F06", certainty, end).with(also()).with(gone);
+        return Answer::new(Row::F06, certainty, end)
+            .with(also())
+            .with(gone);
     }
     let closed = seqs(FactKind::Closed);
     // A stream that the server ends or resets leaves its connection, so those of most must have gone with their streams.
@@ -130,7 +133,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     // server restarted, and was back before anything dialled it.
     let initializing = seqs(FactKind::Initializing);
     if is_whole_server && is_connection_gone && !initializing.is_empty() && end.goaway.is_none() {
-        return Answer::new("F06", Certainty::Likely, end)
+        return Answer::new(Row::F06, Certainty::Likely, end)
             .with(also())
             .with(closed)
             .with(initializing);
@@ -152,7 +155,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             Certainty::Likely
         };
         is_most(on_connection.len(), going_on).then(|| {
-            Answer::new("F09", certainty, end)
+            Answer::new(Row::F09, certainty, end)
                 .with([goaway])
                 .with(on_connection.iter().map(|other| other.seq))
         })
@@ -164,12 +167,12 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     }
     if !initializing.is_empty() {
         // The cache of a custom resource begins anew mostly because its definition was edited.
-        let (code, certainty) = match end.edit {
-            Some(_) => ("F17", Certainty::Likely),
-            None if end.stream.is_custom => ("F17", Certainty::Suspected),
-            None => ("F16", Certainty::Likely),
+        let (why, certainty) = match end.edit {
+            Some(_) => (Row::F17, Certainty::Likely),
+            None if end.stream.is_custom => (Row::F17, Certainty::Suspected),
+            None => (Row::F16, Certainty::Likely),
         };
-        return Answer::new(code, certainty, end)
+        return Answer::new(why, certainty, end)
             .with(also())
             .with(initializing)
             .with(end.edit);
@@ -184,24 +187,24 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .collect()
     };
     if is_whole_server && is_connection_gone && left.is_none() {
-        return Answer::new("F06", Certainty::Suspected, end)
+        return Answer::new(Row::F06, Certainty::Suspected, end)
             .with(also())
             .with(closed);
     }
     if end.cause == Cause::EofInFrame {
-        return Answer::new("F47", Certainty::Definite, end);
+        return Answer::new(Row::F47, Certainty::Definite, end);
     }
     if end.cause != Cause::End {
-        return Answer::new("unknown", Certainty::Unknown, end);
+        return Answer::new(Attributed::Unknown, Certainty::Unknown, end);
     }
 
     // Rule 6.
     let not_served = seqs(FactKind::NotServed);
     if !not_served.is_empty() {
-        return Answer::new("F18", Certainty::Likely, end).with(not_served);
+        return Answer::new(Row::F18, Certainty::Likely, end).with(not_served);
     }
     if let Some(edit) = end.edit {
-        return Answer::new("F17", Certainty::Likely, end).with([edit]);
+        return Answer::new(Row::F17, Certainty::Likely, end).with([edit]);
     }
     // A cache that was built anew, as the 410 and the list after it show. Where the server closed the connection too, the
     // one that answers then may be another.
@@ -212,8 +215,8 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         && !is_closed
     {
         let is_custom = end.stream.is_custom;
-        let code = if is_custom { "F17" } else { "F16" };
-        return Answer::new(code, Certainty::Likely, end).with(rebuilt);
+        let why = if is_custom { Row::F17 } else { Row::F16 };
+        return Answer::new(why, Certainty::Likely, end).with(rebuilt);
     }
     let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
     // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
@@ -224,17 +227,17 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         } else {
             Certainty::Definite
         };
-        return Answer::new("F36", certainty, end).with(replayed);
+        return Answer::new(Row::F36, certainty, end).with(replayed);
     }
     if let Some(answer) = left {
         return answer;
     }
     if is_whole_server {
-        return Answer::new("F16", Certainty::Suspected, end).with(also());
+        return Answer::new(Row::F16, Certainty::Suspected, end).with(also());
     }
     // Initial events that are cut short again tell more than who ended beside it.
     if end.cut_short >= CUT_SHORT_STREAMS {
-        return Answer::new("F37", Certainty::Likely, end);
+        return Answer::new(Row::F37, Certainty::Likely, end);
     }
     let same_resource: Vec<&End> = together
         .iter()
@@ -246,7 +249,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
     });
     let others_live = alive > alive_of_resource;
     if same_resource.len() >= 2 && is_most(same_resource.len(), alive_of_resource) && others_live {
-        return Answer::new("F16", Certainty::Suspected, end)
+        return Answer::new(Row::F16, Certainty::Suspected, end)
             .with(same_resource.iter().map(|other| other.seq));
     }
 
@@ -257,20 +260,20 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         } else {
             Certainty::Suspected
         };
-        return Answer::new("F10", certainty, end);
+        return Answer::new(Row::F10, certainty, end);
     }
     if end.cut_short > 0 {
-        return Answer::new("F37", Certainty::Suspected, end);
+        return Answer::new(Row::F37, Certainty::Suspected, end);
     }
     if may_be_slow && together.len() == 1 {
         if replayed.is_empty() {
-            return Answer::new("F36", Certainty::Suspected, end);
+            return Answer::new(Row::F36, Certainty::Suspected, end);
         }
-        return Answer::new("F36", Certainty::Likely, end)
+        return Answer::new(Row::F36, Certainty::Likely, end)
             .with(replayed)
             .with(end.slow_before);
     }
-    Answer::new("unknown", Certainty::Unknown, end)
+    Answer::new(Attributed::Unknown, Certainty::Unknown, end)
 }
 
 /// At least four fifths.
@@ -281,14 +284,16 @@ fn is_most(ended: usize, alive: usize) -> bool {
 /// Rules 1 to 4: what the end itself says.
 fn by_itself(end: &End) -> Option<Answer> {
     match end.cause {
-        Cause::Cancelled => Some(Answer::new("ours", Certainty::Definite, end)),
+        Cause::Cancelled => Some(Answer::new(Attributed::Ours, Certainty::Definite, end)),
         Cause::ErrorEvent => Some(by_error(end)),
         Cause::End => by_timeout(end),
-        Cause::TcpReset => Some(Answer::new("F08", Certainty::Definite, end)),
+        Cause::TcpReset => Some(Answer::new(Row::F08, Certainty::Definite, end)),
         Cause::IdleTimeout => Some(by_silence(end)),
         // Where bodies end with their connection, a timeout does.
-        Cause::Eof => is_at_timeout(end).then(|| Answer::new("normal", Certainty::Likely, end)),
-        Cause::Goaway => Some(Answer::new("F09", Certainty::Definite, end).with(end.goaway)),
+        Cause::Eof => {
+            is_at_timeout(end).then(|| Answer::new(Attributed::Normal, Certainty::Likely, end))
+        }
+        Cause::Goaway => Some(Answer::new(Row::F09, Certainty::Definite, end).with(end.goaway)),
         Cause::Decode => Some(by_unread(end)),
         Cause::EofInFrame | Cause::RstStream | Cause::Tls | Cause::Refused | Cause::Unknown => None,
     }
@@ -308,21 +313,21 @@ fn by_pause(end: &End, is_short: bool) -> Option<Answer> {
         return None;
     }
     let timeout_ms = end.stream.timeout_ms.unwrap_or(*SERVER_TIMEOUT_MS.start());
-    let code = if end.cause == Cause::End && end.age_ms + TIMEOUT_SLACK_MS >= timeout_ms {
-        "normal"
+    let why = if end.cause == Cause::End && end.age_ms + TIMEOUT_SLACK_MS >= timeout_ms {
+        Attributed::Normal
     } else {
-        "ours"
+        Attributed::Ours
     };
-    Some(Answer::new(code, Certainty::Likely, end))
+    Some(Answer::new(why, Certainty::Likely, end))
 }
 
 /// What could not be read: an object of another kind (F39), or nothing that makes sense (F38).
 fn by_unread(end: &End) -> Answer {
     match end.stream.unread {
         Some(unread) if unread.is_other_kind => {
-            Answer::new("F39", Certainty::Definite, end).with([unread.seq])
+            Answer::new(Row::F39, Certainty::Definite, end).with([unread.seq])
         }
-        unread => Answer::new("F38", Certainty::Suspected, end).with(unread.map(|it| it.seq)),
+        unread => Answer::new(Row::F38, Certainty::Suspected, end).with(unread.map(|it| it.seq)),
     }
 }
 
@@ -334,7 +339,7 @@ fn by_silence(end: &End) -> Answer {
     } else {
         Certainty::Definite
     };
-    Answer::new("F04", certainty, end)
+    Answer::new(Row::F04, certainty, end)
 }
 
 /// Whether it ended just when it was to.
@@ -346,41 +351,47 @@ fn is_at_timeout(end: &End) -> bool {
 /// A normal timeout: never an alarm.
 fn by_timeout(end: &End) -> Option<Answer> {
     match end.stream.timeout_ms {
-        Some(_) if is_at_timeout(end) => Some(Answer::new("normal", Certainty::Definite, end)),
+        Some(_) if is_at_timeout(end) => {
+            Some(Answer::new(Attributed::Normal, Certainty::Definite, end))
+        }
         Some(timeout_ms) => (timeout_ms..=timeout_ms.saturating_add(TIMEOUT_LATE_MS))
             .contains(&end.age_ms)
-            .then(|| Answer::new("normal", Certainty::Likely, end)),
+            .then(|| Answer::new(Attributed::Normal, Certainty::Likely, end)),
         None => SERVER_TIMEOUT_MS
             .contains(&end.age_ms)
-            .then(|| Answer::new("normal", Certainty::Likely, end)),
+            .then(|| Answer::new(Attributed::Normal, Certainty::Likely, end)),
     }
 }
 
 /// The catalogue's row of an ERROR event, by table 1.6.
 fn by_error(end: &End) -> Answer {
     let Some(error) = &end.stream.error else {
-        return Answer::new("unknown", Certainty::Unknown, end);
+        return Answer::new(Attributed::Unknown, Certainty::Unknown, end);
     };
-    let (code, certainty) = row_of(error);
-    Answer::new(code, certainty, end).with([error.seq])
+    let answer = match row_of(error) {
+        Some((row, certainty)) => Answer::new(row, certainty, end),
+        None => Answer::new(Attributed::Unknown, Certainty::Unknown, end),
+    };
+    answer.with([error.seq])
 }
 
-fn row_of(error: &ServerError) -> (&'static str, Certainty) {
+/// The row that an ERROR's status stands for, if it is one.
+fn row_of(error: &ServerError) -> Option<(Row, Certainty)> {
     let message = error.message.as_deref().unwrap_or("");
     let reason = error.reason.as_deref().unwrap_or("");
-    match error.code {
-        410 if message.contains("too old resource version") => ("F11", Certainty::Definite),
+    Some(match error.code {
+        410 if message.contains("too old resource version") => (Row::F11, Certainty::Definite),
         410 if message.contains("for the provided watch is too old") => {
-            ("F12", Certainty::Definite)
+            (Row::F12, Certainty::Definite)
         }
         // Without its words a 410 does not say which history ended.
-        410 => ("F11", Certainty::Suspected),
-        504 if message.contains("Too large resource version") => ("F32", Certainty::Suspected),
-        500 if message.contains("no leader") => ("F16", Certainty::Likely),
-        500 if reason == "StorageReadError" => ("F38", Certainty::Likely),
+        410 => (Row::F11, Certainty::Suspected),
+        504 if message.contains("Too large resource version") => (Row::F32, Certainty::Suspected),
+        500 if message.contains("no leader") => (Row::F16, Certainty::Likely),
+        500 if reason == "StorageReadError" => (Row::F38, Certainty::Likely),
         500 if message.contains("prevKV=nil") || message.contains("PrevKv=nil") => {
-            ("F24", Certainty::Suspected)
+            (Row::F24, Certainty::Suspected)
         }
-        _ => ("unknown", Certainty::Unknown),
-    }
+        _ => return None,
+    })
 }

@@ -12,7 +12,7 @@ use watchscope_model::vocabulary::{
     Cause, Certainty, ChangeType, LossPlace, Origin, Phase, PhaseReason,
 };
 use watchscope_model::{
-    ConnectionId, Event, ResourceVersion, Seq, State, StreamId, Text, Time, WatchName,
+    ConnectionId, Event, ResourceVersion, Row, Seq, State, StreamId, Text, Time, WatchName,
 };
 
 use crate::attribution::{Answer, is_plain};
@@ -145,8 +145,8 @@ pub(crate) struct End {
 impl End {
     /// Whether something else shows already that its server's cache began anew.
     fn is_rebuilding(&self) -> bool {
-        let told = self.told.as_ref().map(|told| told.code);
-        self.edit.is_some() || matches!(told, Some("F16" | "F17"))
+        let told = self.told.as_ref().and_then(|told| told.why.row());
+        self.edit.is_some() || matches!(told, Some(Row::F16 | Row::F17))
     }
 }
 
@@ -698,13 +698,13 @@ impl Ends {
         let is_known = end
             .told
             .as_ref()
-            .is_some_and(|told| told.code == answer.code && told.certainty == answer.certainty);
+            .is_some_and(|told| told.why == answer.why && told.certainty == answer.certainty);
         if is_known {
             return None;
         }
         end.told = Some(answer.clone());
         let (watch, seq) = (&end.stream.watch, end.seq);
-        if answer.code == "F36" && answer.certainty != Certainty::Suspected {
+        if answer.why == Row::F36.into() && answer.certainty != Certainty::Suspected {
             self.slow.insert(watch.clone(), seq);
         } else if self.slow.get(watch) == Some(&seq) {
             self.slow.remove(watch);

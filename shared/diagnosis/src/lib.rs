@@ -17,14 +17,13 @@ mod attribution;
 pub mod audit;
 mod awake;
 mod ends;
+pub mod explain;
 mod findings;
-pub mod rows;
-pub mod texts;
 
 use watchscope_model::event::{Attribution, Clock, Finding};
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Standing;
-use watchscope_model::{Event, Record, State, Time};
+use watchscope_model::{Event, Record, Row, State, Time};
 
 use self::attribution::attribute;
 use self::awake::Awake;
@@ -51,7 +50,7 @@ pub fn is_restored(event: &Event) -> bool {
             client: None,
             count: Some(1),
             ..
-        }) if &**code == "F33"
+        }) if &**code == Row::F33.code()
     )
 }
 
@@ -120,7 +119,7 @@ impl Diagnosis {
                 let event = Attribution {
                     watch,
                     stream,
-                    code: answer.code.into(),
+                    code: answer.why.code().into(),
                     certainty: answer.certainty,
                     evidence: answer.evidence,
                 };

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use watchscope_diagnosis::texts::EXPLANATIONS;
+use watchscope_diagnosis::explain::EXPLANATIONS;
 
 #[test]
 fn the_page_says_of_each_row_what_explain_says() {
     let rows: BTreeMap<&str, _> = EXPLANATIONS
         .iter()
         // The picture under its plain name: the page's build puts the one with its hash there.
-        .map(|row| (row.code, (format!("{{{{{}.svg}}}}", row.code), row.parts())))
+        .map(|row| {
+            (
+                row.row.code(),
+                (format!("{{{{{}.svg}}}}", row.row), row.parts()),
+            )
+        })
         .collect();
     let wanted = serde_json::to_string(&rows)
         .expect("texts are JSON")

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::field::Headers;
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
+use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
     Author, Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason,
@@ -617,7 +618,21 @@ impl Audit {
     }
 }
 
+impl Attribution {
+    /// What its code says; `None` for what a later version may say.
+    #[must_use]
+    pub fn why(&self) -> Option<Attributed> {
+        Attributed::of(&self.code)
+    }
+}
+
 impl Finding {
+    /// The row of the catalogue; `None` for one of a later version.
+    #[must_use]
+    pub fn row(&self) -> Option<Row> {
+        Row::of(&self.code)
+    }
+
     /// The worst severity of all its occurrences so far.
     #[must_use]
     pub fn worst_severity(&self) -> Severity {

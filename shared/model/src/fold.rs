@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 
 pub use self::objects::{Held, Objects};
-pub use self::totals::{ENDS_KEPT, Totals};
+pub use self::totals::{ENDS_KEPT, EndReason, Totals};
 use crate::codec::{Reader, Writer};
 use crate::event::{
     Change, ClusterConnected, ConnectionOpened, Event, Finding, ListComplete, Record,

@@ -12,7 +12,6 @@
 //! Everything here is pure: no clock, no I/O, the same bytes in give the same result out on the host and in wasm32.
 //! Absent on purpose: who produced a record. A reader cannot tell a real cluster from a simulated one.
 
-pub mod catalogue;
 pub mod chance;
 pub mod codec;
 pub mod event;
@@ -26,6 +25,7 @@ pub mod layers;
 pub mod map;
 pub mod read;
 pub mod request;
+pub mod row;
 pub mod time;
 pub mod tree;
 pub mod vocabulary;
@@ -39,4 +39,5 @@ pub use id::{
 };
 pub use inside::{Entry, Inside, InsideRecord};
 pub use layers::Layers;
+pub use row::Row;
 pub use time::Time;

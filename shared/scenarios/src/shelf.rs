@@ -117,8 +117,9 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use watchscope_diagnosis::texts::explanation;
+    use watchscope_diagnosis::explain::explanation;
     use watchscope_model::Event;
+    use watchscope_model::Row;
 
     use super::*;
     use crate::Run;
@@ -209,7 +210,7 @@ mod tests {
         for story in stories().split_off(1) {
             let first = story.acts.first().and_then(|act| act.says.as_ref());
             let text = first.map(|line| line.text.as_str()).unwrap_or_default();
-            let what = explanation(story.name).map(|row| row.what);
+            let what = Row::of(story.name).map(|row| explanation(row).what);
             let begins = format!("{} {}. {}", story.name, story.title, what.unwrap_or("?"));
             assert!(text.starts_with(&begins), "{text}");
             assert!(story.acts.is_sorted_by_key(|act| act.at), "{}", story.name);

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use serde_json::json;
 use watchscope_diagnosis::audit::Level;
-use watchscope_diagnosis::texts::EXPLANATIONS;
+use watchscope_diagnosis::explain::EXPLANATIONS;
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::{Certainty, Standing};
 use watchscope_model::{Event, Time, WatchName};
@@ -498,7 +498,7 @@ fn each_row_is_found_in_time_with_whatever_version_and_load_is_drawn() {
 fn line(row: &Row, finds: &Finds, told: usize, times: &[f64]) -> String {
     let (code, name) = (
         finds.code,
-        watchscope_model::catalogue::name(finds.code).unwrap_or_default(),
+        watchscope_model::Row::of(finds.code).map_or("", |row| row.name()),
     );
     let what = if row.form.is_empty() { name } else { row.form };
     if let Some((_, why)) = UNSEEN.iter().find(|(unseen, _)| *unseen == code) {
@@ -561,8 +561,8 @@ fn the_pages_of_the_findings_are_current() {
         "# Findings\n\nThe failure catalogue; `watchscope explain F11` says the same.\n\n",
     );
     for row in EXPLANATIONS {
-        is_current(&format!("findings/{}.md", row.code), &row.markdown());
-        writeln!(index, "* [{} {}]({}.md)", row.code, row.name(), row.code).expect("a string");
+        is_current(&format!("findings/{}.md", row.row), &row.markdown());
+        writeln!(index, "* [{} {}]({}.md)", row.row, row.name(), row.row).expect("a string");
     }
     is_current("findings/README.md", &index);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
 use watchscope_model::vocabulary::{Certainty, Severity};
-use watchscope_model::{Event, State, Text, Time, WatchName};
+use watchscope_model::{Event, Row, State, Text, Time, WatchName};
 
 use crate::format::{clock, count, number};
 use crate::id::{LaneId, RecordId};
@@ -394,7 +394,7 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
         run.map_or_else(String::new, |run| format!("{run}.{}", open.since.seq))
     };
     let (_, open) = findings.iter().find(|(key, open)| {
-        &*open.finding.code == "F33" && !muted.has(key) && !muted.is_read(&raising(open))
+        open.finding.row() == Some(Row::F33) && !muted.has(key) && !muted.is_read(&raising(open))
     })?;
     let since = open.finding.since.unwrap_or(open.since.at);
     Some(Restored {

@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 
 use watchscope_model::event::{Bookmark, ListComplete, StreamOpened};
-use watchscope_model::fold::{Totals, Watch};
-use watchscope_model::vocabulary::{Phase, Severity};
-use watchscope_model::{Time, WatchName};
+use watchscope_model::fold::{EndReason, Totals, Watch};
+use watchscope_model::row::Attributed;
+use watchscope_model::vocabulary::{Cause, Phase, Severity};
+use watchscope_model::{Row, Time, WatchName};
 
 use crate::draw::severity_ink;
 use crate::findings::{Muted, concerns, one_line, rank};
@@ -193,13 +194,18 @@ fn state(watch: &Watch) -> Cell {
 
 /// `2 normal, 1 F08, 1 cancelled`, the most frequent first.
 fn ends(totals: &Totals) -> Cell {
-    let mut counted: Vec<(String, u64)> = totals.ends().collect();
-    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let counted: Vec<(EndReason, u64)> = totals.ends().collect();
     // What is not known is no alarm.
-    let is_quiet = |code: &str| {
-        let quiet = ["normal", "F05", "ours", "cancelled", "end", "unknown"];
-        quiet.contains(&code)
+    let is_quiet = |why: &EndReason| match why {
+        EndReason::Attributed(Attributed::Row(row)) => *row == Row::F05,
+        EndReason::Attributed(_) => true,
+        EndReason::Seen(cause) => matches!(cause, Cause::Cancelled | Cause::End),
+        EndReason::Later(_) => false,
     };
+    let is_alarm = counted.iter().any(|(why, _)| !is_quiet(why));
+    let words = counted.into_iter().map(|(why, times)| (why.word(), times));
+    let mut counted: Vec<(String, u64)> = words.collect();
+    counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let total: u64 = counted.iter().map(|(_, times)| times).sum();
     let words: Vec<String> = counted
         .iter()
@@ -208,7 +214,7 @@ fn ends(totals: &Totals) -> Cell {
     Cell {
         text: none_or(words.join(", ")),
         rank: i64::try_from(total).unwrap_or(i64::MAX),
-        ink: error(counted.iter().any(|(code, _)| !is_quiet(code))),
+        ink: error(is_alarm),
     }
 }
 

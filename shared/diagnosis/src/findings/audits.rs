@@ -11,7 +11,7 @@ use watchscope_model::event::{Audit, Change, ListComplete, ListPage, Verdict, Wa
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Divergence, Phase, PhaseReason, Severity, Standing};
-use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
+use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::shared::{Place, Shared};
@@ -27,16 +27,16 @@ const NOT_PROGRESSING: &str = "list";
 /// the record since which it is held stands for its last event.
 const CHANGES_KEPT: usize = 256;
 /// Rows that leave an object which is gone.
-const GHOST: &[&str] = &["F25", "F26", "F27", "F33", "F45"];
+const GHOST: &[Row] = &[Row::F25, Row::F26, Row::F27, Row::F33, Row::F45];
 /// Rows that hide an object, or a change of it.
-const HIDDEN: &[&str] = &["F25", "F33", "F45"];
+const HIDDEN: &[Row] = &[Row::F25, Row::F33, Row::F45];
 
 /// The audit looks at each watch in its turn, so what it finds of several watches within this time may be of one cause, in
 /// microseconds.
 const TURN_US: i64 = 60_000_000;
 
 /// Rows that look like a race at a stream's start.
-const LIKE_A_RACE: &[&str] = &["F24", "F25", "F33"];
+const LIKE_A_RACE: &[Row] = &[Row::F24, Row::F25, Row::F33];
 
 /// What a watch shares with others whose server is behind what reads show (F31).
 fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
@@ -72,7 +72,7 @@ pub(super) struct Audits {
     grounds: BTreeMap<WatchName, Grounds>,
     /// Watches whose streams were found to say nothing, until they do, and what that was found to be: opened beyond what
     /// their server knows (F32), left behind by an edit (F17), or behind (F31).
-    silent: BTreeMap<WatchName, BTreeSet<&'static str>>,
+    silent: BTreeMap<WatchName, BTreeSet<Row>>,
     /// Watches of which a list at where they are was refused, since the server had not come so far: of which stream, by its
     /// first record, and by which record first.
     too_large: BTreeMap<WatchName, (Seq, Moment)>,
@@ -195,14 +195,14 @@ impl Audits {
                 grounds.first_reads.remove(&place);
                 let was_wrong = wrong.remove(&place);
                 if was_wrong && wrong.is_empty() {
-                    for code in ["F24", "F45"] {
+                    for row in [Row::F24, Row::F45] {
                         let why = "What the watch holds is so again.";
-                        book.clear(code, subject.clone(), record.seq, why);
+                        book.clear(row, subject.clone(), record.seq, why);
                     }
                 } else if was_wrong {
                     let (before, now) = (are_wrong(wrong.len() + 1), are_wrong(wrong.len()));
-                    for code in ["F24", "F45"] {
-                        book.amend(code, subject.clone(), |found| {
+                    for row in [Row::F24, Row::F45] {
+                        book.amend(row, subject.clone(), |found| {
                             found.summary = found.summary.replace(&before, &now);
                         });
                     }
@@ -222,21 +222,21 @@ impl Audits {
                 // The event that was missed is that of the version read; of a ghost it is not known.
                 let missed = event.listed.as_ref().and_then(ResourceVersion::number);
                 let start = missed.and_then(|missed| streams.start_around(&event.watch, missed));
-                let (code, alike) = match start {
+                let (row, alike) = match start {
                     Some((from, until)) => {
                         summary += &format!(
                             " Its event should have begun the stream from {from}, which brought nothing below {until}."
                         );
-                        ("F45", LIKE_A_RACE)
+                        (Row::F45, LIKE_A_RACE)
                     }
-                    None => ("F24", alike),
+                    None => (Row::F24, alike),
                 };
                 let summary = summary + why;
                 let mut evidence = grounds.evidence(event, watch);
                 if evidence.is_empty() {
                     evidence.push(record.seq);
                 }
-                let found = Found::of(code, certainty, subject, evidence, record.at, summary);
+                let found = Found::of(row, certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(alike).proven().until_cleared(), record.at);
             }
             _ => {}
@@ -278,7 +278,7 @@ impl Audits {
                 let told = event.reason.as_deref().unwrap_or("");
                 let summary = format!("Of {}, {told}.{why}", event.watch);
                 let subject = Subject::Watch(event.watch.clone());
-                let found = Found::of("F24", certainty, subject, evidence, record.at, summary);
+                let found = Found::of(Row::F24, certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(SILENT_LOSS).proven(), record.at);
             }
             Audit::LIST_ANY_TWICE => {
@@ -294,10 +294,17 @@ impl Audits {
                     .stream
                     .as_ref()
                     .map_or(record.at, |stream| awake.of(stream.since.at));
-                let found = Found::of("F32", Certainty::Likely, subject, evidence, since, summary);
+                let found = Found::of(
+                    Row::F32,
+                    Certainty::Likely,
+                    subject,
+                    evidence,
+                    since,
+                    summary,
+                );
                 let silent = self.silent.entry(event.watch.clone()).or_default();
-                silent.insert("F32");
-                let found = found.alike(&["F31"]).sharing(Some(beyond_servers()));
+                silent.insert(Row::F32);
+                let found = found.alike(&[Row::F31]).sharing(Some(beyond_servers()));
                 book.raise(found.until_cleared(), record.at);
             }
             Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
@@ -340,22 +347,29 @@ impl Audits {
         );
         // One that has brought something was not opened beyond what its server knows.
         let is_resumed = stream.bookmark.is_none() && stream.resource_version == watch.progress;
-        let alike: &'static [&'static str] = if is_resumed {
-            &["F04", "F32", "F44"]
+        let alike: &'static [Row] = if is_resumed {
+            &[Row::F04, Row::F32, Row::F44]
         } else {
-            &["F04", "F44"]
+            &[Row::F04, Row::F44]
         };
         let subject = Subject::Watch(event.watch.clone());
         let since = record.at.plus_micros(-AHEAD_US);
         let evidence = vec![record.seq];
-        let found = Found::of("F31", Certainty::Likely, subject, evidence, since, summary);
+        let found = Found::of(
+            Row::F31,
+            Certainty::Likely,
+            subject,
+            evidence,
+            since,
+            summary,
+        );
         let found = Found {
             // It may end by itself; one that lasts for two periods of bookmarks is more than that.
             severity: Severity::Note,
             ..found.alike(alike).sharing(shared)
         };
         let silent = self.silent.entry(event.watch.clone()).or_default();
-        silent.insert(found.code);
+        silent.insert(found.row);
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -389,7 +403,7 @@ impl Audits {
         };
         let apart_us = record.at.micros_since(first.at);
         let silent = self.silent.entry(event.watch.clone()).or_default();
-        if apart_us < TOO_LARGE_US || !silent.insert("F32") {
+        if apart_us < TOO_LARGE_US || !silent.insert(Row::F32) {
             return;
         }
         let back = number(from).saturating_sub(number(current));
@@ -401,8 +415,8 @@ impl Audits {
         let evidence = vec![opened.seq, first.seq, record.seq];
         let (sure, subject) = (Certainty::Likely, Subject::Watch(event.watch.clone()));
         let since = awake.of(opened.at);
-        let found = Found::of("F32", sure, subject, evidence, since, summary);
-        let found = found.alike(&["F31"]).sharing(Some(beyond_servers()));
+        let found = Found::of(Row::F32, sure, subject, evidence, since, summary);
+        let found = found.alike(&[Row::F31]).sharing(Some(beyond_servers()));
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -428,27 +442,27 @@ impl Audits {
                 "{what} and has said nothing for {ago}, since its definition was edited: the server left it behind."
             );
             let evidence = vec![seq, record.seq];
-            let found = Found::of("F17", Certainty::Likely, subject, evidence, at, summary);
+            let found = Found::of(Row::F17, Certainty::Likely, subject, evidence, at, summary);
             Found {
                 // Nothing ends it by itself.
                 severity: Severity::Error,
-                ..found.alike(&["F04", "F31"])
+                ..found.alike(&[Row::F04, Row::F31])
             }
         } else {
             let summary =
                 format!("{what} and does not come to it: its server is behind, or nothing passes.");
             // Reads may have shown newer objects than it holds before.
             let silent = self.silent.get(watch);
-            let sure = match silent.is_some_and(|silent| silent.contains("F31")) {
+            let sure = match silent.is_some_and(|silent| silent.contains(&Row::F31)) {
                 true => Certainty::Likely,
                 false => Certainty::Suspected,
             };
             let evidence = vec![record.seq];
-            let found = Found::of("F31", sure, subject, evidence, record.at, summary);
-            found.alike(&["F04", "F32"]).sharing(shared)
+            let found = Found::of(Row::F31, sure, subject, evidence, record.at, summary);
+            found.alike(&[Row::F04, Row::F32]).sharing(shared)
         };
         let silent = self.silent.entry(watch.clone()).or_default();
-        silent.insert(found.code);
+        silent.insert(found.row);
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -498,9 +512,16 @@ impl Audits {
             event.watch,
         );
         let (sure, evidence) = (Certainty::Likely, vec![record.seq]);
-        let found = Found::of("F33", sure, Subject::Cluster, evidence, record.at, summary);
+        let found = Found::of(
+            Row::F33,
+            sure,
+            Subject::Cluster,
+            evidence,
+            record.at,
+            summary,
+        );
         let told = (&event.watch, number(held));
-        self.restored(found.alike(&["F24"]), told, None, before, record, book);
+        self.restored(found.alike(&[Row::F24]), told, None, before, record, book);
     }
 
     /// A list, or initial events, are complete: after a restore the first of a watch says whether its server went back too.
@@ -540,9 +561,9 @@ impl Audits {
         }
         self.too_large.remove(name);
         let silent = self.silent.get_mut(name);
-        if silent.is_some_and(|silent| silent.remove("F32")) {
+        if silent.is_some_and(|silent| silent.remove(&Row::F32)) {
             let why = "The newest list is below what the watch has seen: it is not its server's cache that is behind.";
-            book.clear("F32", Subject::Watch(name.clone()), record.seq, why);
+            book.clear(Row::F32, Subject::Watch(name.clone()), record.seq, why);
         }
         let (read, progress) = (number(read), watch.progress.as_ref().map_or(0, number));
         let below = Below {
@@ -560,10 +581,10 @@ impl Audits {
             None => Certainty::Likely,
         };
         let subject = Subject::Cluster;
-        let found = Found::of("F33", sure, subject, vec![evidence], record.at, summary);
+        let found = Found::of(Row::F33, sure, subject, vec![evidence], record.at, summary);
         let (found, below) = match all {
             Some(_) => (found, None),
-            None => (found.alike(&["F32"]), Some(below)),
+            None => (found.alike(&[Row::F32]), Some(below)),
         };
         self.restored(found, (name, progress), below, before, record, book);
     }
@@ -586,7 +607,7 @@ impl Audits {
         }
         let summary = below.summary(all);
         *open = None;
-        book.amend("F33", Subject::Cluster, |found| {
+        book.amend(Row::F33, Subject::Cluster, |found| {
             found.certainty = Certainty::Definite;
             found.alike = &[];
             found.summary = summary;
@@ -621,7 +642,7 @@ impl Audits {
         let restored = Restored::now(before, record, below);
         if self.restored.replace(restored).is_some() {
             let why = "etcd went back another time.";
-            book.clear("F33", Subject::Cluster, record.seq, why);
+            book.clear(Row::F33, Subject::Cluster, record.seq, why);
         }
         book.raise(found, record.at);
     }
@@ -654,7 +675,7 @@ impl Audits {
         );
         let since = verdict.map_or(record.at, |open| awake.of(open.since.at));
         let (sure, subject) = (Certainty::Likely, Subject::Cluster);
-        let found = Found::of("F33", sure, subject, evidence, since, summary);
+        let found = Found::of(Row::F33, sure, subject, evidence, since, summary);
         let told = (&event.watch, number(at));
         self.restored(found, told, None, before, record, book);
     }
@@ -667,9 +688,9 @@ impl Audits {
         if self.silent.is_empty() {
             return;
         }
-        for code in self.silent.remove(watch).unwrap_or_default() {
+        for row in self.silent.remove(watch).unwrap_or_default() {
             let why = "Its stream goes on, or is over.";
-            book.clear(code, Subject::Watch(watch.clone()), record.seq, why);
+            book.clear(row, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 

@@ -6,13 +6,12 @@ use std::collections::VecDeque;
 use watchscope_model::event::Finding;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
-use watchscope_model::{ConnectionId, Event, Seq, State, Text, Time, WatchName, catalogue};
+use watchscope_model::{ConnectionId, Event, Row, Seq, State, Text, Time, WatchName};
 
 use super::shared::{Fate, Members, Shared, are_of_one_cause};
 use super::unread::Unread;
 use super::words::{clock, count};
 use crate::awake::Awake;
-use crate::rows;
 
 /// Most findings that stand. Past that, of the least severe, one that only happened is cleared before one that lasts, and
 /// the one that was quiet for longest first, to make room for the next.
@@ -58,9 +57,9 @@ pub(crate) enum Lasts {
 /// Something found, for the first time or again.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    pub(crate) code: &'static str,
+    pub(crate) row: Row,
     /// Other rows that look alike from here.
-    pub(crate) alike: &'static [&'static str],
+    pub(crate) alike: &'static [Row],
     pub(crate) severity: Severity,
     pub(crate) certainty: Certainty,
     pub(crate) subject: Subject,
@@ -83,7 +82,7 @@ pub(crate) struct Found {
 impl Found {
     /// Something that happened, as severe as its row, and like no other row.
     pub(crate) fn of(
-        code: &'static str,
+        row: Row,
         certainty: Certainty,
         subject: Subject,
         evidence: Vec<Seq>,
@@ -91,9 +90,9 @@ impl Found {
         summary: String,
     ) -> Self {
         Self {
-            code,
+            row,
             alike: &[],
-            severity: rows::severity(code),
+            severity: row.usual_severity(),
             certainty,
             subject,
             evidence,
@@ -125,7 +124,7 @@ impl Found {
     }
 
     /// These rows look the same from here.
-    pub(crate) fn alike(self, alike: &'static [&'static str]) -> Self {
+    pub(crate) fn alike(self, alike: &'static [Row]) -> Self {
         Self { alike, ..self }
     }
 
@@ -293,9 +292,9 @@ impl Entry {
             .as_ref()
             .map_or((None, None), |numbers| (numbers.resumed, numbers.relisted));
         Finding {
-            code: found.code.into(),
-            candidates: found.alike.iter().map(|&code| code.into()).collect(),
-            name: catalogue::name(found.code).unwrap_or_default().into(),
+            code: found.row.code().into(),
+            candidates: found.alike.iter().map(|row| row.code().into()).collect(),
+            name: found.row.name().into(),
             severity: found.severity,
             state,
             certainty: found.certainty,
@@ -320,7 +319,7 @@ impl Entry {
 }
 
 /// A finding's row and what it is about.
-type Key = (&'static str, Subject);
+type Key = (Row, Subject);
 
 /// All findings that stand, and what is to be told of them. Bounded by [`MAX_FINDINGS`]; each is told ever more rarely
 /// while it recurs ([`TOLD_AGAIN_US`]). Findings that wait for other watches of the same cause are at most one for each
@@ -329,9 +328,9 @@ type Key = (&'static str, Subject);
 pub(crate) struct Book {
     entries: BTreeMap<Key, Entry>,
     /// Findings of watches that may turn out to have one cause with others.
-    held: BTreeMap<(&'static str, WatchName), Found>,
+    held: BTreeMap<(Row, WatchName), Found>,
     /// What a finding about several watches is about, by row and watch: the last that concerns the watch.
-    wide: BTreeMap<(&'static str, WatchName), Subject>,
+    wide: BTreeMap<(Row, WatchName), Subject>,
     /// Records that are due at once: how the finding stands, and its entry.
     out: VecDeque<(Standing, Entry)>,
     /// What may be why a watch holds something else than it should.
@@ -356,11 +355,11 @@ impl Book {
             self.enter(found, now);
             return;
         };
-        let held = (found.code, watch.clone());
+        let held = (found.row, watch.clone());
         if self.held.contains_key(&held) {
             self.release(&held, now);
         }
-        let key = (found.code, shared.subject.clone());
+        let key = (found.row, shared.subject.clone());
         if let Some(entry) = self.entries.get_mut(&key)
             && entry.members.is_of_cause(&found)
         {
@@ -385,7 +384,7 @@ impl Book {
     }
 
     /// A finding waits no longer: it is its watch's, or that of all who have it of the same cause.
-    fn release(&mut self, held: &(&'static str, WatchName), now: Time) {
+    fn release(&mut self, held: &(Row, WatchName), now: Time) {
         let Some(first) = self.held.remove(held) else {
             return;
         };
@@ -397,7 +396,7 @@ impl Book {
         for (key, mut entry) in alone {
             let found = entry.found.clone();
             let is_of = |(_, other): &(Standing, Entry)| {
-                other.found.code == key.0 && other.found.subject == key.1
+                other.found.row == key.0 && other.found.subject == key.1
             };
             let told = self.out.len();
             self.out.retain(|waiting| !is_of(waiting));
@@ -435,10 +434,10 @@ impl Book {
     }
 
     /// A finding that is held for the cause of some others; it is held no longer.
-    fn next_of(&mut self, code: &'static str, group: &[Found]) -> Option<Found> {
+    fn next_of(&mut self, row: Row, group: &[Found]) -> Option<Found> {
         let is_one = |found: &Found| {
             let mut group = group.iter();
-            found.code == code && group.any(|other| are_of_one_cause(other, found))
+            found.row == row && group.any(|other| are_of_one_cause(other, found))
         };
         let mut held = self.held.iter();
         let key = held.find(|(_, found)| is_one(found))?.0.clone();
@@ -447,7 +446,7 @@ impl Book {
 
     /// Takes out findings of single watches that are of the cause of some others. One that occurred before stays: it is
     /// of more than this cause.
-    fn alone(&mut self, code: &'static str, group: &[Found]) -> Vec<(Key, Entry)> {
+    fn alone(&mut self, row: Row, group: &[Found]) -> Vec<(Key, Entry)> {
         let is_one = |entry: &Entry| {
             let mut group = group.iter();
             let lasts = entry.found.lasts == Lasts::UntilCleared;
@@ -456,8 +455,8 @@ impl Book {
                     other.subject != entry.found.subject && are_of_one_cause(other, &entry.found)
                 })
         };
-        let of_code = self.entries.iter().filter(|((of, _), _)| *of == code);
-        let keys: Vec<Key> = of_code
+        let of_row = self.entries.iter().filter(|((of, _), _)| *of == row);
+        let keys: Vec<Key> = of_row
             .filter(|(_, entry)| is_one(entry))
             .map(|(key, _)| key.clone())
             .collect();
@@ -475,7 +474,7 @@ impl Book {
     }
 
     fn enter_with(&mut self, found: Found, members: Members, now: Time) {
-        let key = (found.code, found.subject.clone());
+        let key = (found.row, found.subject.clone());
         if let Some(entry) = self.entries.get_mut(&key) {
             let before = entry.members.clone();
             entry.occur(found, members, now);
@@ -520,20 +519,15 @@ impl Book {
     }
 
     /// Changes what is said of a finding that stands, if it does.
-    pub(crate) fn amend(
-        &mut self,
-        code: &'static str,
-        subject: Subject,
-        change: impl FnOnce(&mut Found),
-    ) {
+    pub(crate) fn amend(&mut self, row: Row, subject: Subject, change: impl FnOnce(&mut Found)) {
         if let Subject::Watch(watch) = &subject {
-            let of = (code, watch.clone());
+            let of = (row, watch.clone());
             if let Some(found) = self.held.get_mut(&of) {
                 change(found);
                 return;
             }
             let entry = self.wide.get(&of).and_then(|wide| {
-                let key = (code, wide.clone());
+                let key = (row, wide.clone());
                 self.entries.get_mut(&key)
             });
             if let Some(entry) = entry {
@@ -546,7 +540,7 @@ impl Book {
                 return;
             }
         }
-        let Some(entry) = self.entries.get_mut(&(code, subject)) else {
+        let Some(entry) = self.entries.get_mut(&(row, subject)) else {
             return;
         };
         change(&mut entry.found);
@@ -560,26 +554,26 @@ impl Book {
     }
 
     /// Whether a finding stands, of a watch alone or with others.
-    pub(crate) fn stands(&self, code: &'static str, subject: Subject) -> bool {
+    pub(crate) fn stands(&self, row: Row, subject: Subject) -> bool {
         if let Subject::Watch(watch) = &subject {
-            let of = (code, watch.clone());
+            let of = (row, watch.clone());
             if self.held.contains_key(&of) || self.wide.contains_key(&of) {
                 return true;
             }
         }
-        self.entries.contains_key(&(code, subject))
+        self.entries.contains_key(&(row, subject))
     }
 
     /// A finding is over, because of a record. One that concerns several watches is over when it is of the last.
-    pub(crate) fn clear(&mut self, code: &'static str, subject: Subject, by: Seq, why: &str) {
+    pub(crate) fn clear(&mut self, row: Row, subject: Subject, by: Seq, why: &str) {
         if let Subject::Watch(watch) = &subject {
-            let of = (code, watch.clone());
+            let of = (row, watch.clone());
             if let Some(found) = self.held.get(&of) {
                 let at = found.since;
                 self.release(&of, at);
             }
             if let Some(wide) = self.wide.remove(&of) {
-                let key = (code, wide);
+                let key = (row, wide);
                 let Some(entry) = self.entries.get_mut(&key) else {
                     return;
                 };
@@ -595,7 +589,7 @@ impl Book {
                 }
             }
         }
-        self.over((code, subject), by, why);
+        self.over((row, subject), by, why);
     }
 
     /// A finding is over.
@@ -615,18 +609,18 @@ impl Book {
         let is_of = |of: &WatchName| of == watch;
         let held = self.held.keys().filter(|(_, of)| is_of(of));
         let wide = self.wide.keys().filter(|(_, of)| is_of(of));
-        let alone = self.entries.keys().filter_map(|(code, subject)| {
-            (*subject == Subject::Watch(watch.clone())).then_some(*code)
+        let alone = self.entries.keys().filter_map(|(row, subject)| {
+            (*subject == Subject::Watch(watch.clone())).then_some(*row)
         });
-        let codes = held.chain(wide).map(|(code, _)| *code).chain(alone);
-        let codes: BTreeSet<&'static str> = codes.collect();
-        for code in codes {
-            let of = (code, watch.clone());
+        let rows = held.chain(wide).map(|(row, _)| *row).chain(alone);
+        let rows: BTreeSet<Row> = rows.collect();
+        for row in rows {
+            let of = (row, watch.clone());
             if let Some(found) = self.held.get(&of) {
                 let at = found.since;
                 self.release(&of, at);
             }
-            let wide = self.wide.get(&of).map(|wide| (code, wide.clone()));
+            let wide = self.wide.get(&of).map(|wide| (row, wide.clone()));
             let entry = wide.as_ref().and_then(|key| self.entries.get_mut(key));
             match (wide.clone(), entry) {
                 (Some(key), Some(entry)) if entry.found.lasts == Lasts::Happened => {
@@ -638,9 +632,9 @@ impl Book {
                         let due = entry.due();
                         self.wake(due);
                     }
-                    self.over((code, Subject::Watch(watch.clone())), by, WHY);
+                    self.over((row, Subject::Watch(watch.clone())), by, WHY);
                 }
-                _ => self.clear(code, Subject::Watch(watch.clone()), by, WHY),
+                _ => self.clear(row, Subject::Watch(watch.clone()), by, WHY),
             }
         }
     }
@@ -726,7 +720,7 @@ mod tests {
         let (sure, evidence) = (Certainty::Likely, vec![Seq(1)]);
         Found {
             severity,
-            ..Found::of("F24", sure, subject, evidence, Time(0), String::new())
+            ..Found::of(Row::F24, sure, subject, evidence, Time(0), String::new())
         }
     }
 
@@ -741,7 +735,7 @@ mod tests {
         );
         let mut told = Vec::new();
         book.take(Time(10 * QUIET_US), &Awake::default(), &mut told);
-        assert!(book.stands("F24", Subject::Watch("*/pods".into())));
+        assert!(book.stands(Row::F24, Subject::Watch("*/pods".into())));
         assert_eq!(book.entries.len(), 1);
     }
 
@@ -756,7 +750,7 @@ mod tests {
             let at = i64::try_from(number).unwrap_or(i64::MAX);
             book.raise(found(Severity::Note, &watch), Time(at));
         }
-        let stands = |book: &Book, watch: &str| book.stands("F24", Subject::Watch(watch.into()));
+        let stands = |book: &Book, watch: &str| book.stands(Row::F24, Subject::Watch(watch.into()));
         let last = Time(i64::try_from(MAX_FINDINGS).unwrap_or(i64::MAX));
         book.raise(found(Severity::Note, "one more"), last);
         let left = ["ghost", "happened", "watch-2", "watch-3", "one more"];
@@ -790,7 +784,7 @@ mod tests {
         Found {
             certainty,
             summary: summary.to_owned(),
-            alike: &["F45"],
+            alike: &[Row::F45],
             ..found
         }
     }
@@ -875,7 +869,7 @@ mod tests {
         let mut records = told(&mut book, Time(0));
         let subject = Subject::Watch("*/pods".into());
         for outcome in [" It listed.", " It went on."] {
-            book.amend("F24", subject.clone(), |found| {
+            book.amend(Row::F24, subject.clone(), |found| {
                 found.outcome = Some(outcome.to_owned());
                 found.severity = Severity::Note;
             });
@@ -916,7 +910,7 @@ mod tests {
         assert!(book.wake_at() <= Some(at));
         insta::assert_snapshot!(told(&mut book, at).join("\n"), @"raised divergence of divergence likely x121 [1] a ghost And 56 others since 00:01:03 UTC.");
         let subject = Subject::Watch("*/pods".into());
-        book.amend("F24", subject, |found| {
+        book.amend(Row::F24, subject, |found| {
             found.certainty = Certainty::Definite;
             found.summary = "a ghost for sure".to_owned();
         });

@@ -11,7 +11,7 @@ use watchscope_model::event::{
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
-use watchscope_model::{RequestId, ResourceVersion, Seq, State, Text, Time, Uid};
+use watchscope_model::{RequestId, ResourceVersion, Row, Seq, State, Text, Time, Uid};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::streams::Streams;
@@ -247,17 +247,17 @@ impl Clients {
             return;
         };
         let subject = Subject::Client(event.client.clone());
-        for code in ["F01", "F02", "F03", "F48"] {
-            book.clear(code, subject.clone(), record.seq, "The client asks again.");
+        for row in [Row::F01, Row::F02, Row::F03, Row::F48] {
+            book.clear(row, subject.clone(), record.seq, "The client asks again.");
         }
         let version = line
             .version
             .map(ResourceVersion::parse)
             .and_then(|version| version.number());
-        let raise = |book: &mut Book, code, alike, certainty, evidence, summary| {
+        let raise = |book: &mut Book, row, alike, certainty, evidence, summary| {
             book.raise(
                 found(
-                    code, alike, certainty, &subject, evidence, record.at, summary,
+                    row, alike, certainty, &subject, evidence, record.at, summary,
                 ),
                 record.at,
             );
@@ -280,7 +280,14 @@ impl Clients {
                         event.client
                     );
                     let evidence = client.unfinished.clone();
-                    raise(book, "F37", &["F35"], Certainty::Likely, evidence, summary);
+                    raise(
+                        book,
+                        Row::F37,
+                        &[Row::F35],
+                        Certainty::Likely,
+                        evidence,
+                        summary,
+                    );
                 }
             }
         } else {
@@ -293,7 +300,7 @@ impl Clients {
                     event.client
                 );
                 let evidence = vec![record.seq];
-                raise(book, "F19", &[], Certainty::Definite, evidence, summary);
+                raise(book, Row::F19, &[], Certainty::Definite, evidence, summary);
                 client.may_hold_ghosts = true;
                 let due = record.at.plus_micros(GHOST_US);
                 timers.set(due, Timer::Ghost(event.client.clone()));
@@ -317,8 +324,8 @@ impl Clients {
                     let evidence = vec![record.seq];
                     raise(
                         book,
-                        "F21",
-                        &["F29", "F23"],
+                        Row::F21,
+                        &[Row::F29, Row::F23],
                         Certainty::Definite,
                         evidence,
                         summary,
@@ -355,7 +362,7 @@ impl Clients {
 
     /// Many clients that watch without a resourceVersion.
     fn crowd(&self, before: &State, record: Moment, book: &mut Book) {
-        if book.stands("F20", Subject::Cluster) || !may_ask_etcd(before) {
+        if book.stands(Row::F20, Subject::Cluster) || !may_ask_etcd(before) {
             return;
         }
         let crowd = self.versionless();
@@ -367,7 +374,7 @@ impl Clients {
             .filter_map(|client| Some(client.asked.as_ref()?.seq))
             .collect();
         let mut found = found(
-            "F20",
+            Row::F20,
             &[],
             Certainty::Suspected,
             &Subject::Cluster,
@@ -384,13 +391,13 @@ impl Clients {
 
     /// The crowd is over, if it is.
     fn dissolve(&self, record: Moment, book: &mut Book) {
-        if !book.stands("F20", Subject::Cluster) {
+        if !book.stands(Row::F20, Subject::Cluster) {
             return;
         }
         let left = self.versionless().len();
         if left < CROWD / 2 {
             let why = format!("{left} clients are left that watch without a resourceVersion.");
-            book.clear("F20", Subject::Cluster, record.seq, &why);
+            book.clear(Row::F20, Subject::Cluster, record.seq, &why);
         }
     }
 
@@ -474,7 +481,7 @@ impl Clients {
                     );
                     book.raise(
                         found(
-                            "F46",
+                            Row::F46,
                             &[],
                             Certainty::Likely,
                             &subject,
@@ -495,9 +502,9 @@ impl Clients {
             merged(client, &event.client, record, book);
         }
         if !is_same_phase {
-            for code in ["F01", "F02"] {
+            for row in [Row::F01, Row::F02] {
                 let why = "The client turns no longer.";
-                book.clear(code, subject.clone(), record.seq, why);
+                book.clear(row, subject.clone(), record.seq, why);
             }
             client.phase = event.phase.clone();
             client.phase_since = record.at;
@@ -507,9 +514,9 @@ impl Clients {
             "syncing" => client.is_syncing = true,
             "watching" => {
                 client.unfinished.clear();
-                for code in ["F35", "F44", "F50"] {
+                for row in [Row::F35, Row::F44, Row::F50] {
                     book.clear(
-                        code,
+                        row,
                         subject.clone(),
                         record.seq,
                         "The client reads its stream.",
@@ -603,7 +610,7 @@ impl Clients {
             return;
         };
         client.may_hold_ghosts = false;
-        book.amend("F19", Subject::Client(name.clone()), |found| {
+        book.amend(Row::F19, Subject::Client(name.clone()), |found| {
             found.severity = Severity::Divergence;
             found.summary += &format!(" It holds {key}, which is gone.");
             found.evidence.push(proof);
@@ -629,9 +636,7 @@ impl Clients {
                 .as_ref()
                 .is_some_and(|asked| asked.is_watch && now.micros_since(asked.at) >= us)
         };
-        let (code, alike, certainty, summary): (_, &'static [&'static str], _, _) = match &*client
-            .phase
-        {
+        let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match &*client.phase {
             "returned" if now.micros_since(client.phase_since) >= SILENT_US => {
                 let at_once = client.asked.as_ref().is_some_and(|asked| {
                     asked.version.is_some_and(|version| version > 0)
@@ -642,13 +647,13 @@ impl Clients {
                         "{name} returned right after it asked to resume, and has asked for nothing for {waited}: it hears \
                          of nothing any more."
                     );
-                    ("F48", &["F03"], Certainty::Likely, summary)
+                    (Row::F48, &[Row::F03], Certainty::Likely, summary)
                 } else {
                     let summary = format!(
                         "{name} returned when its stream ended, and has asked for nothing for {waited}: it hears of nothing \
                          any more."
                     );
-                    ("F03", &["F48"], Certainty::Likely, summary)
+                    (Row::F03, &[Row::F48], Certainty::Likely, summary)
                 }
             }
             "connecting" if asked_ago(STUCK_US) => {
@@ -656,9 +661,19 @@ impl Clients {
                     "A watch of {name} has no answer for {waited}; a server sends its headers at once."
                 );
                 if client.watched_paths.len() > 1 {
-                    ("F50", &["F44", "F04"], Certainty::Suspected, summary)
+                    (
+                        Row::F50,
+                        &[Row::F44, Row::F04],
+                        Certainty::Suspected,
+                        summary,
+                    )
                 } else {
-                    ("F44", &["F50", "F04"], Certainty::Suspected, summary)
+                    (
+                        Row::F44,
+                        &[Row::F50, Row::F04],
+                        Certainty::Suspected,
+                        summary,
+                    )
                 }
             }
             "syncing" if now.micros_since(client.reported_at) >= STUCK_US => {
@@ -666,11 +681,16 @@ impl Clients {
                     "{name} reads initial events, of which none came for {}, and no bookmark says that they are over.",
                     seconds(now.millis_since(client.reported_at))
                 );
-                ("F35", &["F37", "F04"], Certainty::Suspected, summary)
+                (
+                    Row::F35,
+                    &[Row::F37, Row::F04],
+                    Certainty::Suspected,
+                    summary,
+                )
             }
             _ => return,
         };
-        let mut found = found(code, alike, certainty, &subject, evidence, now, summary);
+        let mut found = found(row, alike, certainty, &subject, evidence, now, summary);
         found.since = client.phase_since;
         found.lasts = Lasts::UntilCleared;
         book.raise(found, now);
@@ -729,7 +749,7 @@ impl Client {
         let subject = Subject::Client(name.clone());
         let evidence = vec![compared.seq, record.seq];
         let found = found(
-            "F42",
+            Row::F42,
             &[],
             Certainty::Likely,
             &subject,
@@ -750,8 +770,8 @@ impl Client {
 }
 
 fn found(
-    code: &'static str,
-    alike: &'static [&'static str],
+    row: Row,
+    alike: &'static [Row],
     certainty: Certainty,
     subject: &Subject,
     mut evidence: Vec<Seq>,
@@ -760,7 +780,7 @@ fn found(
 ) -> Found {
     tree::sort(&mut evidence);
     evidence.dedup();
-    Found::of(code, certainty, subject.clone(), evidence, since, summary).alike(alike)
+    Found::of(row, certainty, subject.clone(), evidence, since, summary).alike(alike)
 }
 
 /// F01 and F02: turns of a loop that asks for nothing and is given nothing.
@@ -779,13 +799,13 @@ fn spin(
         return;
     }
     let does_handle = handled > turns / 2;
-    let (code, what) = if does_handle {
-        ("F01", "takes what it reads there for events")
+    let (row, what) = if does_handle {
+        (Row::F01, "takes what it reads there for events")
     } else {
-        ("F02", "goes on")
+        (Row::F02, "goes on")
     };
     let mut found = found(
-        code,
+        row,
         &[],
         Certainty::Definite,
         &Subject::Client(name.clone()),
@@ -828,14 +848,14 @@ fn stale(
             Some((watch, version))
         });
         if let Some((watch, version)) = beyond {
-            let (code, alike, certainty): (_, &'static [&'static str], _) = if asked_for_newest {
-                ("F33", &["F22", "F32"], Certainty::Suspected)
+            let (row, alike, certainty): (_, &'static [Row], _) = if asked_for_newest {
+                (Row::F33, &[Row::F22, Row::F32], Certainty::Suspected)
             } else {
-                ("F22", &["F31", "F33"], Certainty::Definite)
+                (Row::F22, &[Row::F31, Row::F33], Certainty::Definite)
             };
             book.raise(
                 found(
-                    code,
+                    row,
                     alike,
                     certainty,
                     &Subject::Client(name.clone()),
@@ -880,8 +900,8 @@ fn circle(
         seconds(record.at.millis_since(began))
     );
     let found = found(
-        "F14",
-        &["F10", "F11"],
+        Row::F14,
+        &[Row::F10, Row::F11],
         Certainty::Suspected,
         subject,
         evidence,
@@ -905,7 +925,7 @@ fn merged(client: &mut Client, name: &Text, record: Moment, book: &mut Book) {
     );
     let subject = Subject::Client(name.clone());
     let found = found(
-        "F49",
+        Row::F49,
         &[],
         Certainty::Likely,
         &subject,

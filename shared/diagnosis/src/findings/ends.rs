@@ -2,9 +2,10 @@
 
 use watchscope_model::event::{Attribution, Gap, StreamEnded, StreamError};
 use watchscope_model::fold::Moment;
+use watchscope_model::row::Attributed;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, Severity};
-use watchscope_model::{Seq, State, StreamId, Text, Time, WatchName};
+use watchscope_model::{Row, Seq, State, StreamId, Text, Time, WatchName};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::shared::{Fate, Place, Shared};
@@ -96,15 +97,15 @@ struct Outcome {
     fate: Fate,
     at: Time,
     /// The row of an end in the same gap that says why it listed: its history was gone.
-    told_by: Option<&'static str>,
+    told_by: Option<Row>,
 }
 
 impl Outcome {
     /// For an end of this row.
-    fn sentence(&self, code: &str) -> String {
+    fn sentence(&self, row: Row) -> String {
         match (&self.from, self.told_by) {
             (Some(from), _) => format!(" It went on from {from}, and nothing was lost."),
-            (None, Some(by)) if by != code && !leaves_no_history(code) => {
+            (None, Some(by)) if by != row && !leaves_no_history(row) => {
                 format!(" It could not go on from where it was ({by}).")
             }
             (None, _) => " It listed again: what happened in between is not known.".to_owned(),
@@ -155,16 +156,16 @@ impl History {
 }
 
 /// Whether history is gone in a gap to which a stream belongs: it began the gap, or ended in it before the last one.
-fn is_in_gap(answer: &Answer, code: &str, stream: Option<&StreamId>, last: StreamId) -> bool {
+fn is_in_gap(answer: &Answer, row: Row, stream: Option<&StreamId>, last: StreamId) -> bool {
     let (Some(began), Some(stream)) = (answer.began, stream) else {
         return false;
     };
-    is_history_gone(code) && (began..last).contains(stream)
+    is_history_gone(row) && (began..last).contains(stream)
 }
 
 #[derive(Clone, Debug)]
 struct Answer {
-    code: Text,
+    row: Option<Row>,
     certainty: Certainty,
     evidence: Vec<Seq>,
     /// The stream whose end began the gap in which this was told.
@@ -187,13 +188,13 @@ pub(super) struct Ended {
     pending: BTreeMap<StreamId, Pending>,
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// Of each watch the last stream that ended for a cause that leaves a server without its history, and the cause's row.
-    emptied: BTreeMap<WatchName, (StreamId, &'static str)>,
+    emptied: BTreeMap<WatchName, (StreamId, Row)>,
     /// When each server, by address, last went away, and the row of that; at most [`MAX_LEFT`].
-    left: BTreeMap<Text, (Time, &'static str)>,
+    left: BTreeMap<Text, (Time, Row)>,
     /// Of each watch the last stream that ended because watchscope had not run.
     slept: BTreeMap<WatchName, StreamId>,
     /// What was found of each watch in the gap it is in, whose outcome is not known yet; at most one of a code.
-    told: BTreeMap<WatchName, BTreeMap<&'static str, Stake>>,
+    told: BTreeMap<WatchName, BTreeMap<Row, Stake>>,
     /// What the ERROR event of each watch's stream said, until the stream ends.
     said: BTreeMap<WatchName, Said>,
     /// The watches whose next list says what their 410 means, and until when it is waited for.
@@ -306,13 +307,13 @@ impl Ended {
             format!(" from {from}")
         };
         // What only closes may be someone on the way, or a server that goes away again and again.
-        let (certainty, alike): (_, &[&str]) = if *is_orderly {
+        let (certainty, alike): (_, &[Row]) = if *is_orderly {
             (Certainty::Likely, &[])
         } else {
-            (Certainty::Suspected, &["F06", "F37"])
+            (Certainty::Suspected, &[Row::F06, Row::F37])
         };
         let found = Found::of(
-            "F10",
+            Row::F10,
             certainty,
             Subject::Watch(event.watch.clone()),
             run.clone(),
@@ -341,21 +342,22 @@ impl Ended {
             .and_then(|watch| watch.gap.as_ref())
             .map(|gap| gap.stream)
             .filter(|began| *began != event.stream);
-        if is_rebuilding(&event.code) {
+        let row = event.why().and_then(Attributed::row);
+        if row.is_some_and(is_rebuilding) {
             self.rebuilt.insert(event.watch.clone(), event.stream);
             self.waits_no_more(&event.watch, record, timers);
         }
-        let row = row_of(&event.code, event.certainty).map(|(code, _)| code);
-        match row.filter(|code| leaves_no_history(code)) {
-            Some(code) => {
-                let emptied = (event.stream, code);
+        let found = row.filter(|row| alike(*row, event.certainty).is_some());
+        match found.filter(|row| leaves_no_history(*row)) {
+            Some(row) => {
+                let emptied = (event.stream, row);
                 self.emptied.insert(event.watch.clone(), emptied);
-                if matches!(code, "F06" | "F07")
+                if matches!(row, Row::F06 | Row::F07)
                     && let Some(end) = self.pending.get(&event.stream)
                     && let Some(server) = end.was.as_ref().and_then(|was| was.place.address())
                     && (self.left.len() < MAX_LEFT || self.left.contains_key(server))
                 {
-                    self.left.insert(server.clone(), (end.at, code));
+                    self.left.insert(server.clone(), (end.at, row));
                 }
             }
             // A better answer for the same end.
@@ -371,7 +373,7 @@ impl Ended {
             self.slept.insert(event.watch.clone(), event.stream);
         }
         // An end in the same gap may still turn out to be the cause.
-        let waits = is_history_gone(&event.code)
+        let waits = row.is_some_and(is_history_gone)
             && began.is_some_and(|began| {
                 let mut since = self.pending.range(began..event.stream);
                 since.any(|(_, end)| end.watch == event.watch)
@@ -380,13 +382,13 @@ impl Ended {
             return;
         };
         pending.answer = Some(Answer {
-            code: event.code.clone(),
+            row,
             certainty: event.certainty,
             evidence: event.evidence.clone(),
             began,
         });
         // A reset may turn out to be the server's going away; all else that is definite stays so.
-        if event.certainty == Certainty::Definite && &*event.code != "F08" && !waits {
+        if event.certainty == Certainty::Definite && row != Some(Row::F08) && !waits {
             let at = pending.at.plus_micros(SETTLED_US);
             timers.unset(at, Timer::Settled(event.stream));
             self.settled(event.stream, record.at, book);
@@ -405,7 +407,7 @@ impl Ended {
         if let Some((&next, waiting)) = of_watch.next()
             && let Some(answer) = &waiting.answer
             && answer.certainty == Certainty::Definite
-            && is_history_gone(&answer.code)
+            && answer.row.is_some_and(is_history_gone)
         {
             self.settled(next, now, book);
         }
@@ -415,26 +417,26 @@ impl Ended {
     }
 
     /// Whether the history that a watch was to go on from is gone for an ordinary cause.
-    fn history(&self, stream: StreamId, end: &Pending, answer: &Answer, code: &str) -> History {
+    fn history(&self, stream: StreamId, end: &Pending, answer: &Answer, row: Row) -> History {
         // History that is gone because the server's cache began anew is what was to be expected of that.
-        let is_consequence = is_in_gap(answer, code, self.rebuilt.get(&end.watch), stream);
+        let is_consequence = is_in_gap(answer, row, self.rebuilt.get(&end.watch), stream);
         // History that passed while watchscope did not run is its own doing, however long it then took to get back.
-        let is_asleep = is_in_gap(answer, code, self.slept.get(&end.watch), stream);
+        let is_asleep = is_in_gap(answer, row, self.slept.get(&end.watch), stream);
         let pause = self.pause.filter(|pause| {
             let Course {
                 moved_at, gap_at, ..
             } = end.course;
             let is_near = pause.at.plus_micros(AFTERMATH_US) >= gap_at;
-            let may_be = is_history_gone(code) && (is_near || is_asleep);
+            let may_be = is_history_gone(row) && (is_near || is_asleep);
             may_be && moved_at.is_none_or(|at| at <= pause.at)
         });
         History {
             is_consequence,
             // And a type that says nothing for long expires between two streams, though nothing went wrong.
-            is_quiet: code == "F12" && end.was_quiet(),
+            is_quiet: row == Row::F12 && end.was_quiet(),
             pause,
             // So does one whose definition was edited just when, or after, its stream ended: its cache began anew.
-            edit: end.edited().filter(|_| is_history_gone(code)),
+            edit: end.edited().filter(|_| is_history_gone(row)),
         }
     }
 
@@ -447,10 +449,9 @@ impl Ended {
         later.any(|(&later, end)| {
             end.watch == *watch
                 && end.answer.as_ref().is_some_and(|answer| {
-                    let row = row_of(&answer.code, answer.certainty);
-                    row.is_some_and(|(code, _)| {
-                        is_in_gap(answer, code, Some(&stream), later)
-                            && self.history(later, end, answer, code).is_ordinary()
+                    answer.found().is_some_and(|(row, _)| {
+                        is_in_gap(answer, row, Some(&stream), later)
+                            && self.history(later, end, answer, row).is_ordinary()
                     })
                 })
         })
@@ -460,16 +461,16 @@ impl Ended {
         let Some(answer) = &end.answer else {
             return;
         };
-        let Some((code, alike)) = row_of(&answer.code, answer.certainty) else {
+        let Some((row, alike)) = answer.found() else {
             return;
         };
         let emptied = self.emptied.get(&end.watch);
         let cause = emptied.filter(|(stream_of_cause, cause)| {
-            let may_be = code == "F11" || matches!(*cause, "F16" | "F17");
-            may_be && is_in_gap(answer, code, Some(stream_of_cause), stream)
+            let may_be = row == Row::F11 || matches!(*cause, Row::F16 | Row::F17);
+            may_be && is_in_gap(answer, row, Some(stream_of_cause), stream)
         });
         let cause = cause.map(|(_, cause)| *cause);
-        let history = self.history(stream, &end, answer, code);
+        let history = self.history(stream, &end, answer, row);
         let is_history_ordinary = history.is_ordinary();
         let History {
             is_consequence,
@@ -482,14 +483,14 @@ impl Ended {
         }
         // One cause, one finding: the list that follows is told of there.
         let watch = || Subject::Watch(end.watch.clone());
-        if let Some(cause) = cause.filter(|cause| book.stands(cause, watch())) {
+        if let Some(cause) = cause.filter(|cause| book.stands(*cause, watch())) {
             book.amend(cause, watch(), |found| {
                 found.evidence.extend(&answer.evidence);
                 found.is_expired();
             });
             return;
         }
-        if code == "F11"
+        if row == Row::F11
             && let Some((found, stake)) = self.of_server(&end, answer)
         {
             self.lists_for_ordinary_cause(&end.watch);
@@ -497,10 +498,10 @@ impl Ended {
             return;
         }
         let is_ordinary =
-            is_history_ordinary || end.is_ordinary || matches!(code, "F06" | "F07" | "F17");
+            is_history_ordinary || end.is_ordinary || matches!(row, Row::F06 | Row::F07 | Row::F17);
         // Of a dead connection nothing came before its end either.
-        let heard_at = match code {
-            "F04" => end.course.moved_at.max(Some(end.at.plus_micros(-IDLE_US))),
+        let heard_at = match row {
+            Row::F04 => end.course.moved_at.max(Some(end.at.plus_micros(-IDLE_US))),
             _ => None,
         };
         let stake = Stake {
@@ -508,7 +509,7 @@ impl Ended {
             is_ordinary,
         };
         let is_suspected = answer.certainty == Certainty::Suspected;
-        let mut summary = sentence(code, is_suspected, &end);
+        let mut summary = sentence(row, is_suspected, &end);
         let mut evidence = answer.evidence.clone();
         if let Some(pause) = pause {
             summary += " watchscope itself had not run before that.";
@@ -519,7 +520,7 @@ impl Ended {
             evidence.insert(0, edit);
         }
         let mut found = Found::of(
-            code,
+            row,
             answer.certainty,
             Subject::Watch(end.watch.clone()),
             evidence,
@@ -528,7 +529,7 @@ impl Ended {
         )
         .alike(alike);
         found.fate = Some(Fate::Blind);
-        found.shared = self.shared(code, stream, &end, is_suspected, now);
+        found.shared = self.shared(row, stream, &end, is_suspected, now);
         if is_history_ordinary {
             found.severity = Severity::Note;
         }
@@ -552,7 +553,7 @@ impl Ended {
                     found.worsens = Some((at, Severity::Warning));
                 }
                 let told = self.told.entry(end.watch.clone()).or_default();
-                told.insert(found.code, stake);
+                told.insert(found.row, stake);
             }
         }
         book.raise(found, now);
@@ -563,7 +564,7 @@ impl Ended {
     fn of_server(&self, end: &Pending, answer: &Answer) -> Option<(Found, Stake)> {
         let place = &end.was.as_ref()?.place;
         let server = place.address()?;
-        let &(at, code) = self.left.get(server)?;
+        let &(at, row) = self.left.get(server)?;
         let gap_at = end.course.gap_at;
         if at < gap_at || at > end.at {
             return None;
@@ -574,13 +575,13 @@ impl Ended {
         );
         let watch = Subject::Watch(end.watch.clone());
         let evidence = answer.evidence.clone();
-        let mut found = Found::of(code, Certainty::Likely, watch, evidence, at, summary);
+        let mut found = Found::of(row, Certainty::Likely, watch, evidence, at, summary);
         found.severity = Severity::Note;
         found.fate = Some(Fate::Blind);
         found.shared = Some(Shared {
             subject: Subject::Server(server.clone()),
-            summary: shared_sentence(code, false, end, place),
-            together_us: together_us(code),
+            summary: shared_sentence(row, false, end, place),
+            together_us: together_us(row),
             waits_until: None,
         });
         let stake = Stake {
@@ -594,14 +595,14 @@ impl Ended {
     /// connection, or have ended with it and may be said to be of this row by then, it waits for them.
     fn shared(
         &self,
-        code: &str,
+        row: Row,
         stream: StreamId,
         end: &Pending,
         is_suspected: bool,
         now: Time,
     ) -> Option<Shared> {
         let was = end.was.as_ref()?;
-        let subject = reach(code, &was.place)?;
+        let subject = reach(row, &was.place)?;
         let mut waits_until = None;
         let is_early = now < end.at.plus_micros(TOGETHER_US);
         if is_early && was.is_shared {
@@ -611,7 +612,7 @@ impl Ended {
         // In the order in which they ended, so that each may be followed by the next.
         for (_, other) in self.pending.range(stream..) {
             let place = other.was.as_ref().map(|was| &was.place);
-            let is_there = place.and_then(|place| reach(code, place)).as_ref() == Some(&subject);
+            let is_there = place.and_then(|place| reach(row, place)).as_ref() == Some(&subject);
             if is_there && (0..=TOGETHER_US).contains(&other.at.micros_since(last)) {
                 last = other.at;
                 waits_until = waits_until.max(Some(last.plus_micros(SETTLED_US)));
@@ -619,8 +620,8 @@ impl Ended {
         }
         Some(Shared {
             subject,
-            summary: shared_sentence(code, is_suspected, end, &was.place),
-            together_us: together_us(code),
+            summary: shared_sentence(row, is_suspected, end, &was.place),
+            together_us: together_us(row),
             waits_until,
         })
     }
@@ -648,13 +649,13 @@ impl Ended {
         let pending = self.pending.values().filter(is_of_gap);
         let pending = pending.filter_map(|end| {
             let answer = end.answer.as_ref()?;
-            Some(row_of(&answer.code, answer.certainty)?.0)
+            Some(answer.found()?.0)
         });
         let told_by = told
             .keys()
             .copied()
             .chain(pending)
-            .find(|code| is_history_gone(code));
+            .find(|row| is_history_gone(*row));
         let outcome = Outcome {
             from: event
                 .from
@@ -669,8 +670,8 @@ impl Ended {
             at: record.at,
             told_by,
         };
-        for (code, stake) in told {
-            book.amend(code, Subject::Watch(event.watch.clone()), |found| {
+        for (row, stake) in told {
+            book.amend(row, Subject::Watch(event.watch.clone()), |found| {
                 found.close(stake, &outcome);
                 found.evidence.push(record.seq);
             });
@@ -707,70 +708,77 @@ impl Found {
         if self.lasts == Lasts::UntilCleared {
             return;
         }
-        self.outcome = Some(outcome.sentence(self.code));
+        self.outcome = Some(outcome.sentence(self.row));
         self.fate = Some(outcome.fate);
         self.worsens = None;
-        if self.code != "F24" {
+        if self.row != Row::F24 {
             self.severity = stake.severity(outcome);
         }
     }
 }
 
 /// Whether a server is without its history after that: the 410 that follows is no failure of its own.
-fn leaves_no_history(code: &str) -> bool {
-    matches!(code, "F06" | "F07" | "F16" | "F17")
+fn leaves_no_history(row: Row) -> bool {
+    matches!(row, Row::F06 | Row::F07 | Row::F16 | Row::F17)
 }
 
 /// Ends of this row within this time may be of one cause, in microseconds.
-fn together_us(code: &str) -> i64 {
-    match code {
-        "F07" => DRAIN_US,
-        "F37" => CUT_SHORT_US,
+fn together_us(row: Row) -> i64 {
+    match row {
+        Row::F07 => DRAIN_US,
+        Row::F37 => CUT_SHORT_US,
         _ => TOGETHER_US,
     }
 }
 
 /// What ends of this row have in common, where several watches have it of one cause.
-fn reach(code: &str, place: &Place) -> Option<Subject> {
-    match code {
-        "F04" | "F08" | "F09" | "F47" => place.connection(),
-        "F16" | "F17" | "F37" | "F38" => Some(place.type_there()),
-        "F06" | "F07" => place.server(),
+fn reach(row: Row, place: &Place) -> Option<Subject> {
+    match row {
+        Row::F04 | Row::F08 | Row::F09 | Row::F47 => place.connection(),
+        Row::F16 | Row::F17 | Row::F37 | Row::F38 => Some(place.type_there()),
+        Row::F06 | Row::F07 => place.server(),
         _ => None,
     }
 }
 
 /// Whether a stream ended because its server's cache begins anew.
-fn is_rebuilding(code: &str) -> bool {
-    matches!(code, "F16" | "F17")
+fn is_rebuilding(row: Row) -> bool {
+    matches!(row, Row::F16 | Row::F17)
 }
 
-fn is_history_gone(code: &str) -> bool {
-    matches!(code, "F11" | "F12")
+fn is_history_gone(row: Row) -> bool {
+    matches!(row, Row::F11 | Row::F12)
 }
 
-/// The row an attribution is a finding of, and those that look alike. What is only a guess (rules 7 to 9 of 3.3) is
-/// left to the attribution.
-fn row_of(code: &str, certainty: Certainty) -> Option<(&'static str, &'static [&'static str])> {
+impl Answer {
+    /// The row that this is a finding of, and those that look alike.
+    fn found(&self) -> Option<(Row, &'static [Row])> {
+        let row = self.row?;
+        Some((row, alike(row, self.certainty)?))
+    }
+}
+
+/// The rows that look like one which a stream's end is attributed to. What is only a guess (rules 7 to 9 of 3.3) is no
+/// finding, and left to the attribution.
+fn alike(row: Row, certainty: Certainty) -> Option<&'static [Row]> {
     let is_suspected = certainty == Certainty::Suspected;
-    Some(match code {
-        "F04" => ("F04", &[]),
-        "F06" => ("F06", &["F07"]),
-        "F07" => ("F07", &[]),
-        "F08" => ("F08", &[]),
-        "F09" => ("F09", &[]),
-        "F11" if is_suspected => ("F11", &["F12"]),
-        "F11" => ("F11", &[]),
-        "F12" => ("F12", &[]),
-        "F16" if !is_suspected => ("F16", &[]),
-        "F17" if is_suspected => ("F17", &["F16"]),
-        "F17" => ("F17", &[]),
-        "F24" => ("F24", &["F25", "F26", "F27"]),
-        "F36" if !is_suspected => ("F36", &[]),
-        "F37" if !is_suspected => ("F37", &["F36"]),
-        "F38" => ("F38", &[]),
-        "F39" => ("F39", &[]),
-        "F47" => ("F47", &[]),
+    Some(match row {
+        Row::F06 => &[Row::F07],
+        Row::F11 if is_suspected => &[Row::F12],
+        Row::F17 if is_suspected => &[Row::F16],
+        Row::F24 => &[Row::F25, Row::F26, Row::F27],
+        Row::F37 if !is_suspected => &[Row::F36],
+        Row::F16 | Row::F36 if !is_suspected => &[],
+        Row::F04
+        | Row::F07
+        | Row::F08
+        | Row::F09
+        | Row::F11
+        | Row::F12
+        | Row::F17
+        | Row::F38
+        | Row::F39
+        | Row::F47 => &[],
         _ => return None,
     })
 }
@@ -818,116 +826,118 @@ fn quiet(end: &Pending) -> String {
     }
 }
 
-fn sentence(code: &str, is_suspected: bool, end: &Pending) -> String {
+fn sentence(row: Row, is_suspected: bool, end: &Pending) -> String {
     let watch = &end.watch;
     let after = format!(
         "after {} and {}",
         seconds(end.age_ms),
         count(end.events, "event")
     );
-    match code {
-        "F04" if is_suspected => format!(
+    match row {
+        Row::F04 if is_suspected => format!(
             "Nothing came to {watch} any more, nor did its stream end when it was to: given up {after}. Its connection is \
              dead, or its server keeps to no timeouts."
         ),
-        "F04" => format!(
+        Row::F04 => format!(
             "Nothing came to {watch} any more, and nothing said so: its connection was found dead {after}."
         ),
-        "F06" if is_suspected => format!(
+        Row::F06 if is_suspected => format!(
             "The server of {watch} went away {after}, or its connections were closed on their way."
         ),
-        "F06" => format!(
+        Row::F06 => format!(
             "The server of {watch} went away {after}; it was not reached again at once, or elsewhere."
         ),
-        "F07" => format!("The server of {watch} ended the stream {after}, because it shuts down."),
-        "F08" => format!("The connection of {watch} was reset {after}."),
-        "F09" => format!(
+        Row::F07 => {
+            format!("The server of {watch} ended the stream {after}, because it shuts down.")
+        }
+        Row::F08 => format!("The connection of {watch} was reset {after}."),
+        Row::F09 => format!(
             "The server said GOAWAY, and the stream of {watch} ended with its connection {after}."
         ),
-        "F11" => format!(
+        Row::F11 => format!(
             "The server no longer has the history that {watch} asked for in its watch cache (410){}.",
             asked_from(end)
         ),
-        "F12" => format!(
+        Row::F12 => format!(
             "etcd has compacted the history that {watch} asked for (410){}.{}",
             asked_from(end),
             quiet(end)
         ),
-        "F16" if end.said.is_leaderless => format!(
+        Row::F16 if end.said.is_leaderless => format!(
             "etcd had no leader, and the server ended {watch} {after}: it goes to etcd itself, without a cache."
         ),
-        "F16" => {
+        Row::F16 => {
             format!("The server ended {watch} {after}: its cache of the resource begins anew.")
         }
-        "F17" => {
+        Row::F17 => {
             format!("The server ended {watch} {after}: the storage of its type was built anew.")
         }
-        "F24" => format!(
+        Row::F24 => format!(
             "The server told {watch} that etcd gave it an event without what was there before, {after}."
         ),
-        "F36" if end.unread_ms.is_none() => format!(
+        Row::F36 if end.unread_ms.is_none() => format!(
             "The server ended {watch} {after}, and at least {REPLAYED} events came at once when it went on: the buffer \
              that the server keeps for a watch was full, most likely."
         ),
-        "F36" => format!(
+        Row::F36 => format!(
             "The server ended {watch} {after}, and watchscope itself had not read it for {}: the buffer that the server \
              keeps for a watch was full, most likely.",
             seconds(end.unread_ms.unwrap_or(0))
         ),
-        "F37" => format!(
+        Row::F37 => format!(
             "The server ended {watch} {after}, before all that was there had come, and not for the first time."
         ),
-        "F38" => {
+        Row::F38 => {
             format!("What came to {watch} could not be read; the stream was given up {after}.")
         }
-        "F39" => {
+        Row::F39 => {
             format!("An object of another kind came to {watch}; the stream was given up {after}.")
         }
-        "F47" => format!("The stream of {watch} ended inside an event {after}."),
+        Row::F47 => format!("The stream of {watch} ended inside an event {after}."),
         _ => format!("The stream of {watch} ended {after}."),
     }
 }
 
 /// What happened to several streams at once.
-fn shared_sentence(code: &str, is_suspected: bool, end: &Pending, place: &Place) -> String {
+fn shared_sentence(row: Row, is_suspected: bool, end: &Pending, place: &Place) -> String {
     let (server, what) = (place.server_words(), place.type_words());
-    match code {
-        "F04" if is_suspected => format!(
+    match row {
+        Row::F04 if is_suspected => format!(
             "Nothing came over a connection to {server} any more, nor did its streams end when they were to: it is dead, \
              or the server keeps to no timeouts."
         ),
-        "F04" => format!(
+        Row::F04 => format!(
             "Nothing came over a connection to {server} any more, and nothing said so: it was found dead."
         ),
-        "F06" if is_suspected => capital(format!(
+        Row::F06 if is_suspected => capital(format!(
             "{server} went away, or its connections were closed on their way."
         )),
-        "F06" => capital(format!(
+        Row::F06 => capital(format!(
             "{server} went away; it was not reached again at once, or elsewhere."
         )),
-        "F07" => capital(format!(
+        Row::F07 => capital(format!(
             "{server} ended its streams, because it shuts down."
         )),
-        "F08" => format!("A connection to {server} was reset."),
-        "F09" => capital(format!(
+        Row::F08 => format!("A connection to {server} was reset."),
+        Row::F09 => capital(format!(
             "{server} said GOAWAY, and the streams of that connection ended with it."
         )),
-        "F16" if end.said.is_leaderless => format!(
+        Row::F16 if end.said.is_leaderless => format!(
             "etcd had no leader, and {server} ended the streams of {what}: they go to etcd itself, without a cache."
         ),
-        "F16" => capital(format!(
+        Row::F16 => capital(format!(
             "{server} ended the streams of {what}: its cache of the resource begins anew."
         )),
-        "F17" => capital(format!(
+        Row::F17 => capital(format!(
             "{server} ended the streams of {what}: the storage of the type was built anew."
         )),
-        "F37" => capital(format!(
+        Row::F37 => capital(format!(
             "{server} ended streams of {what} before all that was there had come, and not for the first time."
         )),
-        "F38" => {
+        Row::F38 => {
             format!("What {server} sent of {what} could not be read; the streams were given up.")
         }
-        "F47" => format!("Streams of a connection to {server} ended inside an event."),
+        Row::F47 => format!("Streams of a connection to {server} ended inside an event."),
         _ => format!("Streams of {what} at {server} ended."),
     }
 }

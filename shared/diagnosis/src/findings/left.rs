@@ -11,7 +11,7 @@ use watchscope_model::event::{Audit, Change, ListComplete, ListPage};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
-use watchscope_model::{Object, Seq, State, Uid, WatchName};
+use watchscope_model::{Object, Row, Seq, State, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
 use super::words::name;
@@ -20,9 +20,9 @@ use super::words::name;
 /// oldest are forgotten.
 const LEFT: usize = 64;
 /// Rows that make a server list what is gone.
-const LIKE_A_GHOST: &[&str] = &["F22", "F25", "F26", "F27", "F33"];
+const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];
 /// Rows that make a server list what has changed since as it was.
-const LIKE_A_LOSS: &[&str] = &["F22", "F25", "F33"];
+const LIKE_A_LOSS: &[Row] = &[Row::F22, Row::F25, Row::F33];
 
 /// DELETED, as a watch with a selector was told.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl Left {
         // In an older state of etcd it is there by right; and another apiserver lists what one may see at the time.
         let watch = before.watches.get(&event.watch);
         let is_aggregated = watch.is_some_and(|watch| watch.aggregated == Some(true));
-        if is_aggregated || book.stands("F33", Subject::Cluster) {
+        if is_aggregated || book.stands(Row::F33, Subject::Cluster) {
             return;
         }
         let listed_at = self.lists.get(&event.watch).copied();
@@ -189,7 +189,7 @@ impl Left {
             );
             let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
             let sure = Certainty::Likely;
-            let found = Found::of("F24", sure, watch, evidence, record.at, summary);
+            let found = Found::of(Row::F24, sure, watch, evidence, record.at, summary);
             book.raise(found.alike(LIKE_A_GHOST).proven(), record.at);
             return;
         }
@@ -201,14 +201,14 @@ impl Left {
             event.resource_version,
         );
         let found = Found::of(
-            "F22",
+            Row::F22,
             Certainty::Definite,
             Subject::Watch(event.watch.clone()),
             vec![record.seq],
             record.at,
             summary,
         );
-        book.raise(found.alike(&["F33"]), record.at);
+        book.raise(found.alike(&[Row::F33]), record.at);
     }
 
     /// A list may have an older version of what is held though its state is a later one: what is held stays.
@@ -221,7 +221,7 @@ impl Left {
         else {
             return;
         };
-        if version >= held || held > listed_at || book.stands("F33", Subject::Cluster) {
+        if version >= held || held > listed_at || book.stands(Row::F33, Subject::Cluster) {
             return;
         }
         let summary = format!(
@@ -231,7 +231,7 @@ impl Left {
         );
         let (watch, evidence) = (Subject::Watch(event.watch.clone()), vec![record.seq]);
         let found = Found::of(
-            "F24",
+            Row::F24,
             Certainty::Likely,
             watch,
             evidence,
@@ -297,6 +297,6 @@ fn raise(left: &Leaving, certainty: Certainty, summary: String, record: Moment, 
     let mut evidence = vec![left.seq, record.seq];
     evidence.dedup();
     let subject = Subject::Watch(left.watch.clone());
-    let found = Found::of("F43", certainty, subject, evidence, record.at, summary);
+    let found = Found::of(Row::F43, certainty, subject, evidence, record.at, summary);
     book.raise(found, record.at);
 }

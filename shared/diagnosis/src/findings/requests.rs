@@ -10,7 +10,7 @@ use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, Origin, PhaseReason, Severity};
 use watchscope_model::{
-    ConnectionId, RequestId, ResourceVersion, Seq, State, Text, Time, WatchName,
+    ConnectionId, RequestId, ResourceVersion, Row, Seq, State, Text, Time, WatchName,
 };
 
 use super::book::{BEHIND_LONG_US, Book, Found, Lasts, Subject};
@@ -347,7 +347,7 @@ impl Requests {
         let broken = std::mem::take(&mut lane.broken);
         if broken.times >= BROKEN_STREAMS {
             let why = "The watch's stream delivers the type again.";
-            book.clear("F38", Subject::Watch(watch.clone()), record.seq, why);
+            book.clear(Row::F38, Subject::Watch(watch.clone()), record.seq, why);
         }
     }
 
@@ -373,14 +373,18 @@ impl Requests {
         let beside = self.lanes.values().filter(over).count();
         // Beside few streams it is not their number: what is on the way may hold back the headers of those streams that
         // have nothing to tell yet.
-        let (code, alike, certainty): (_, &'static [&'static str], _) = match beside {
-            MANY_STREAMS.. => ("F50", &["F44"], Certainty::Likely),
+        let (row, alike, certainty): (_, &'static [Row], _) = match beside {
+            MANY_STREAMS.. => (Row::F50, &[Row::F44], Certainty::Likely),
             _ if may_be_cache => (
-                "F44",
-                &["F16", "F17", "F50", "F04", "F15"],
+                Row::F44,
+                &[Row::F16, Row::F17, Row::F50, Row::F04, Row::F15],
                 Certainty::Suspected,
             ),
-            _ => ("F44", &["F50", "F04", "F15"], Certainty::Suspected),
+            _ => (
+                Row::F44,
+                &[Row::F50, Row::F04, Row::F15],
+                Certainty::Suspected,
+            ),
         };
         if beside > 0 {
             summary += &format!(
@@ -390,40 +394,44 @@ impl Requests {
             );
         }
         let subject = Subject::Watch(watch.clone());
-        let mut found = Found::of(code, certainty, subject, evidence, since, summary);
-        if code == "F44" {
+        let mut found = Found::of(row, certainty, subject, evidence, since, summary);
+        if row == Row::F44 {
             found = found.note_until(since.plus_micros(BEHIND_LONG_US));
         }
         if is_aggregated && beside < MANY_STREAMS {
             found.severity = Severity::Note;
             found.worsens = None;
         }
-        found.shared = self.shared(code, watch, now);
+        found.shared = self.shared(row, watch, now);
         book.raise(found.alike(alike), now);
     }
 
     /// What a watch shares with others that may have the same of one cause; where there are such, it waits for them.
-    fn shared(&self, code: &'static str, watch: &WatchName, now: Time) -> Option<Shared> {
+    fn shared(&self, row: Row, watch: &WatchName, now: Time) -> Option<Shared> {
         let place = self.lanes.get(watch)?.place.as_ref()?;
-        let subject = reach(code, place)?;
+        let subject = reach(row, place)?;
         // Who was answered has no part in a silence.
         let may_have_it = |lane: &Lane| {
             let open = lane.open.as_ref();
             let is_silent = open.is_some_and(|open| open.is_watch && !open.is_told);
-            is_silent || !matches!(code, "F44" | "F50")
+            is_silent || !matches!(row, Row::F44 | Row::F50)
         };
         let mut others = self.lanes.iter().filter(|(other, _)| *other != watch);
         let has_others = others.any(|(_, lane)| {
             let place = lane.place.as_ref().filter(|_| may_have_it(lane));
-            place.and_then(|place| reach(code, place)).as_ref() == Some(&subject)
+            place.and_then(|place| reach(row, place)).as_ref() == Some(&subject)
         });
         Some(Shared {
             subject,
-            summary: shared_sentence(code, place),
-            together_us: if code == "F14" { CIRCLE_US } else { REVISED_US },
+            summary: shared_sentence(row, place),
+            together_us: if row == Row::F14 {
+                CIRCLE_US
+            } else {
+                REVISED_US
+            },
             // What lasts shows at each watch's next request.
             waits_until: has_others.then(|| {
-                let lasts = matches!(code, "F18" | "F38" | "F40" | "F41");
+                let lasts = matches!(row, Row::F18 | Row::F38 | Row::F40 | Row::F41);
                 now.plus_micros(if lasts { REVISED_US } else { TOGETHER_US })
             }),
         })
@@ -440,12 +448,12 @@ impl Requests {
         };
         let mut lanes = self.lanes.values();
         let is_let_in = lanes.any(|lane| lane.freed.is_some_and(lets_in));
-        let (code, other, alike, why): (_, _, &'static [&'static str], _) = if is_let_in {
+        let (row, other, alike, why): (_, _, &'static [Row], _) = if is_let_in {
             let why = "It was answered once a stream of its connection had ended (F50).";
-            ("F50", "F44", &["F44"], why)
+            (Row::F50, Row::F44, &[Row::F44], why)
         } else {
             let why = "It was answered though no stream of its connection had ended (F44).";
-            ("F44", "F50", &["F50", "F15"], why)
+            (Row::F44, Row::F50, &[Row::F50, Row::F15], why)
         };
         let took = seconds(record.at.millis_since(open.at));
         let summary = format!(
@@ -456,12 +464,12 @@ impl Requests {
         if book.stands(other, subject.clone()) {
             book.clear(other, subject.clone(), record.seq, why);
             let evidence = vec![open.seq, record.seq];
-            let mut found = Found::of(code, Certainty::Likely, subject, evidence, open.at, summary);
-            found.shared = self.shared(code, watch, record.at);
+            let mut found = Found::of(row, Certainty::Likely, subject, evidence, open.at, summary);
+            found.shared = self.shared(row, watch, record.at);
             book.raise(found.alike(alike), record.at);
             return;
         }
-        book.amend(code, subject, |found| {
+        book.amend(row, subject, |found| {
             found.alike = alike;
             found.certainty = Certainty::Likely;
             found.evidence.push(record.seq);
@@ -514,16 +522,16 @@ impl Requests {
             }
             if lane.unready.take().is_some() {
                 let why = "The server's cache is ready.";
-                book.clear("F15", subject.clone(), record.seq, why);
+                book.clear(Row::F15, subject.clone(), record.seq, why);
             }
-            let refusals = ["F18", "F40", "F41"].into_iter();
-            for code in refusals {
+            let refusals = [Row::F18, Row::F40, Row::F41].into_iter();
+            for row in refusals {
                 // A stream that may be had does not make a list allowed again, nor a list a stream.
-                if code == "F41" && lane.lacks_right() {
+                if row == Row::F41 && lane.lacks_right() {
                     continue;
                 }
                 book.clear(
-                    code,
+                    row,
                     subject.clone(),
                     record.seq,
                     "The server answers again.",
@@ -538,7 +546,7 @@ impl Requests {
             return;
         }
         let words = event.error.as_deref().unwrap_or("");
-        let (code, certainty, summary) = match status {
+        let (row, certainty, summary) = match status {
             // A server that has just started may not know credentials, roles or custom resources yet: it is asked again.
             401 if lane.had_success() => {
                 lane.unknown += 1;
@@ -549,7 +557,7 @@ impl Requests {
                     "The server answered {} before, and does not know its credentials now (401).",
                     event.watch
                 );
-                ("F40", Certainty::Definite, summary)
+                (Row::F40, Certainty::Definite, summary)
             }
             403 if lane.right(is_watch).was_had => {
                 let leak = lane.leak;
@@ -572,7 +580,7 @@ impl Requests {
                         seconds(record.at.millis_since(leak.since.at))
                     ),
                 };
-                ("F41", Certainty::Definite, summary)
+                (Row::F41, Certainty::Definite, summary)
             }
             404 if lane.had_success() => {
                 match lane.not_found {
@@ -584,7 +592,7 @@ impl Requests {
             410 if is_watch => {
                 lane.is_expired = true;
                 (
-                    "F13",
+                    Row::F13,
                     Certainty::Definite,
                     format!(
                         "{} was told that its history is gone by HTTP status 410, where a server answers 200 and says it \
@@ -611,13 +619,13 @@ impl Requests {
         } else {
             Lasts::UntilCleared
         };
-        let shared = self.shared(code, &event.watch, record.at);
+        let shared = self.shared(row, &event.watch, record.at);
         book.raise(
             Found {
                 lasts,
                 shared,
                 ..Found::of(
-                    code,
+                    row,
                     certainty,
                     subject,
                     vec![record.seq],
@@ -633,7 +641,7 @@ impl Requests {
     pub(super) fn entered(&self, event: &WatchPhase, record: Moment, book: &mut Book) {
         let first = self.lanes.get(&event.watch).and_then(|lane| lane.not_found);
         if let Some(first) = first.filter(|_| event.reason == PhaseReason::NotDiscovered)
-            && !book.stands("F18", Subject::Watch(event.watch.clone()))
+            && !book.stands(Row::F18, Subject::Watch(event.watch.clone()))
         {
             self.not_found(&event.watch, first, record, book);
         }
@@ -645,8 +653,8 @@ impl Requests {
             format!("The resource of {watch} was served before, and is not found now (404).");
         let (subject, evidence) = (Subject::Watch(watch.clone()), vec![first.seq, record.seq]);
         let (sure, since) = (Certainty::Likely, first.at);
-        let mut found = Found::of("F18", sure, subject, evidence, since, summary);
-        found.shared = self.shared("F18", watch, record.at);
+        let mut found = Found::of(Row::F18, sure, subject, evidence, since, summary);
+        found.shared = self.shared(Row::F18, watch, record.at);
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -687,13 +695,13 @@ impl Requests {
                 );
                 let evidence = vec![leak.since.seq, record.seq];
                 let (sure, since) = (Certainty::Definite, leak.since.at);
-                let found = Found::of("F41", sure, subject, evidence, since, summary);
+                let found = Found::of(Row::F41, sure, subject, evidence, since, summary);
                 book.raise(found.until_cleared(), record.at);
             }
             Some(200) => {
                 lane.list.was_had = true;
                 if lane.leak.take().is_some_and(|leak| leak.is_told) {
-                    book.clear("F41", subject, record.seq, "It may be listed again.");
+                    book.clear(Row::F41, subject, record.seq, "It may be listed again.");
                 }
             }
             _ => {}
@@ -752,7 +760,7 @@ impl Requests {
         };
         book.raise(
             Found::of(
-                "F15",
+                Row::F15,
                 Certainty::Definite,
                 Subject::Server(server.clone()),
                 evidence,
@@ -789,7 +797,7 @@ impl Requests {
             seconds(record.at.millis_since(*since))
         );
         let found = Found::of(
-            "F15",
+            Row::F15,
             Certainty::Definite,
             Subject::Watch(event.watch.clone()),
             vec![record.seq],
@@ -804,7 +812,7 @@ impl Requests {
             together_us: UNREADY_US,
             waits_until: None,
         };
-        let found = found.alike(&["F16"]).sharing(Some(shared));
+        let found = found.alike(&[Row::F16]).sharing(Some(shared));
         book.raise(found.until_cleared(), record.at);
     }
 
@@ -819,7 +827,7 @@ impl Requests {
         if last.is_some_and(|(at, _)| record.at.micros_since(*at) >= CALM_US) {
             self.throttles.remove(server);
             let subject = Subject::Server(server.clone());
-            book.clear("F15", subject, record.seq, "The server answers again.");
+            book.clear(Row::F15, subject, record.seq, "The server answers again.");
         }
     }
 
@@ -859,14 +867,14 @@ impl Requests {
             count(lane.broken.times, "stream")
         );
         let found = Found::of(
-            "F38",
+            Row::F38,
             Certainty::Likely,
             Subject::Watch(watch.clone()),
             lane.broken.evidence.clone(),
             lane.broken.since,
             summary,
         );
-        let shared = self.shared("F38", watch, record.at);
+        let shared = self.shared(Row::F38, watch, record.at);
         let found = Found { shared, ..found };
         book.raise(found.until_cleared(), record.at);
     }
@@ -889,14 +897,14 @@ impl Requests {
             count(lane.poison.times, "time")
         );
         let found = Found::of(
-            "F38",
+            Row::F38,
             Certainty::Likely,
             Subject::Watch(watch.clone()),
             lane.poison.evidence.clone(),
             lane.poison.since,
             summary,
         );
-        let shared = self.shared("F38", watch, record.at);
+        let shared = self.shared(Row::F38, watch, record.at);
         let found = Found { shared, ..found }.until_cleared();
         book.raise(found, record.at);
     }
@@ -918,7 +926,7 @@ impl Requests {
         );
         let (subject, sure) = (Subject::Watch(watch.clone()), Certainty::Suspected);
         let found = Found::of(
-            "F38",
+            Row::F38,
             sure,
             subject,
             streak.evidence.clone(),
@@ -957,12 +965,12 @@ impl Requests {
         lane.unsaid = Streak::default();
         if lane.broken.times < BROKEN_STREAMS {
             let why = "The server lists the type again.";
-            book.clear("F38", subject.clone(), record.seq, why);
+            book.clear(Row::F38, subject.clone(), record.seq, why);
         }
-        let mut raise = |code, alike, certainty, evidence, summary| {
+        let mut raise = |row, alike, certainty, evidence, summary| {
             book.raise(
                 Found::of(
-                    code,
+                    row,
                     certainty,
                     subject.clone(),
                     evidence,
@@ -980,7 +988,7 @@ impl Requests {
                 "The list shows that {} of {watch} went while no stream told of it.",
                 count(event.removed, "object")
             );
-            raise("F28", &[], Certainty::Definite, evidence, summary);
+            raise(Row::F28, &[], Certainty::Definite, evidence, summary);
         }
         let progress = before
             .watches
@@ -999,8 +1007,8 @@ impl Requests {
                 "{watch} had come to {progress}, and a list answered at {version}: a state from before."
             );
             raise(
-                "F22",
-                &["F33"],
+                Row::F22,
+                &[Row::F33],
                 Certainty::Definite,
                 vec![record.seq],
                 summary,
@@ -1024,49 +1032,49 @@ impl Requests {
                 seconds(record.at.millis_since(*began))
             );
             let found = Found::of(
-                "F14",
+                Row::F14,
                 Certainty::Likely,
                 subject,
                 evidence,
                 record.at,
                 summary,
             );
-            let shared = self.shared("F14", watch, record.at);
+            let shared = self.shared(Row::F14, watch, record.at);
             book.raise(Found { shared, ..found }, record.at);
         }
     }
 }
 
 /// What refusals and silences of this row have in common, where several watches have them of one cause.
-fn reach(code: &str, place: &Place) -> Option<Subject> {
-    match code {
-        "F50" => place.connection(),
-        "F14" | "F18" | "F38" | "F41" => Some(place.type_there()),
-        "F13" | "F44" => place.server(),
-        "F40" => Some(Subject::Cluster),
+fn reach(row: Row, place: &Place) -> Option<Subject> {
+    match row {
+        Row::F50 => place.connection(),
+        Row::F14 | Row::F18 | Row::F38 | Row::F41 => Some(place.type_there()),
+        Row::F13 | Row::F44 => place.server(),
+        Row::F40 => Some(Subject::Cluster),
         _ => None,
     }
 }
 
 /// What happened to requests of several watches.
-fn shared_sentence(code: &str, place: &Place) -> String {
+fn shared_sentence(row: Row, place: &Place) -> String {
     let (server, what) = (place.server_words(), place.type_words());
-    match code {
-        "F13" => format!(
+    match row {
+        Row::F13 => format!(
             "By HTTP status 410 {server} said that history is gone, where a server answers 200 and says it in the stream."
         ),
-        "F14" => format!(
+        Row::F14 => format!(
             "Again and again {server} gave no list of {what} from which its watches can go on."
         ),
-        "F18" => format!("{what} was served by {server} before, and is not found now (404)."),
-        "F38" => format!(
+        Row::F18 => format!("{what} was served by {server} before, and is not found now (404)."),
+        Row::F38 => format!(
             "An object of {what} cannot be read or converted, and {server} gives nothing of its type."
         ),
-        "F40" => {
+        Row::F40 => {
             "The cluster answered before, and does not know the credentials now (401).".to_owned()
         }
-        "F41" => format!("{what} was allowed at {server} before, and is forbidden now (403)."),
-        "F50" => format!(
+        Row::F41 => format!("{what} was allowed at {server} before, and is forbidden now (403)."),
+        Row::F50 => format!(
             "Watch requests over a connection to {server} had no answer for {} s, beside at least {MANY_STREAMS} streams.",
             NO_ANSWER_US / 1_000_000
         ),

@@ -12,7 +12,7 @@ use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, Watc
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
-use watchscope_model::{Object, ResourceVersion, Seq, State, Text, Time, WatchName};
+use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, Time, WatchName};
 
 use super::book::{BEHIND_LONG_US, Book, Found, Subject};
 use super::shared::{Place, Shared};
@@ -149,7 +149,7 @@ impl Member {
             return;
         }
         self.is_behind = false;
-        let code = self.code();
+        let row = self.row();
         let why = match p95 {
             Some((p95_us, of)) => format!(
                 "It has caught up: p95 of its lag is {}, of {} in a minute.",
@@ -158,7 +158,7 @@ impl Member {
             ),
             None => "It has caught up.".to_owned(),
         };
-        book.clear(code, Subject::Watch(watch.clone()), self.told, &why);
+        book.clear(row, Subject::Watch(watch.clone()), self.told, &why);
     }
 
     /// What it shares with others that are behind for the same reason.
@@ -189,8 +189,8 @@ impl Member {
     }
 
     /// What it is called when it is behind.
-    fn code(&self) -> &'static str {
-        if self.is_direct { "F31" } else { "F44" }
+    fn row(&self) -> Row {
+        if self.is_direct { Row::F31 } else { Row::F44 }
     }
 
     fn comes_to(&mut self, version: u64) {
@@ -477,7 +477,7 @@ impl Servers {
             if member.is_behind {
                 member.caught_up(&group.events, watch, now, book);
                 // Its stream may have been taken for a silent one, and that told to be over when it said something.
-                if !member.is_behind || book.stands(member.code(), Subject::Watch(watch.clone())) {
+                if !member.is_behind || book.stands(member.row(), Subject::Watch(watch.clone())) {
                     continue;
                 }
             }
@@ -506,23 +506,23 @@ impl Servers {
                 seconds(u64::try_from(p95_us / 1_000).unwrap_or(0)),
                 count(of as u64, "event")
             );
-            let (code, summary): (_, String) = if member.is_direct {
+            let (row, summary): (_, String) = if member.is_direct {
                 let summary = format!(
                     "{} told of {} {told}, and {} has not yet{more}: who moves from the one to the other goes back in \
                      time. {p95}",
                     event.first, event.change, member.server,
                 );
-                ("F31", summary)
+                (Row::F31, summary)
             } else {
                 let summary = format!(
                     "All its servers told directly of {} {told}, and it has not come to {watch} yet{more}: something on \
                      the way holds it back. {p95}",
                     event.change,
                 );
-                ("F44", summary)
+                (Row::F44, summary)
             };
             let found = Found::of(
-                code,
+                row,
                 Certainty::Likely,
                 Subject::Watch(watch.clone()),
                 vec![event.seq],
@@ -531,10 +531,10 @@ impl Servers {
             );
             let begins_at = event.at;
             member.is_behind = true;
-            let alike: &'static [&'static str] = if member.is_direct {
-                &["F04", "F44"]
+            let alike: &'static [Row] = if member.is_direct {
+                &[Row::F04, Row::F44]
             } else {
-                &["F04"]
+                &[Row::F04]
             };
             let mut found = found.note_until(begins_at.plus_micros(BEHIND_LONG_US));
             found.shared = member.shared();
@@ -603,7 +603,7 @@ impl Group {
         let mut evidence = vec![event.seq, record.seq];
         evidence.dedup();
         let found = Found::of(
-            "F24",
+            Row::F24,
             certainty,
             Subject::Watch(watch.clone()),
             evidence,
@@ -651,9 +651,9 @@ impl Group {
         if !self.caught_up(watch, record, book) {
             return;
         }
-        let code = self.members.get(watch).map(Member::code);
-        let stands = |code| book.stands(code, Subject::Watch(watch.clone()));
-        let wait_us = if code.is_some_and(stands) {
+        let row = self.members.get(watch).map(Member::row);
+        let stands = |row| book.stands(row, Subject::Watch(watch.clone()));
+        let wait_us = if row.is_some_and(stands) {
             WINDOW_US
         } else {
             LOOK_US

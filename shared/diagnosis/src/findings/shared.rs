@@ -275,7 +275,7 @@ impl Members {
         }
         let lasts = all().any(|found| found.lasts == Lasts::UntilCleared);
         Some(Found {
-            code: surest.code,
+            row: surest.row,
             alike: surest.alike,
             severity: worst,
             certainty: surest.certainty,

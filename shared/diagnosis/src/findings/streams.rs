@@ -8,7 +8,7 @@ use watchscope_model::event::{Bookmark, Change, StreamEnded, StreamOpened};
 use watchscope_model::fold::{Held, Moment, Watch};
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, ChangeType, Origin, Severity};
-use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
+use watchscope_model::{ResourceVersion, Row, Seq, State, StreamId, Time, Uid, WatchName};
 
 use super::book::{Book, Found, Lasts, Subject};
 use super::words::{is_listing, name, seconds, server_version};
@@ -27,16 +27,16 @@ const BOOKMARK_LATE_US: i64 = 75_000_000;
 /// The span of a stream's own events that shows that the cluster moved (F34), in microseconds.
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 /// That it has none.
-const NO_BOOKMARK: &str = "F34";
+const NO_BOOKMARK: Row = Row::F34;
 /// Initial events that stopped for so long without the bookmark that ends them lack it (F35), in microseconds.
 const NO_END_US: i64 = 10_000_000;
 /// That they lack it.
-const NO_END: &str = "F35";
+const NO_END: Row = Row::F35;
 /// Groups whose types raise their generation by one with each write of their spec (C8).
 const COUNTING_GROUPS: [&str; 2] = ["apps", "batch"];
 
 /// The rows that leave a ghost, or hide an object, without a word: they look alike from a stream.
-pub(super) const SILENT_LOSS: &[&str] = &["F25", "F26", "F27", "F45"];
+pub(super) const SILENT_LOSS: &[Row] = &[Row::F25, Row::F26, Row::F27, Row::F45];
 
 /// An open stream.
 #[derive(Clone, Debug)]
@@ -341,7 +341,7 @@ impl Streams {
             evidence.extend(undercut.map(|(_, seq, _)| seq));
             book.raise(
                 Found::of(
-                    "F35",
+                    Row::F35,
                     Certainty::Definite,
                     subject,
                     evidence,
@@ -428,7 +428,7 @@ impl Streams {
             lane.since,
             summary,
         )
-        .alike(&["F04"]);
+        .alike(&[Row::F04]);
         book.raise(found, now);
     }
 
@@ -521,7 +521,7 @@ impl Lane {
         let (subject, evidence) = (Subject::Watch(self.watch.clone()), vec![self.opened]);
         let sure = Certainty::Suspected;
         let found = Found::of(NO_END, sure, subject, evidence, last, summary);
-        found.alike(&["F37", "F04"])
+        found.alike(&[Row::F37, Row::F04])
     }
 
     /// Nothing is waited for any more.
@@ -631,7 +631,7 @@ fn disorder(
     let object = name(&event.object);
     let reached = lane.highest.max(lane.from);
     let mut evidence = vec![record.seq, lane.opened];
-    let (code, alike, summary): (_, &'static [&'static str], _) = match order {
+    let (row, alike, summary): (_, &'static [Row], _) = match order {
         Order::Later => return,
         Order::OldDeleted => {
             if !memory.deleted_old.contains(&event.object.uid) {
@@ -641,35 +641,35 @@ fn disorder(
                 "DELETED of {object} carried {version}, a version from before {watch} had come to {reached}: who goes on \
                  from there sees the past again."
             );
-            ("F23", &[], summary)
+            (Row::F23, &[], summary)
         }
         Order::Again => {
             let summary = format!("{what} of {object} at {version} came to {watch} a second time.");
-            ("F29", &["F21"], summary)
+            (Row::F29, &[Row::F21], summary)
         }
         Order::BelowBookmark(last, seq) => {
             evidence.push(*seq);
             let summary = format!(
                 "A bookmark said that {watch} had all up to {last}; then {what} of {object} came at {version}."
             );
-            ("F35", &[], summary)
+            (Row::F35, &[], summary)
         }
         Order::BeforeStart => {
             let summary = format!(
                 "{watch} asked for what comes after {}, and got {what} of {object} at {version}.",
                 lane.from
             );
-            ("F29", &["F21", "F30"], summary)
+            (Row::F29, &[Row::F21, Row::F30], summary)
         }
         Order::Late => {
             let summary =
                 format!("{what} of {object} came to {watch} at {version}, after {reached}.");
-            ("F30", &[], summary)
+            (Row::F30, &[], summary)
         }
     };
     book.raise(
         Found::of(
-            code,
+            row,
             Certainty::Definite,
             Subject::Watch(watch.clone()),
             evidence,
@@ -722,7 +722,7 @@ fn check_life(
                 event.resource_version
             );
             let found = Found::of(
-                "F43",
+                Row::F43,
                 Certainty::Definite,
                 Subject::Watch(event.watch.clone()),
                 vec![record.seq],
@@ -775,7 +775,7 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut
         Found {
             severity,
             ..Found::of(
-                "F24",
+                Row::F24,
                 certainty,
                 Subject::Watch(watch.clone()),
                 vec![record.seq, lane.opened],
@@ -797,6 +797,6 @@ fn unasked(event: &Change, why: &str, evidence: Vec<Seq>, record: Moment, book: 
         event.resource_version
     );
     let (sure, subject) = (Certainty::Definite, Subject::Watch(event.watch.clone()));
-    let found = Found::of("F42", sure, subject, evidence, record.at, summary);
+    let found = Found::of(Row::F42, sure, subject, evidence, record.at, summary);
     book.raise(found, record.at);
 }

@@ -12,6 +12,7 @@ use crate::codec::{Reader, Writer};
 use crate::event::{Attribution, Gap};
 use crate::field::Field;
 use crate::id::StreamId;
+use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::Cause;
 
@@ -54,13 +55,41 @@ fn number_of(code: &str) -> u64 {
     }
 }
 
-fn word_of(number: u64) -> String {
-    match number {
-        NORMAL => "normal".to_owned(),
-        OURS => "ours".to_owned(),
-        UNKNOWN => "unknown".to_owned(),
-        0..CATALOGUE => Cause::from_number(number).word().to_owned(),
-        _ => format!("F{:02}", number - CATALOGUE),
+/// Why streams ended, as it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// What they were attributed to.
+    Attributed(Attributed),
+    /// What was seen on the wire, where no attribution came.
+    Seen(Cause),
+    /// A row of a later version, by its number.
+    Later(u64),
+}
+
+impl EndReason {
+    fn of(number: u64) -> Self {
+        match number {
+            NORMAL => Self::Attributed(Attributed::Normal),
+            OURS => Self::Attributed(Attributed::Ours),
+            UNKNOWN => Self::Attributed(Attributed::Unknown),
+            0..CATALOGUE => Self::Seen(Cause::from_number(number)),
+            _ => {
+                let row = number - CATALOGUE;
+                let place = usize::try_from(row.wrapping_sub(1)).ok();
+                let known = place.and_then(|place| Row::ALL.get(place));
+                known.map_or(Self::Later(row), |row| Self::Attributed((*row).into()))
+            }
+        }
+    }
+
+    /// As records have it: `F08`, `normal`, or a cause on the wire.
+    #[must_use]
+    pub fn word(self) -> String {
+        match self {
+            Self::Attributed(why) => why.code().to_owned(),
+            Self::Seen(cause) => cause.word().to_owned(),
+            Self::Later(row) => format!("F{row:02}"),
+        }
     }
 }
 
@@ -119,12 +148,11 @@ impl Totals {
         (at > 0).then_some(Time(at))
     }
 
-    /// Each reason in words (`F08`, `normal`, or a cause on the wire) and how many streams ended for it, in the order in
-    /// which they first did.
-    pub fn ends(&self) -> impl Iterator<Item = (String, u64)> {
+    /// Each reason and how many streams ended for it, in the order in which they first did.
+    pub fn ends(&self) -> impl Iterator<Item = (EndReason, u64)> {
         let pairs = self.0.get(COUNTED..).unwrap_or_default().chunks_exact(2);
         let counted = pairs.filter(|pair| pair[1] > 0);
-        counted.map(|pair| (word_of(pair[0]), pair[1]))
+        counted.map(|pair| (EndReason::of(pair[0]), pair[1]))
     }
 
     fn figure(&self, place: usize) -> u64 {
@@ -242,7 +270,8 @@ impl Serialize for Totals {
         if let Some(heard) = self.heard() {
             map.serialize_entry("heard", &heard)?;
         }
-        map.serialize_entry("ends", &self.ends().collect::<BTreeMap<_, _>>())?;
+        let ends = self.ends().map(|(why, times)| (why.word(), times));
+        map.serialize_entry("ends", &ends.collect::<BTreeMap<_, _>>())?;
         map.end()
     }
 }
@@ -263,7 +292,9 @@ mod tests {
     }
 
     fn told(ends: &Totals) -> String {
-        let words = ends.ends().map(|(code, times)| format!("{times} {code}"));
+        let words = ends
+            .ends()
+            .map(|(why, times)| format!("{times} {}", why.word()));
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -295,14 +326,17 @@ mod tests {
 
     #[test]
     fn each_word_of_an_attribution_reads_back() {
-        for code in ["normal", "ours", "unknown", "F01", "F50"] {
-            assert_eq!(word_of(number_of(code)), code);
+        let word_of = |code| EndReason::of(number_of(code)).word();
+        for code in [
+            "normal", "ours", "unknown", "F01", "F50", "F00", "F51", "F99",
+        ] {
+            assert_eq!(word_of(code), code);
         }
         for &cause in Cause::ALL {
-            assert_eq!(word_of(cause.number()), cause.word());
+            assert_eq!(EndReason::of(cause.number()), EndReason::Seen(cause));
             assert!(cause.number() < NORMAL);
         }
-        assert_eq!(word_of(number_of("later")), "unknown");
+        assert_eq!(word_of("later"), "unknown");
     }
 
     #[test]

@@ -26,8 +26,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde_json::json;
-use watchscope_diagnosis::texts::explanation;
-use watchscope_model::catalogue::name;
+use watchscope_diagnosis::explain::explanation;
+use watchscope_model::row;
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
 use watchscope_probe::ProbeConfig;
 use watchscope_simulator::{
@@ -269,7 +269,7 @@ impl Row {
             form: "",
             story: Story {
                 name: code,
-                title: name(code).unwrap_or_default(),
+                title: row::Row::of(code).map_or("", row::Row::name),
                 config: Config::empty(),
                 view: view_of(&maps),
                 acts: Vec::new(),
@@ -391,8 +391,8 @@ impl Row {
     /// The story for one who asks for it: it begins with what the catalogue says of the row.
     pub(crate) fn told(self) -> Story {
         let mut text = format!("{} {}.", self.code, self.story.title);
-        if let Some(row) = explanation(self.code) {
-            text = format!("{text} {}", row.what);
+        if let Some(row) = row::Row::of(self.code) {
+            text = format!("{text} {}", explanation(row).what);
         }
         let minutes = self.lasts.as_secs().div_ceil(60);
         if minutes > PATIENCE_MINUTES {

@@ -1,8 +1,9 @@
 //! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
 
+use watchscope_model::Time;
 use watchscope_model::event::Audit;
+use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{Cause, Certainty, LossPlace};
-use watchscope_model::{Time, catalogue};
 
 use super::labels::{Label, Rank};
 use super::{
@@ -315,7 +316,8 @@ impl Drawer<'_> {
                 continue;
             };
             let x1 = self.x(end.at);
-            let Some(name) = catalogue::name(&said.code).filter(|_| x1 <= self.end_x) else {
+            let failure = said.why().and_then(Attributed::row);
+            let Some(failure) = failure.filter(|_| x1 <= self.end_x) else {
                 continue;
             };
             let x0 = self.x(span.start.at).max(Px::ZERO);
@@ -328,7 +330,7 @@ impl Drawer<'_> {
                 _ => format!("{}?", said.code),
             };
             let full = why_ended(&said.code, said.certainty);
-            let words = [full, format!("{short} {name}"), short];
+            let words = [full, format!("{short} {}", failure.name()), short];
             self.label(Label::new(rank, Layer::Error, words, look, y, xs));
         }
     }

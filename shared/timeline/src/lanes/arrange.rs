@@ -13,6 +13,7 @@
 
 use watchscope_model::fold::Watch;
 use watchscope_model::map::Map;
+use watchscope_model::row;
 use watchscope_model::vocabulary::{Cause, Origin, Phase};
 use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
 
@@ -25,7 +26,7 @@ use crate::store::{MarkKind, Store};
 pub(crate) const OBJECTS_MOST: usize = 12;
 
 /// Findings of a watch that lags behind: servers apart, a proxy that holds events back.
-const LAGS: [&str; 2] = ["F31", "F44"];
+const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
 
 /// What a person chose for a watch. It stays, whatever happens in the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +218,7 @@ impl Arrangement {
                 if open.finding.concerns(names.watch_name(watch)) {
                     let kept = &mut self.watches[watch.0 as usize];
                     kept.news = kept.news.max(open.since.seq);
-                    kept.has_version |= LAGS.contains(&&*open.finding.code);
+                    kept.has_version |= open.finding.row().is_some_and(|row| LAGS.contains(&row));
                 }
             }
         }

@@ -4,6 +4,7 @@ use crate::id::ObjectId;
 
 use watchscope_model::event::{Audit, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenPhase, OpenStream};
+use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{
     Cause, Certainty, Divergence, LossPlace, Phase, PhaseReason, Severity, Standing,
 };
@@ -41,7 +42,7 @@ pub(crate) struct StreamSpan {
 
 /// Why a stream ended, as told last.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Attributed {
+pub(crate) struct StreamAttribution {
     /// The record that said so.
     pub(crate) seq: Seq,
     /// A row of the catalogue, or `normal`, `ours`, `unknown`.
@@ -49,7 +50,12 @@ pub(crate) struct Attributed {
     pub(crate) certainty: Certainty,
 }
 
-impl Attributed {
+impl StreamAttribution {
+    /// What its code says; `None` for what a later version may say.
+    pub(crate) fn why(&self) -> Option<Attributed> {
+        Attributed::of(&self.code)
+    }
+
     /// Whether it is a guess: nothing may look as if it were so.
     pub(crate) fn is_guess(&self) -> bool {
         matches!(self.certainty, Certainty::Suspected | Certainty::Unknown)

@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
+use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
-use watchscope_model::{RequestId, ResourceVersion, Seq, StreamId, Text, Time};
+use watchscope_model::{RequestId, ResourceVersion, Row, Seq, StreamId, Text, Time};
 
 use super::marks::{MarkKind, Marks, NO_VERSION, push};
 use super::names::Names;
 use super::parts::{
-    AsideMark, AsideStep, Attributed, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan,
-    GapOutcome, GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, PhaseSpan,
-    StepMark, StreamSpan, VerdictSpan,
+    AsideMark, AsideStep, AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome,
+    GapSpan, LifeSpan, ListMark, LossMark, Occurrence, OpeningPoint, PhaseSpan, StepMark,
+    StreamAttribution, StreamSpan, VerdictSpan,
 };
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
@@ -52,7 +53,7 @@ pub(crate) struct WatchTrace {
     pub(crate) openings: Vec<OpeningPoint>,
     pub(crate) requests: Vec<(RequestId, Seq)>,
     /// The last attribution of each stream.
-    pub(crate) attributions: BTreeMap<StreamId, Attributed>,
+    pub(crate) attributions: BTreeMap<StreamId, StreamAttribution>,
     pub(crate) objects: Vec<ObjectTrace>,
 }
 
@@ -425,7 +426,7 @@ impl WatchTrace {
                 code: error.code,
             }),
             Event::Attribution(attribution) => {
-                let said = Attributed {
+                let said = StreamAttribution {
                     seq: now.seq,
                     code: attribution.code.clone(),
                     certainty: attribution.certainty,
@@ -582,7 +583,7 @@ impl WatchTrace {
     }
 
     /// Why a stream ended, if it did and that was said since.
-    pub(crate) fn attribution(&self, stream: &Span<StreamSpan>) -> Option<&Attributed> {
+    pub(crate) fn attribution(&self, stream: &Span<StreamSpan>) -> Option<&StreamAttribution> {
         let said = self.attributions.get(&stream.what.stream)?;
         stream
             .end
@@ -594,12 +595,14 @@ impl WatchTrace {
     pub(crate) fn fall(&self, stream: &Span<StreamSpan>) -> Option<(Fall, Cause)> {
         let (fall, cause) = stream.what.fall?;
         let said = self.attribution(stream);
-        let fall = match said.map(|said| &*said.code) {
-            Some("normal" | "ours" | "F05") => Fall::Square,
-            Some("unknown") => Fall::Fade,
-            Some(_) if said.is_some_and(Attributed::is_guess) => fall,
-            Some(_) => Fall::Torn,
-            None => fall,
+        let Some(said) = said else {
+            return Some((fall, cause));
+        };
+        let fall = match said.why() {
+            Some(Attributed::Normal | Attributed::Ours | Attributed::Row(Row::F05)) => Fall::Square,
+            Some(Attributed::Unknown) => Fall::Fade,
+            _ if said.is_guess() => fall,
+            _ => Fall::Torn,
         };
         Some((fall, cause))
     }

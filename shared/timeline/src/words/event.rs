@@ -1,8 +1,9 @@
 //! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
 use watchscope_model::event::{Attribution, Audit, Change, Event};
+use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{Certainty, ChangeType, LossPlace, Origin, Standing};
-use watchscope_model::{Object, WatchName, catalogue};
+use watchscope_model::{Object, Row, WatchName};
 
 use super::phase_sentence;
 use crate::draw::{cause_words, protocol};
@@ -472,11 +473,12 @@ fn how_sure(certainty: Certainty) -> &'static str {
 
 /// Why a stream ended, in a few words: `normal`, `perhaps F36 a slow reader cut off`.
 pub(crate) fn why_ended(code: &str, certainty: Certainty) -> String {
-    let how_sure = match code {
-        "unknown" => "",
+    let why = Attributed::of(code);
+    let how_sure = match why {
+        Some(Attributed::Unknown) => "",
         _ => how_sure(certainty),
     };
-    let name = catalogue::name(code).unwrap_or("");
+    let name = why.and_then(Attributed::row).map_or("", Row::name);
     format!("{how_sure}{code} {name}").trim_end().to_owned()
 }
 
@@ -485,16 +487,20 @@ fn attribution(event: &Attribution) -> String {
     let stream = event.stream;
     let code = &*event.code;
     let how_sure = how_sure(event.certainty);
-    match (code, catalogue::name(code)) {
-        ("normal", _) => format!("Stream {stream} ended as it should: its time was over."),
-        ("ours", _) if event.certainty == Certainty::Definite => {
+    match event.why() {
+        Some(Attributed::Normal) => {
+            format!("Stream {stream} ended as it should: its time was over.")
+        }
+        Some(Attributed::Ours) if event.certainty == Certainty::Definite => {
             format!("Stream {stream} was ended by us.")
         }
-        ("ours", _) => {
+        Some(Attributed::Ours) => {
             format!("Stream {stream} ended while watchscope did not run, {how_sure}for that.")
         }
-        ("unknown", _) => format!("Why stream {stream} ended is not known."),
-        (_, Some(name)) => format!("Stream {stream} ended: {how_sure}{name} ({code})."),
-        (_, None) => format!("Stream {stream} ended: {how_sure}{code}."),
+        Some(Attributed::Unknown) => format!("Why stream {stream} ended is not known."),
+        Some(Attributed::Row(row)) => {
+            format!("Stream {stream} ended: {how_sure}{} ({code}).", row.name())
+        }
+        None => format!("Stream {stream} ended: {how_sure}{code}."),
     }
 }

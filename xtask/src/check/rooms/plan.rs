@@ -157,7 +157,7 @@ const DIAGNOSIS: Crate = Crate {
         room("text", &["findings/words"], &[]),
         room("versions", &["audit/versions"], &[]).owing(&["audit", "text"]),
         room("awake", &["awake"], &[]),
-        room("explain", &["rows", "texts"], &[]),
+        room("explain", &["explain"], &[]),
         room("attribution", &["attribution", "ends"], &[]),
         room("audit", &["audit"], &["text", "versions"]),
         room(
@@ -165,7 +165,7 @@ const DIAGNOSIS: Crate = Crate {
             &["findings"],
             &["attribution", "awake", "text", "versions"],
         )
-        .owing(&["audit", "explain"]),
+        .owing(&["audit"]),
         room(
             "root",
             &["lib"],
@@ -281,7 +281,7 @@ const MODEL: Crate = Crate {
                 "time",
                 "id",
                 "vocabulary",
-                "catalogue",
+                "row",
                 "tree",
                 "map",
                 "request",

@@ -1,14 +1,12 @@
 //! What there is to say of each row of the failure catalogue: the one source of `watchscope explain` and docs/findings.
 
-use watchscope_model::catalogue;
-
-use crate::rows::severity;
+use watchscope_model::Row;
 
 /// What is said of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// `F01` to `F50`.
-    pub code: &'static str,
+    /// The row.
+    pub row: Row,
     /// What it is.
     pub what: &'static str,
     /// Why it happens.
@@ -30,26 +28,25 @@ pub struct Explanation {
 /// Under this heading stands the picture, too.
 const WIRE: &str = "On the wire";
 
-/// What is said of a row; `None` for what is no row.
+/// What is said of a row.
 #[must_use]
-pub fn explanation(code: &str) -> Option<&'static Explanation> {
-    EXPLANATIONS.iter().find(|row| row.code == code)
+pub fn explanation(row: Row) -> &'static Explanation {
+    &EXPLANATIONS[row as usize]
 }
 
 /// The row whose code is nearest to what was asked for: by its number, where there is one.
 #[must_use]
-pub fn nearest(asked: &str) -> &'static Explanation {
+pub fn nearest(asked: &str) -> Row {
     let digits: String = asked.chars().filter(char::is_ascii_digit).collect();
     let number = digits.parse::<usize>().unwrap_or(1);
-    let place = number.clamp(1, EXPLANATIONS.len()) - 1;
-    &EXPLANATIONS[place]
+    Row::ALL[number.clamp(1, Row::COUNT) - 1]
 }
 
 impl Explanation {
     /// The row's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        catalogue::name(self.code).unwrap_or_default()
+        self.row.name()
     }
 
     /// What is said of the row, under the headings under which it is said.
@@ -72,14 +69,14 @@ impl Explanation {
     pub fn markdown(&self) -> String {
         let mut page = format!(
             "# {} {}\n\nSeverity: {}.\n",
-            self.code,
+            self.row,
             self.name(),
-            severity(self.code)
+            self.row.usual_severity()
         );
         for (heading, text) in self.parts() {
             page += &format!("\n## {heading}\n\n{text}\n");
             if heading == WIRE {
-                let (code, name) = (self.code, self.name());
+                let (code, name) = (self.row, self.name());
                 page += &format!(
                     "\n![{code} {name}, as its story goes. On the wire: {text}]({code}.svg)\n"
                 );
@@ -93,8 +90,8 @@ impl Explanation {
     clippy::too_many_arguments,
     reason = "one column each, in the order of the struct"
 )]
-const fn row(
-    code: &'static str,
+const fn explain(
+    row: Row,
     what: &'static str,
     cause: &'static str,
     wire: &'static str,
@@ -105,7 +102,7 @@ const fn row(
     references: &'static str,
 ) -> Explanation {
     Explanation {
-        code,
+        row,
         what,
         cause,
         wire,
@@ -120,9 +117,9 @@ const fn row(
 const ANY: &str = "Every version.";
 
 /// All rows, F01 first.
-pub const EXPLANATIONS: [Explanation; 50] = [
-    row(
-        "F01",
+pub const EXPLANATIONS: [Explanation; Row::COUNT] = [
+    explain(
+        Row::F01,
         "A program reads a watch's result channel after it was closed, and takes the zero values it gets for events.",
         "Reading a closed Go channel never blocks: it yields the zero value, at once, for ever.",
         "The stream ends once; after that nothing more is on the wire.",
@@ -132,8 +129,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The client's iterations rise by more than 1000 a second while it has no open stream and sends no request.",
         "kubernetes/kubernetes e2e test of PersistentVolumeClaims (\"watches ghost you\")",
     ),
-    row(
-        "F02",
+    explain(
+        Row::F02,
         "A program sees that the channel is closed and goes on with its loop, which reads it again.",
         "`continue` in the branch for a closed channel: the loop never waits and never watches again.",
         "The stream ends once; after that nothing more is on the wire.",
@@ -143,8 +140,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Iterations rise by more than 1000 a second, events handled do not, no request is sent.",
         "client-go watch pitfalls, WatchDeployment v2",
     ),
-    row(
-        "F03",
+    explain(
+        Row::F03,
         "A program returns when its watch ends, and nobody starts it again.",
         "The end of a watch is taken for the end of the work.",
         "The stream ends; no further request ever comes from this client.",
@@ -154,8 +151,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "No request of the client for more than 30 s after the end, while its process lives.",
         "client-go watch pitfalls, WatchDeployment v1",
     ),
-    row(
-        "F04",
+    explain(
+        Row::F04,
         "A connection is dead and neither side was told.",
         "A NAT or load balancer forgot an idle flow, or a node is gone, without FIN or RST. With HTTP/2 all watches share it.",
         "No bytes, no bookmark, no end, until the kernel gives up: after about 5 minutes where the connection is idle and probed every 30 s, after 13 to 30 minutes where data is under way.",
@@ -165,8 +162,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A second watch from the same resourceVersion over a new connection brings an event or a later bookmark.",
         "kubernetes/client-go#374, kubernetes/kubernetes#65012, #95981",
     ),
-    row(
-        "F05",
+    explain(
+        Row::F05,
         "The server ends a watch because its time is over. This is normal.",
         "A watch lives as long as its timeoutSeconds asks; without, 30 to 60 minutes.",
         "Mostly a bookmark about 2 s before, then an orderly end.",
@@ -176,8 +173,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The stream's age is within 2 s of the timeout it asked for.",
         "apiserver endpoints/handlers/get.go",
     ),
-    row(
-        "F06",
+    explain(
+        Row::F06,
         "An apiserver went away: it was killed or restarted, or a load balancer moved to another.",
         "The process ended without closing its streams in order.",
         "All streams over its connections end together with EOF or reset; dials are refused, or reach another address.",
@@ -187,8 +184,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "At least four fifths of the streams to one address end within 250 ms; the next dial is refused or goes elsewhere, or all connections are gone and its watch caches begin anew (429).",
         "\"Watches ghost you\"",
     ),
-    row(
-        "F07",
+    explain(
+        Row::F07,
         "An apiserver shuts down in order and closes its watches.",
         "A rollout of the control plane, with or without a grace period for watches.",
         "Orderly ends; then 429 or 503 that says it shuts down, with Retry-After. A grace period spreads the ends at 200 a second or more: 200 watches end within a second, and 12,000 within the 60 s of a grace period of 60 s.",
@@ -198,8 +195,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The refusal's text says \"shutting down\".",
         "kubernetes/kubernetes#114925",
     ),
-    row(
-        "F08",
+    explain(
+        Row::F08,
         "A connection was reset.",
         "The peer, or something between, sent RST.",
         "ECONNRESET in the middle of a stream; all streams of that connection end with it.",
@@ -209,8 +206,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The cause of the end is `tcp-reset`.",
         "client-go watch pitfalls (tcpkill)",
     ),
-    row(
-        "F09",
+    explain(
+        Row::F09,
         "The server asked for another connection (GOAWAY), and the stream was cut as well.",
         "`--goaway-chance`, or a load balancer that recycles connections. A correct server lets open streams go on.",
         "A GOAWAY frame; new requests take a new connection; here the open streams ended too.",
@@ -220,8 +217,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A GOAWAY on the connection, then the end of most of its streams.",
         "kubernetes/kubernetes#88567, #73277, #135285",
     ),
-    row(
-        "F10",
+    explain(
+        Row::F10,
         "The server accepts a watch and ends it at once, again and again, instead of saying that its history is gone.",
         "Some front ends and uncached types signal expiry by a bare close.",
         "200, no event, an end within 2 s; the same for the same resourceVersion.",
@@ -231,8 +228,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Three streams in a row from the same resourceVersion without an event or ERROR.",
         "kubernetes/kubernetes#104171, #137089; fabric8io/kubernetes-client#7896; projectcalico/typha#227",
     ),
-    row(
-        "F11",
+    explain(
+        Row::F11,
         "The history a watch asked for has left the server's watch cache.",
         "The watch was away while more changes came than the cache keeps (about 75 s of them), or the cache began anew.",
         "200, then an ERROR event with code 410 and \"too old resource version: X (Y)\"; Y is the oldest that can be resumed from.",
@@ -242,8 +239,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The ERROR's text.",
         "apache/airflow#23521; elastic/beats#6504",
     ),
-    row(
-        "F12",
+    explain(
+        Row::F12,
         "The history a watch asked for was compacted in etcd.",
         "A type is quiet while others are written, so the resourceVersion of its watch grows old; or the type has no watch cache. On a quiet type bookmarks move only with etcd's progress notifications: every 10 minutes by default, every 5 s where kubeadm or GCE set it.",
         "An ERROR event with code 410: \"The resourceVersion for the provided watch is too old\".",
@@ -253,8 +250,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The ERROR's text, and a resourceVersion older than 5 minutes.",
         "kubernetes/kubernetes#72187",
     ),
-    row(
-        "F13",
+    explain(
+        Row::F13,
         "410 came as the status of the answer, where a server answers 200 and says it in the stream.",
         "An aggregated server or a proxy says it in its own way.",
         "HTTP status 410 to a watch request.",
@@ -264,8 +261,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The status of the answer to a watch request.",
         "kube-rs/kube#1042",
     ),
-    row(
-        "F14",
+    explain(
+        Row::F14,
         "Lists and watches contradict each other: the list is answered from the past, the watch from there is refused.",
         "The list reaches a server whose cache stands still, the watch one that has forgotten that far back.",
         "A list at r, a watch from r, 410; and again.",
@@ -275,8 +272,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Three lists within a minute, each after a 410, that come no further.",
         "kubernetes/kubernetes#133810, #107133, #100745, #91073",
     ),
-    row(
-        "F15",
+    explain(
+        Row::F15,
         "A server refuses many requests with 429.",
         "It has too much to do: too many requests in flight, or priority and fairness rejects; or its cache of a type does not become ready.",
         "Bursts of 429, mostly with Retry-After.",
@@ -286,8 +283,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Five refusals of one server within 10 s, or three in a row of one watch; or a cache that is not ready for 20 s.",
         "kubernetes/kubernetes#48610; KEP-4568",
     ),
-    row(
-        "F16",
+    explain(
+        Row::F16,
         "The server ended all watches of a type, because its cache of that type begins anew.",
         "The cache's own watch of etcd failed: no leader for 3 s, compaction, an event that could not be read.",
         "Orderly ends of all watches of one resource while their connections live; then 429 \"(re)initializing\", before 1.31 no answer until the cache is ready, and then 410.",
@@ -297,8 +294,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The refusal's text, and other types that go on. Where it is ready again at once, the list after the 410: a cache keeps at least 100 events, so a server that stands less than 100 revisions above the oldest one left has dropped none.",
         "kubernetes/kubernetes#111116, #30873, #97294",
     ),
-    row(
-        "F17",
+    explain(
+        Row::F17,
         "An edit of a CustomResourceDefinition ended the watches of its type. This is by design.",
         "The storage of the type is built anew.",
         "Orderly ends of the watches of one custom resource; 429 or 410 when they come back.",
@@ -308,8 +305,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The definition changed (generation + 1) at most 130 s before; a watch that was left behind says nothing since, though lists move on. Else the list after the 410, as with F16.",
         "kubernetes/kubernetes#123074, #78029",
     ),
-    row(
-        "F18",
+    explain(
+        Row::F18,
         "A resource that was watched is not served any more.",
         "Its definition was deleted, or its version is no longer served.",
         "DELETED events, an end, then 404.",
@@ -319,8 +316,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "404 after at least one success, and discovery does not list the resource; or 404 again.",
         "apiextensions-apiserver customresource_handler.go",
     ),
-    row(
-        "F19",
+    explain(
+        Row::F19,
         "A client watches again without a resourceVersion.",
         "It keeps none, or forgot it at its restart.",
         "Everything comes again as ADDED, with no mark at the end; what was deleted in between is never told.",
@@ -330,8 +327,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A watch request without resourceVersion of a client that held objects.",
         "Watch pitfalls, final version; kubernetes/kubernetes#13809",
     ),
-    row(
-        "F20",
+    explain(
+        Row::F20,
         "Many clients watch without a resourceVersion, and each is a watch of etcd.",
         "In some versions such watches are not served from the watch cache, and share one stream of etcd with it.",
         "Nothing for who causes it; others lag, and etcd gives events without what was there before.",
@@ -341,8 +338,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Count the open watches without one, and watch bookmarks lag behind the cluster's revision.",
         "kubernetes/kubernetes#123448, #115096, #123532; etcd-io/etcd#16839, #15402",
     ),
-    row(
-        "F21",
+    explain(
+        Row::F21,
         "A client resumes from the resourceVersion of an initial ADDED event.",
         "Initial events do not come in the order of their versions: the last may be months old.",
         "A watch from far below what the client has seen: replays of old ADDED, MODIFIED and DELETED, or 410.",
@@ -352,8 +349,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The request's resourceVersion is below that of an object the client holds.",
         "kubernetes/kubernetes#74022, #49745; kubernetes-client/python#819",
     ),
-    row(
-        "F22",
+    explain(
+        Row::F22,
         "A list answers with a state from before what was known.",
         "resourceVersion=0 may be answered by any cache, and this one lags: another server, or one that just started.",
         "A list at a lower resourceVersion than was seen; objects at lower versions, or that were seen deleted.",
@@ -363,8 +360,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Compare the list's resourceVersion with one seen before it was asked for.",
         "kubernetes/kubernetes#59848, #60478",
     ),
-    row(
-        "F23",
+    explain(
+        Row::F23,
         "A DELETED event carries the version its object had before, not that of its deletion.",
         "The watch cache sent the previous object unchanged.",
         "DELETED with a resourceVersion not above the last one known of that object.",
@@ -374,8 +371,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Compare the event's version with that of the object held.",
         "kubernetes/kubernetes#58545, #58547, #63356, #64209",
     ),
-    row(
-        "F24",
+    explain(
+        Row::F24,
         "The watch cache of a server lost events, and believes in objects that are gone.",
         "etcd delivered an event without its previous value, since that was compacted while the event waited, for about 5 minutes or more; the cache's reflector went on from its last version instead of listing.",
         "Nothing, or an orderly end. The objects stay in lists from the cache and are never deleted on watches.",
@@ -385,8 +382,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A GET without resourceVersion says 404 for an object that the watch still holds.",
         "kubernetes/kubernetes#123072, #76624, #76675, #111387",
     ),
-    row(
-        "F25",
+    explain(
+        Row::F25,
         "etcd skipped events of a starved watch without a word.",
         "A compacted notice could not be queued, and the watcher was moved beyond it.",
         "Events are missing, with no error.",
@@ -396,8 +393,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "As with F24; or a second watch has more events; or `generation` rises by more than one.",
         "etcd-io/etcd#17529, #17555",
     ),
-    row(
-        "F26",
+    explain(
+        Row::F26,
         "A deletion came without its object and could not be told.",
         "etcd had compacted the previous value, and the apiserver emitted an unusable event.",
         "Nothing at the clients.",
@@ -407,8 +404,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "As with F24.",
         "kubernetes/kubernetes#76624",
     ),
-    row(
-        "F27",
+    explain(
+        Row::F27,
         "A deletion at the very revision of a compaction was lost.",
         "Faults of etcd at the boundary of a compaction.",
         "A watch that resumes exactly there misses the DELETED.",
@@ -418,8 +415,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "As with F24; it is the likelier where the watch resumed at a compaction.",
         "etcd-io/etcd#18089, #19179",
     ),
-    row(
-        "F28",
+    explain(
+        Row::F28,
         "Objects were deleted while nobody watched.",
         "The outage was longer than the history, so the watch began anew with a list.",
         "A relist in which objects that were held are missing.",
@@ -429,8 +426,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Held before the list, not in it, and no DELETED came.",
         "client-go DeltaFIFO",
     ),
-    row(
-        "F29",
+    explain(
+        Row::F29,
         "An event came twice, or history was replayed.",
         "Initial events overlap live ones, or a watch resumed from too early.",
         "The same object at the same version twice; or a version not above where the watch began.",
@@ -440,8 +437,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Compare versions with those that came before.",
         "kubernetes/kubernetes#73845; etcd-io/etcd#15274",
     ),
-    row(
-        "F30",
+    explain(
+        Row::F30,
         "Events came in the wrong order.",
         "A partitioned member of etcd, or a fault of the store.",
         "A version in a stream that is below one before it.",
@@ -451,8 +448,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Compare the event's version with the highest of its stream.",
         "etcd-io/etcd#15271; kubernetes/kubernetes#49745",
     ),
-    row(
-        "F31",
+    explain(
+        Row::F31,
         "Servers are apart: one has not come as far as another.",
         "Each has caches of its own, which progress by themselves.",
         "Bookmarks and lists with different resourceVersions from different addresses.",
@@ -462,8 +459,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Watch each server by itself (`watchscope --servers all`), and compare when they reach the same version. Of one address: a stream delivers nothing for 10 s while reads show objects at higher resourceVersions.",
         "KEP-1904; kubernetes/kubernetes#97294",
     ),
-    row(
-        "F32",
+    explain(
+        Row::F32,
         "A watch asks for a version its server has not reached.",
         "Servers are apart, or etcd was restored to an earlier state.",
         "200, and then silence: nothing comes until the server has passed that version.",
@@ -473,8 +470,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A list of the same server has a lower resourceVersion, for more than 3 s, or the server refuses lists at the resourceVersion that was asked for (504), for 20 s and more; before 1.34 it lists them from etcd. Where the newest list is below what the server sent before, it is F33.",
         "kubernetes/kubernetes#135452, #107457",
     ),
-    row(
-        "F33",
+    explain(
+        Row::F33,
         "etcd was restored from a backup: its revision went back.",
         "Objects written after the backup are gone, and changed ones are as they were. Where the revision was not raised, watches wait for versions that etcd has yet to give out again.",
         "Without raising the revision: a resume gets 200 and silence (F32), lists are far below what was known. With it: 410, and living objects come back at lower versions in a list above what was known.",
@@ -484,8 +481,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A list without a resourceVersion is below what the same server sent before; once every server was asked, it is sure. Or a list has a living object, by its uid, at a lower version than the watch holds it.",
         "kubernetes/kubernetes#107457, #118501; etcd-io/etcd#16028",
     ),
-    row(
-        "F34",
+    explain(
+        Row::F34,
         "A watch asked for bookmarks and has none.",
         "None are promised. Types without a watch cache (Events) have none; a full buffer drops them; or the connection is dead (F04). On a quiet type they move only with etcd's progress notifications: every 10 minutes by default, every 5 s where kubeadm or GCE set it.",
         "No BOOKMARK for more than 150 s although the cluster has moved on.",
@@ -495,8 +492,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Other watches have come further, long ago.",
         "KEP-956",
     ),
-    row(
-        "F35",
+    explain(
+        Row::F35,
         "A bookmark is wrong: it says more than was sent, or the one at the end of initial events never comes.",
         "Progress overtakes events on its way through etcd or the cache.",
         "An event not above an earlier bookmark; or initial events that never end.",
@@ -506,8 +503,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Compare events with bookmarks before them.",
         "etcd-io/etcd#15220; kubernetes/kubernetes#122805; kcp-dev/kcp#3871",
     ),
-    row(
-        "F36",
+    explain(
+        Row::F36,
         "The server ended a watch because its reader is too slow.",
         "The reader or the network does not keep up, and the server's buffer of 10 to 1000 events is full.",
         "An orderly end of one stream, of any age, after many events.",
@@ -517,8 +514,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The reader stalled before the end, or the next stream replays at least 10 events at once: likely, twice in a row too. Certain only where the reader's own slowness was measured.",
         "kubernetes/kubernetes#97798, #116903, #125123",
     ),
-    row(
-        "F37",
+    explain(
+        Row::F37,
         "A watch that begins with the state never comes to the end of it.",
         "The watch's buffer fills with changes while the initial events are sent.",
         "Streams of initial events that end before the bookmark that marks their end, again and again.",
@@ -528,8 +525,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Two streams of initial events without that bookmark.",
         "kubernetes/kubernetes#127553, #129197",
     ),
-    row(
-        "F38",
+    explain(
+        Row::F38,
         "An object cannot be read or converted, and blocks its whole type.",
         "A broken custom resource, or a conversion webhook that is down.",
         "ERROR 500, or a list that fails with 500, with the same words each time.",
@@ -539,8 +536,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The same words at least twice; or, of Secrets, of whom no words are kept, five lists in a row.",
         "kubernetes/kubernetes#57705",
     ),
-    row(
-        "F39",
+    explain(
+        Row::F39,
         "An event brought an object of another kind than was asked for.",
         "A Table, a Status or another version reached a watch that did not ask for it.",
         "A data event whose kind is not that of the watch.",
@@ -550,8 +547,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The event's kind.",
         "kubernetes/kubernetes#128867",
     ),
-    row(
-        "F40",
+    explain(
+        Row::F40,
         "Credentials were rejected when a watch came back.",
         "A token expired or was rotated. An open stream is not checked again, so it shows only now.",
         "A stream that is well; then 401.",
@@ -561,8 +558,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "401 after at least one success, and again after that.",
         "bunkerity/bunkerweb#3750",
     ),
-    row(
-        "F41",
+    explain(
+        Row::F41,
         "Permission was withdrawn while a watch was open.",
         "RBAC changed. An open stream is not checked again: it goes on until it ends.",
         "A stream that is well; then 403.",
@@ -572,8 +569,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "403 twice in a row for what was allowed before: to list, or to watch.",
         "kubernetes authorization reference",
     ),
-    row(
-        "F42",
+    explain(
+        Row::F42,
         "Things of different scope were compared, or an object came that was not asked for.",
         "Keys without namespace, or a comparison of a cluster-wide list with a watch of one namespace.",
         "Nothing; or an object of another namespace, or with other labels than the watch's selector asks for.",
@@ -583,8 +580,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Compare the paths and selectors of its watches and lists.",
         "kube-rs reflector store",
     ),
-    row(
-        "F43",
+    explain(
+        Row::F43,
         "An object left the selector of a watch, or came into it.",
         "A label or field changed. The server translates that into DELETED and ADDED.",
         "DELETED of an object that lives; ADDED of an old uid.",
@@ -594,8 +591,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The same uid comes back, another watch still has it, or a GET finds it with that uid.",
         "apiserver storage/cacher",
     ),
-    row(
-        "F44",
+    explain(
+        Row::F44,
         "Something between buffers the stream.",
         "A proxy keeps what the server sends until its buffer is full.",
         "Headers come late, and events late and together.",
@@ -605,8 +602,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Headers more than 10 s after the request, or events 2 s later than by each server directly, again and again.",
         "kubernetes/kubernetes#11678, #75837",
     ),
-    row(
-        "F45",
+    explain(
+        Row::F45,
         "The first event of a watch is missing.",
         "The watch was registered while the cache began anew.",
         "An event between the list's resourceVersion and the first live one is not there.",
@@ -616,8 +613,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "A list at the same version differs by an object of exactly that stretch.",
         "kubernetes/kubernetes#116122, #49992",
     ),
-    row(
-        "F46",
+    explain(
+        Row::F46,
         "A resync was taken for a change.",
         "An informer gives its handlers everything again from time to time, from its own memory.",
         "Nothing.",
@@ -627,8 +624,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "Handler calls without an event.",
         "client-go shared informer",
     ),
-    row(
-        "F47",
+    explain(
+        Row::F47,
         "A stream ended inside an event.",
         "The connection was cut in the middle of a line.",
         "Bytes at the end that are no whole document.",
@@ -638,8 +635,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "The cause of the end is `eof-in-frame`.",
         "apache/apisix#8144",
     ),
-    row(
-        "F48",
+    explain(
+        Row::F48,
         "A helper that resumes watches ends when the history is gone.",
         "RetryWatcher cannot list: it passes 410 on and is over. This is by design.",
         "410 in the stream, and no further request.",
@@ -649,8 +646,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "No request for 30 s after a watch that ended at once.",
         "kubernetes/kubernetes#67350",
     ),
-    row(
-        "F49",
+    explain(
+        Row::F49,
         "Changes of one object were merged before its handler saw them.",
         "Queues keep one entry for each object: whoever is slow sees the last state only. This is by design.",
         "All events are on the wire.",
@@ -660,8 +657,8 @@ pub const EXPLANATIONS: [Explanation; 50] = [
         "More events than turns of the handler.",
         "client-go DeltaFIFO, workqueue",
     ),
-    row(
-        "F50",
+    explain(
+        Row::F50,
         "A watch is never answered, because too many share its connection.",
         "The other side allows so many streams over a connection of HTTP/2, mostly 250.",
         "Requests without headers until a stream of the same connection ends.",
@@ -682,35 +679,35 @@ mod tests {
     fn rows_name_the_releases_and_intervals_that_were_read_in_the_sources() {
         for (code, part, fact) in [
             (
-                "F04",
+                Row::F04,
                 "On the wire",
                 "about 5 minutes where the connection is idle",
             ),
-            ("F04", "Versions", "before 1.18.18, 1.19.5 and 1.20.0"),
+            (Row::F04, "Versions", "before 1.18.18, 1.19.5 and 1.20.0"),
             (
-                "F04",
+                Row::F04,
                 "Versions",
                 "no deadline of its own from timeoutSeconds",
             ),
-            ("F04", "Versions", "a lost ping is an ERROR 500"),
-            ("F07", "On the wire", "200 watches end within a second"),
-            ("F08", "A naive client", "only with -v=5 or more"),
-            ("F12", "Root cause", "every 10 minutes by default"),
-            ("F14", "A correct client", "since 1.18.6 and 1.19.0"),
-            ("F14", "A correct client", "for about 40 s"),
-            ("F15", "Versions", "not ready since 1.31"),
-            ("F24", "Root cause", "for about 5 minutes or more"),
-            ("F24", "Versions", "1.12.9, 1.13.6, 1.14.2"),
-            ("F26", "Versions", "Before 1.12.9, 1.13.6 and 1.14.2."),
-            ("F34", "Root cause", "every 10 minutes by default"),
+            (Row::F04, "Versions", "a lost ping is an ERROR 500"),
+            (Row::F07, "On the wire", "200 watches end within a second"),
+            (Row::F08, "A naive client", "only with -v=5 or more"),
+            (Row::F12, "Root cause", "every 10 minutes by default"),
+            (Row::F14, "A correct client", "since 1.18.6 and 1.19.0"),
+            (Row::F14, "A correct client", "for about 40 s"),
+            (Row::F15, "Versions", "not ready since 1.31"),
+            (Row::F24, "Root cause", "for about 5 minutes or more"),
+            (Row::F24, "Versions", "1.12.9, 1.13.6, 1.14.2"),
+            (Row::F26, "Versions", "Before 1.12.9, 1.13.6 and 1.14.2."),
+            (Row::F34, "Root cause", "every 10 minutes by default"),
             (
-                "F34",
+                Row::F34,
                 "Versions",
                 "Up to 1.30 none before the cache's first event",
             ),
-            ("F36", "How to confirm", "likely, twice in a row too"),
+            (Row::F36, "How to confirm", "likely, twice in a row too"),
         ] {
-            let row = explanation(code).expect("a row");
+            let row = explanation(code);
             let (_, text) = row
                 .parts()
                 .into_iter()
@@ -722,9 +719,8 @@ mod tests {
 
     #[test]
     fn every_row_is_explained_in_its_place_with_nothing_left_out() {
-        for (n, row) in (1..).zip(EXPLANATIONS) {
-            assert_eq!(row.code, format!("F{n:02}"));
-            assert!(catalogue::name(row.code).is_some());
+        for (place, row) in Row::ALL.into_iter().zip(EXPLANATIONS) {
+            assert_eq!(row.row, place);
             let texts = [
                 row.what,
                 row.cause,
@@ -735,13 +731,11 @@ mod tests {
                 row.confirm,
             ];
             for text in texts {
-                assert!(text.ends_with('.'), "{}: {text}", row.code);
+                assert!(text.ends_with('.'), "{}: {text}", row.row);
             }
-            assert!(!row.references.is_empty(), "{}", row.code);
+            assert!(!row.references.is_empty(), "{}", row.row);
         }
-        assert_eq!(explanation("F11").map(|row| row.code), Some("F11"));
-        assert_eq!(explanation("F51"), None);
-        let nearest = ["F51", "f7", "411", "x", "F00"].map(|asked| nearest(asked).code);
-        assert_eq!(nearest, ["F50", "F07", "F50", "F01", "F01"]);
+        let nearest = ["F51", "f7", "411", "x", "F00"].map(nearest);
+        assert_eq!(nearest, [Row::F50, Row::F07, Row::F50, Row::F01, Row::F01]);
     }
 }
