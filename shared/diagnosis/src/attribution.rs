@@ -15,6 +15,7 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
 
 use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
+use crate::server_words;
 
 /// A stream that ends so close to the timeout it asked for ended by it (F05), in milliseconds.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
@@ -380,18 +381,14 @@ fn row_of(error: &ServerError) -> Option<(Row, Certainty)> {
     let message = error.message.as_deref().unwrap_or("");
     let reason = error.reason.as_deref().unwrap_or("");
     Some(match error.code {
-        410 if message.contains("too old resource version") => (Row::F11, Certainty::Definite),
-        410 if message.contains("for the provided watch is too old") => {
-            (Row::F12, Certainty::Definite)
-        }
+        410 if server_words::is_expired(message) => (Row::F11, Certainty::Definite),
+        410 if server_words::is_compacted(message) => (Row::F12, Certainty::Definite),
         // Without its words a 410 does not say which history ended.
         410 => (Row::F11, Certainty::Suspected),
-        504 if message.contains("Too large resource version") => (Row::F32, Certainty::Suspected),
-        500 if message.contains("no leader") => (Row::F16, Certainty::Likely),
-        500 if reason == "StorageReadError" => (Row::F38, Certainty::Likely),
-        500 if message.contains("prevKV=nil") || message.contains("PrevKv=nil") => {
-            (Row::F24, Certainty::Suspected)
-        }
+        504 if server_words::is_too_large(message) => (Row::F32, Certainty::Suspected),
+        500 if server_words::is_leaderless(message) => (Row::F16, Certainty::Likely),
+        500 if server_words::is_storage_read_error(reason) => (Row::F38, Certainty::Likely),
+        500 if server_words::is_prev_kv_lost(message) => (Row::F24, Certainty::Suspected),
         _ => return None,
     })
 }

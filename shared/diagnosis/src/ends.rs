@@ -16,6 +16,7 @@ use watchscope_model::{
 };
 
 use crate::attribution::{Answer, is_plain};
+use crate::server_words;
 
 /// Ends so close to each other are "together" (semantics 3), in microseconds.
 pub const TOGETHER_US: i64 = 250_000;
@@ -354,9 +355,12 @@ impl Ends {
         let message = event.message.as_deref().unwrap_or("");
         let mut ends = self.ends.iter().rev();
         let last = ends.find(|end| end.stream.watch == event.watch);
-        if let (410, Some(oldest), Some(last), Some(remote)) =
-            (event.code, oldest_of(message), last, &stream.remote)
-            && last.cause == Cause::End
+        if let (410, Some(oldest), Some(last), Some(remote)) = (
+            event.code,
+            server_words::oldest_left(message),
+            last,
+            &stream.remote,
+        ) && last.cause == Cause::End
             && last.stream.remote.as_ref() == Some(remote)
             && !is_plain(last)
             && !last.is_rebuilding()
@@ -539,11 +543,10 @@ impl Ends {
 
     fn answered(&mut self, event: &RequestAnswered, before: &State, record: Moment) {
         let error = event.error.as_deref().unwrap_or("");
-        // The words are the server's own (table 1.6).
         let kind = match event.status {
             Some(404) => FactKind::NotServed,
-            Some(429 | 503) if error.contains("shutting down") => FactKind::ShuttingDown,
-            Some(429) if error.contains("initializing") => FactKind::Initializing,
+            Some(429 | 503) if server_words::is_shutting_down(error) => FactKind::ShuttingDown,
+            Some(429) if server_words::is_initializing(error) => FactKind::Initializing,
             _ => return,
         };
         if kind == FactKind::ShuttingDown {
@@ -811,22 +814,6 @@ impl Ends {
 #[must_use]
 pub fn is_suspicion(certainty: Certainty) -> bool {
     matches!(certainty, Certainty::Suspected | Certainty::Unknown)
-}
-
-/// Y of the server's own words "too old resource version: X (Y)" (table 1.6): the number that ends them.
-pub(crate) fn oldest_of(message: &str) -> Option<u64> {
-    let (mut oldest, mut unit) = (0_u64, 1_u64);
-    for digit in message.strip_suffix(')')?.bytes().rev() {
-        match digit {
-            b'0'..=b'9' => {
-                oldest = oldest.saturating_add(unit.saturating_mul(u64::from(digit - b'0')));
-                unit = unit.saturating_mul(10);
-            }
-            b'(' => return Some(oldest),
-            _ => return None,
-        }
-    }
-    None
 }
 
 /// Whether a stream was accepted and closed at once, with nothing in it.

@@ -19,6 +19,7 @@ mod awake;
 mod ends;
 pub mod explain;
 mod findings;
+mod server_words;
 
 use watchscope_model::event::{Attribution, Clock, Finding};
 use watchscope_model::fold::Moment;

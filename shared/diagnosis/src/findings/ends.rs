@@ -11,9 +11,8 @@ use super::book::{Book, Found, Lasts, Subject};
 use super::shared::{Fate, Place, Shared};
 use super::words::{count, seconds};
 use super::{Timer, Timers};
-use crate::ends::{
-    AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren, oldest_of,
-};
+use crate::ends::{AFTERMATH_US, DRAIN_US, MAX_ENDS, REPLAYED, REVISED_US, TOGETHER_US, is_barren};
+use crate::server_words;
 
 /// When no better attribution can come, after the end, in microseconds.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
@@ -247,8 +246,8 @@ impl Ended {
         }
         let message = event.message.as_deref().unwrap_or("");
         let said = Said {
-            oldest: oldest_of(message),
-            is_leaderless: message.contains("no leader"),
+            oldest: server_words::oldest_left(message),
+            is_leaderless: server_words::is_leaderless(message),
         };
         self.said.insert(event.watch.clone(), said);
     }

@@ -18,6 +18,7 @@ use super::shared::{Place, Shared};
 use super::words::{count, is_listing, seconds, server_version};
 use super::{Timer, Timers};
 use crate::ends::{REVISED_US, TOGETHER_US, is_barren};
+use crate::server_words;
 
 /// A watch request that has no answer for so long is held up on its way (F44, F50), in microseconds.
 const NO_ANSWER_US: i64 = 10_000_000;
@@ -719,11 +720,11 @@ impl Requests {
         record: Moment,
         book: &mut Book,
     ) {
-        if words.contains("initializing") {
+        if server_words::is_initializing(words) {
             self.unready(event, server, record, book);
             return;
         }
-        let is_other = words.contains("shutting down");
+        let is_other = server_words::is_shutting_down(words);
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
         if is_other || is_unsaid(words) && is_secrets(before, &event.watch) {
             return;
@@ -853,7 +854,7 @@ impl Requests {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
-        if !is_about_objects(words) {
+        if !server_words::is_about_objects(words) {
             lane.broken = Streak::default();
             return;
         }
@@ -884,7 +885,7 @@ impl Requests {
         let Some(lane) = self.lanes.get_mut(watch) else {
             return;
         };
-        if !is_about_objects(words) {
+        if !server_words::is_about_objects(words) {
             return;
         }
         lane.poison.add(record);
@@ -1092,15 +1093,6 @@ fn headers_come(is_aggregated: bool) -> &'static str {
     } else {
         "a server sends its headers at once"
     }
-}
-
-/// Whether a server's words are about an object that cannot be read or converted: conversion webhooks, decoding and
-/// transformation (at-rest encryption) have different ones.
-fn is_about_objects(words: &str) -> bool {
-    let words = words.to_ascii_lowercase();
-    ["conversion", "decod", "convert", "transform"]
-        .iter()
-        .any(|word| words.contains(word))
 }
 
 /// Whether a refusal's words say nothing, or no more than the reason that its status has.

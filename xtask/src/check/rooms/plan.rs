@@ -157,13 +157,14 @@ const DIAGNOSIS: Crate = Crate {
         room("text", &["findings/words"], &[]),
         room("versions", &["audit/versions"], &[]).owing(&["audit", "text"]),
         room("awake", &["awake"], &[]),
+        room("server_words", &["server_words"], &[]),
         room("explain", &["explain"], &[]),
-        room("attribution", &["attribution", "ends"], &[]),
+        room("attribution", &["attribution", "ends"], &["server_words"]),
         room("audit", &["audit"], &["text", "versions"]),
         room(
             "findings",
             &["findings"],
-            &["attribution", "awake", "text", "versions"],
+            &["attribution", "awake", "server_words", "text", "versions"],
         )
         .owing(&["audit"]),
         room(
