@@ -357,6 +357,7 @@ impl Answer {
             headers: headers_worth_keeping(self.headers.clone()),
             retry_after_ms: self.retry_after_ms,
             error: self.error.clone(),
+            error_text: None,
         }
     }
 

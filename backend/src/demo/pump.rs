@@ -217,6 +217,7 @@ impl Running {
                 watch: None,
                 bytes: None,
                 reason: Some("what the simulated cluster told of itself found no taker".to_owned()),
+                what: None,
             };
             self.told = vec![Told::Event(loss.into())];
         }

@@ -99,6 +99,7 @@ fn other_run(first: Seq) -> Event {
             "the position is of another run of watchscope; what followed it there is not known"
                 .to_owned(),
         ),
+        what: None,
     }
     .into()
 }
@@ -120,6 +121,7 @@ async fn next_lines(mut reader: LogReader) -> Option<(Bytes, LogReader)> {
                 watch: None,
                 bytes: None,
                 reason: None,
+                what: None,
             };
             push_line(&Event::from(loss), &mut lines);
         }

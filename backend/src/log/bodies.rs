@@ -145,6 +145,7 @@ impl Bodies {
             watch: None,
             bytes: Some(dropped.bytes),
             reason: None,
+            what: None,
         })
     }
 

@@ -101,6 +101,7 @@ impl Story {
             headers: Default::default(),
             retry_after_ms: None,
             error: status.is_none().then(|| "canary-refusal".to_owned()),
+            error_text: None,
         })
     }
 
@@ -936,6 +937,7 @@ fn connections_and_losses_are_counted_by_their_words() {
             watch: None,
             bytes: Some(9),
             reason: Some("canary".to_owned()),
+            what: None,
         });
     let text = story.text();
     let told: Vec<&str> = text

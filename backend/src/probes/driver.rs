@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 use watchscope_model::event::{ConnectionClosed, Event, Loss};
-use watchscope_model::vocabulary::{Cause, LossPlace};
+use watchscope_model::vocabulary::{Cause, FrameLoss, LossPlace};
 use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
 use watchscope_probe::{
     Channel, Context, Effect, Emitted, Ending, Failure, FailureKind, Get, Input, Output, Probe,
@@ -516,6 +516,7 @@ impl Driver {
                 watch: self.probe.as_ref().map(|probe| probe.watch().clone()),
                 bytes: None,
                 reason: Some(format!("what followed a response is not HTTP: {detail}")),
+                what: Some(FrameLoss::Malformed),
             });
         }
         if !is_shared {

@@ -9,7 +9,7 @@ use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{
-    Cause, Certainty, ChangeType, LossPlace, Origin, Phase, PhaseReason,
+    Cause, Certainty, ChangeType, FrameLoss, LossPlace, Origin, Phase, PhaseReason,
 };
 use watchscope_model::{
     ConnectionId, Event, ResourceVersion, Row, Seq, State, StreamId, Text, Time, WatchName,
@@ -258,11 +258,9 @@ impl Ends {
                 let mut of_watch =
                     open.filter(|stream| event.watch.as_ref() == Some(&stream.watch));
                 if let Some(stream) = of_watch.next() {
-                    let reason = event.reason.as_deref().unwrap_or("");
                     stream.unread = Some(Unread {
                         seq: record.seq,
-                        // The probe's own words.
-                        is_other_kind: reason.contains("was asked for"),
+                        is_other_kind: event.what == Some(FrameLoss::OtherKind),
                     });
                 }
             }

@@ -10,8 +10,8 @@ use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId,
 use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
-    Author, Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason,
-    Severity, Standing,
+    Author, Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss, LossPlace, Origin,
+    Phase, PhaseReason, Severity, Standing,
 };
 
 /// Most watches that a finding about several names; the others are counted.
@@ -199,6 +199,8 @@ events! {
         retry_after_ms "retryAfterMs": Option<u64>,
         /// What went wrong, in a sentence; absent on success.
         error "error": Option<String>,
+        /// Whose words `error` is, where a server refused; absent if it is not known.
+        error_text "errorText": Option<ErrorText>,
     }
     /// A page of a list arrived.
     10 "list.page" ListPage {
@@ -442,6 +444,8 @@ events! {
         bytes "bytes": Option<u64>,
         /// Why, in a sentence.
         reason "reason": Option<String>,
+        /// What kind of frame it was; absent where no frame was lost, or the kind is not known.
+        what "what": Option<FrameLoss>,
     }
     /// The wall clock departed from `at` by more than a second, or watchscope did not run for more than a second.
     23 "clock" Clock {

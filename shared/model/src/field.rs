@@ -211,6 +211,8 @@ leaf! {
     words::PhaseReason: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::ChangeType: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Origin: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::FrameLoss: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::ErrorText: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::LossPlace: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Certainty: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Severity: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());

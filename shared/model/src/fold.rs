@@ -1181,6 +1181,7 @@ mod tests {
                 watch: None,
                 bytes: None,
                 reason: None,
+                what: None,
             };
             state.apply(&Record {
                 seq: Seq(seq),

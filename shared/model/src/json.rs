@@ -198,6 +198,7 @@ mod tests {
             headers,
             retry_after_ms: Some(1000),
             error: None,
+            error_text: None,
         };
         assert_snapshot!(record(answered(Headers(vec![("retry-after".into(), "1".into())]))),
             @r#"{"type":"request.answered","seq":7,"at":"2025-11-21T09:00:00.000001Z","watch":"shop/pods","request":3,"status":429,"headers":{"retry-after":"1"},"retryAfterMs":1000}"#);
@@ -214,6 +215,7 @@ mod tests {
             watch: None,
             bytes: None,
             reason: None,
+            what: None,
         };
         assert_snapshot!(to_line(&Event::from(loss)), @r#"{"type":"loss","where":"ring","count":3,"fromSeq":1,"toSeq":3}"#);
         let log = LogLine {

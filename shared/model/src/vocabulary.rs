@@ -187,6 +187,30 @@ words! {
         Inferred = "inferred",
     }
 
+    /// What kind of frame could not become an event.
+    FrameLoss {
+        /// It cannot be read: no JSON, no UTF-8, or not of the shape of an event or list.
+        Malformed = "malformed",
+        /// Its object is of another kind than the watch asked for (F39).
+        OtherKind = "other-kind",
+        /// It is longer than watchscope takes.
+        TooLong = "too-long",
+        /// It did not end.
+        CutShort = "cut-short",
+        /// It came after an ERROR event, or after watchscope had ended the stream.
+        AfterEnd = "after-end",
+        /// It is an item of a list that cannot be read.
+        Item = "item",
+    }
+    /// Whose words tell why a server refused a request.
+    ErrorText {
+        /// The server's message.
+        Message = "message",
+        /// The reason of the server's Status: there is no message, or it may quote a Secret and is not kept.
+        Reason = "reason",
+        /// watchscope's, which name the HTTP status: the server's body says nothing, or may quote a Secret.
+        StatusOnly = "status-only",
+    }
     /// Where something was lost.
     LossPlace {
         /// Records dropped by the ring.

@@ -20,7 +20,8 @@ use watchscope_model::event::{
 };
 use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::{
-    Author, Cause, Certainty, ChangeType, LossPlace, Origin, Phase, PhaseReason, Severity, Standing,
+    Author, Cause, Certainty, ChangeType, ErrorText, FrameLoss, LossPlace, Origin, Phase,
+    PhaseReason, Severity, Standing,
 };
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Text,
@@ -222,7 +223,7 @@ fn event() -> impl Strategy<Value = Event> {
             path: "/api/v1/pods".into(), query: Some(format!("watch=1&timeoutSeconds={seconds}")),
         }.into()),
         1 => (watch(), small.clone(), prop::option::of(any::<u16>()), text(), prop::option::of(any::<String>())).prop_map(|(watch, request, status, value, error)| {
-            RequestAnswered { watch, request: RequestId(request), status, headers: Headers(vec![("audit-id".into(), value)]), retry_after_ms: None, error }.into()
+            RequestAnswered { watch, request: RequestId(request), status, headers: Headers(vec![("audit-id".into(), value)]), retry_after_ms: None, error_text: error.as_ref().map(|_| ErrorText::Reason), error }.into()
         }),
         1 => (watch(), version(), small.clone(), prop::option::of((object(), version()))).prop_map(|(watch, resource_version, items, lower)| {
             let (object, listed) = lower.unzip();
@@ -241,7 +242,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (watch(), prop::option::of(version()), word(Cause::ALL), any::<bool>()).prop_map(|(watch, from, reason, resumed)| Gap {
             watch, since: Seq(0), from, to: None, reason, resumed, lost: resumed.then_some(0) }.into()),
         1 => (any::<u32>(), prop::option::of(watch())).prop_map(|(count, watch)| Loss {
-            place: LossPlace::Frame, count: count.into(), from_seq: None, to_seq: None, watch, bytes: Some(9), reason: None }.into()),
+            place: LossPlace::Frame, count: count.into(), from_seq: None, to_seq: None, watch, bytes: Some(9), reason: None, what: Some(FrameLoss::TooLong) }.into()),
         1 => (any::<i64>(), any::<Option<u64>>())
             .prop_map(|(off_ms, paused_ms)| Clock { off_ms, paused_ms }.into()),
         1 => (watch(), any::<u64>(), prop::collection::vec(any::<u64>().prop_map(Seq), 0..5)).prop_map(|(watch, stream, evidence)| Attribution {

@@ -2,7 +2,7 @@
 
 use watchscope_model::event::{Gap, Loss, RequestAnswered, RequestSent, WatchPhase};
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::{Cause, LossPlace, Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, FrameLoss, LossPlace, Phase, PhaseReason};
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, WatchName};
 
 use crate::port::{Effect, Get};
@@ -39,38 +39,53 @@ impl Probe {
             headers: Headers::default(),
             retry_after_ms: None,
             error: Some(sentence),
+            error_text: None,
         });
     }
 
-    /// Bytes that could not become events.
+    /// A frame that could not become an event.
     pub(crate) fn lose(
         &self,
-        place: LossPlace,
+        what: FrameLoss,
         bytes: u64,
         reason: impl Into<String>,
         turn: &mut Turn<'_>,
     ) {
-        self.lose_all(place, 1, bytes, reason, turn);
+        self.lose_all(what, 1, bytes, reason, turn);
     }
 
     /// The same, of several documents.
     pub(crate) fn lose_all(
         &self,
-        place: LossPlace,
+        what: FrameLoss,
         count: u64,
         bytes: u64,
         reason: impl Into<String>,
         turn: &mut Turn<'_>,
     ) {
+        let loss = self.loss(LossPlace::Frame, count, bytes, reason.into());
         turn.emit(Loss {
+            what: Some(what),
+            ..loss
+        });
+    }
+
+    /// A body that is not kept though its event is.
+    pub(crate) fn lose_body(&self, bytes: u64, reason: &str, turn: &mut Turn<'_>) {
+        turn.emit(self.loss(LossPlace::Body, 1, bytes, reason.to_owned()));
+    }
+
+    fn loss(&self, place: LossPlace, count: u64, bytes: u64, reason: String) -> Loss {
+        Loss {
             place,
             count,
             from_seq: None,
             to_seq: None,
             watch: Some(self.spec.name.clone()),
             bytes: Some(bytes),
-            reason: Some(reason.into()),
-        });
+            reason: Some(reason),
+            what: None,
+        }
     }
 
     /// Begins a gap, unless one is open.

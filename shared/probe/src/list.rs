@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use watchscope_model::event::{Change, ListComplete, ListPage, WatchStopped};
 use watchscope_model::id::is_built_in_group;
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, FrameLoss, Origin, Phase, PhaseReason};
 use watchscope_model::{Object, RequestId, ResourceVersion, StreamId, Time};
 
 use crate::decode::page::Item;
@@ -114,6 +114,7 @@ impl Probe {
         let limit = self.config.page_limit;
         self.page_lost(
             &page,
+            FrameLoss::TooLong,
             &format!("a page of {items} items is longer than {limit} bytes"),
             turn,
         );
@@ -124,19 +125,26 @@ impl Probe {
     }
 
     /// A page that came in part.
-    pub(crate) fn page_lost(&self, page: &Page, reason: &str, turn: &mut Turn<'_>) {
-        self.lose(LossPlace::Frame, page.body.len() as u64, reason, turn);
+    pub(crate) fn page_lost(
+        &self,
+        page: &Page,
+        what: FrameLoss,
+        reason: &str,
+        turn: &mut Turn<'_>,
+    ) {
+        self.lose(what, page.body.len() as u64, reason, turn);
     }
 
     /// The page's body is over.
     pub(crate) fn page_over(&mut self, page: Page, cause: Cause, turn: &mut Turn<'_>) {
         if cause != Cause::End {
-            self.page_lost(&page, &format!("the page was cut short ({cause})"), turn);
+            let reason = format!("the page was cut short ({cause})");
+            self.page_lost(&page, FrameLoss::CutShort, &reason, turn);
             self.fail(PhaseReason::Broken, turn);
             return;
         }
         if let Err(error) = self.take_page(&page, turn) {
-            self.page_lost(&page, &error.to_string(), turn);
+            self.page_lost(&page, error.loss(), &error.to_string(), turn);
             self.list.restart(self.list.at_progress);
             self.fail(PhaseReason::Malformed, turn);
         }
@@ -336,7 +344,7 @@ impl Probe {
         }
         if let Err(error) = taken {
             self.lose(
-                LossPlace::Frame,
+                FrameLoss::Item,
                 bytes,
                 format!("an item of a list: {error}"),
                 turn,
@@ -509,12 +517,9 @@ impl Probe {
             body,
         });
         if withheld {
-            self.lose(
-                LossPlace::Body,
-                read.raw.len() as u64,
-                "a part that has to be redacted has an unexpected shape; the body is withheld",
-                turn,
-            );
+            let reason =
+                "a part that has to be redacted has an unexpected shape; the body is withheld";
+            self.lose_body(read.raw.len() as u64, reason, turn);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use watchscope_model::chance::Chance;
 use watchscope_model::event::{Event, RequestAnswered, WatchStopped};
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, FrameLoss, Phase, PhaseReason};
 use watchscope_model::{ConnectionId, Object, RequestId, ResourceVersion, Time, WatchName};
 
 use crate::backoff::Backoff;
@@ -388,6 +388,7 @@ impl Probe {
             headers: worth_keeping(headers),
             retry_after_ms: None,
             error: None,
+            error_text: None,
         });
         self.streaks.denied = 0;
         self.refusals.reset();
@@ -531,7 +532,8 @@ impl Probe {
             }
             State::Page(page) if page.heard_at.plus_millis(LIST_SILENCE_MS) <= turn.now => {
                 self.close(turn);
-                self.page_lost(&page, "no more of the page came within 90 s", turn);
+                let reason = "no more of the page came within 90 s";
+                self.page_lost(&page, FrameLoss::CutShort, reason, turn);
                 self.fail(PhaseReason::Timeout, turn);
             }
             State::Refused(refusal) if refusal.deadline <= turn.now => {
@@ -594,7 +596,9 @@ impl Probe {
     fn on_stop(&mut self, turn: &mut Turn<'_>) {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Stream(stream) => self.stream_ended(&stream, Cause::Cancelled.into(), turn),
-            State::Page(page) => self.page_lost(&page, "the watch was stopped", turn),
+            State::Page(page) => {
+                self.page_lost(&page, FrameLoss::CutShort, "the watch was stopped", turn);
+            }
             State::Refused(refusal) => self.answered_by_refusal(&refusal, turn),
             State::Asked(asked) => {
                 self.answered_by_failure(asked.request, "the watch was stopped".into(), turn);

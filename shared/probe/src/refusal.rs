@@ -3,7 +3,7 @@
 use watchscope_model::Time;
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::{Cause, LossPlace, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ErrorText, FrameLoss, PhaseReason};
 
 use crate::decode::Status;
 use crate::journal::worth_keeping;
@@ -71,8 +71,11 @@ pub(crate) fn retry_after_ms(headers: &Headers) -> Option<u64> {
 impl Probe {
     /// Writes the answer, with the sentence its body holds.
     pub(crate) fn answered_by_refusal(&self, refusal: &Refusal, turn: &mut Turn<'_>) {
-        let error = sentence(&refusal.body, self.spec.is_secrets())
-            .unwrap_or_else(|| format!("the server answered {}", refusal.status));
+        let said = sentence(&refusal.body, self.spec.is_secrets());
+        let (error, error_text) = said.unwrap_or_else(|| {
+            let error = format!("the server answered {}", refusal.status);
+            (error, ErrorText::StatusOnly)
+        });
         turn.emit(RequestAnswered {
             watch: self.spec.name.clone(),
             request: refusal.asked.request,
@@ -80,10 +83,11 @@ impl Probe {
             retry_after_ms: refusal.retry_after_ms(),
             headers: worth_keeping(refusal.headers.clone()),
             error: Some(error),
+            error_text: Some(error_text),
         });
         if refusal.unread > 0 {
             self.lose(
-                LossPlace::Frame,
+                FrameLoss::TooLong,
                 refusal.unread,
                 format!("the body of a refusal is longer than {BODY_LIMIT} bytes"),
                 turn,
@@ -173,21 +177,23 @@ pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<Str
 }
 
 /// What the body of a refusal says, in a sentence. About Secrets, no more than the reason.
-fn sentence(body: &[u8], about_secrets: bool) -> Option<String> {
+fn sentence(body: &[u8], about_secrets: bool) -> Option<(String, ErrorText)> {
     let text = std::str::from_utf8(body).ok()?.trim();
     match Status::parse(text) {
-        Some(status) => message_of(&status, about_secrets).or_else(|| {
-            let reason = status
-                .reason
-                .as_deref()
-                .filter(|reason| !reason.is_empty())?;
-            Some(reason.chars().take(MESSAGE_LIMIT).collect())
-        }),
+        Some(status) => match message_of(&status, about_secrets) {
+            Some(message) => Some((message, ErrorText::Message)),
+            None => {
+                let reason = status.reason.as_deref()?;
+                let reason: String = reason.chars().take(MESSAGE_LIMIT).collect();
+                (!reason.is_empty()).then_some((reason, ErrorText::Reason))
+            }
+        },
         // Overload filters and proxies answer in text or HTML.
         None if about_secrets || text.is_empty() => None,
         None => {
             let line: Vec<&str> = text.split_whitespace().collect();
-            Some(line.join(" ").chars().take(MESSAGE_LIMIT).collect())
+            let line = line.join(" ").chars().take(MESSAGE_LIMIT).collect();
+            Some((line, ErrorText::Message))
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
+use watchscope_model::vocabulary::ErrorText;
 use watchscope_model::{Aside, ConnectionId, RequestId, ResourceVersion, Time, WatchName};
 
 use crate::decode::{Document, decode_line};
@@ -179,6 +180,7 @@ impl Probe {
             retry_after_ms: retry_after_ms(headers),
             headers: worth_keeping(headers.clone()),
             error: (status != 200).then(|| format!("the server answered {status}")),
+            error_text: (status != 200).then_some(ErrorText::StatusOnly),
         });
         if let Some(look) = &mut self.side.look {
             look.answered = true;
@@ -281,6 +283,7 @@ impl Probe {
                 headers: Headers::default(),
                 retry_after_ms: None,
                 error: Some(sentence),
+                error_text: None,
             });
         }
     }

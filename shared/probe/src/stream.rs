@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use watchscope_model::event::{Bookmark, StreamEnded, StreamError, StreamOpened};
-use watchscope_model::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason};
+use watchscope_model::vocabulary::{Cause, ChangeType, FrameLoss, Origin, Phase, PhaseReason};
 use watchscope_model::{RequestId, ResourceVersion, StreamId, Time};
 
 use crate::backoff::jittered;
@@ -219,7 +219,7 @@ impl Probe {
             let mut unread = Unread::default();
             unread.take(rest);
             self.lose_all(
-                LossPlace::Frame,
+                FrameLoss::AfterEnd,
                 unread.documents(),
                 unread.bytes,
                 "what followed was not read",
@@ -269,12 +269,7 @@ impl Probe {
                 end
             }
             Err(error) => {
-                self.lose(
-                    LossPlace::Frame,
-                    line.len() as u64 + 1,
-                    error.to_string(),
-                    turn,
-                );
+                self.lose(error.loss(), line.len() as u64 + 1, error.to_string(), turn);
                 Some(OwnEnd::Decode)
             }
         }
@@ -283,7 +278,7 @@ impl Probe {
     fn line_too_long(&self, bytes: u64, turn: &mut Turn<'_>) -> OwnEnd {
         let limit = self.config.line_limit;
         self.lose(
-            LossPlace::Frame,
+            FrameLoss::TooLong,
             bytes,
             format!("a line is longer than {limit} bytes"),
             turn,
@@ -684,11 +679,11 @@ impl Probe {
         };
         let torn = stream.lines.pending();
         if torn > 0 {
-            self.lose(LossPlace::Frame, torn, "the last line did not end", turn);
+            self.lose(FrameLoss::CutShort, torn, "the last line did not end", turn);
         }
         if facts.trailing.bytes > 0 {
             self.lose_all(
-                LossPlace::Frame,
+                FrameLoss::AfterEnd,
                 facts.trailing.documents(),
                 facts.trailing.bytes,
                 "bytes after an ERROR event",

@@ -1247,6 +1247,7 @@ fn only_records_that_are_lost_are_told_as_lost_by_watchscope() {
                 watch: watch.map(WatchName::from),
                 bytes: Some(10),
                 reason: None,
+                what: None,
             },
         );
     };
@@ -1589,6 +1590,7 @@ fn what_watchscope_asks_beside_its_watches_has_a_lane_of_its_own_below_all_other
         headers: field::Headers::default(),
         retry_after_ms: None,
         error: None,
+        error_text: None,
     };
     let audit = WatchName::from(PODS).aside(Aside::Audit);
     let side = WatchName::from(PODS).aside(Aside::Side);

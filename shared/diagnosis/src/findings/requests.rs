@@ -8,7 +8,7 @@ use watchscope_model::event::{
 };
 use watchscope_model::fold::Moment;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Cause, Certainty, Origin, PhaseReason, Severity};
+use watchscope_model::vocabulary::{Cause, Certainty, ErrorText, Origin, PhaseReason, Severity};
 use watchscope_model::{
     ConnectionId, RequestId, ResourceVersion, Row, Seq, State, Text, Time, WatchName,
 };
@@ -607,7 +607,7 @@ impl Requests {
                 return;
             }
             500 => {
-                if !is_watch && is_unsaid(words) && is_secrets(before, &event.watch) {
+                if !is_watch && is_unsaid(event) && is_secrets(before, &event.watch) {
                     self.fails_unsaid(&event.watch, record, book);
                 }
                 self.poisoned(&event.watch, words, record, book);
@@ -726,7 +726,7 @@ impl Requests {
         }
         let is_other = server_words::is_shutting_down(words);
         // Where its words might quote a Secret they are not kept, so it cannot be told which of them it is.
-        if is_other || is_unsaid(words) && is_secrets(before, &event.watch) {
+        if is_other || is_unsaid(event) && is_secrets(before, &event.watch) {
             return;
         }
         let (Some(server), Some(lane)) = (server, self.lanes.get_mut(&event.watch)) else {
@@ -1096,8 +1096,8 @@ fn headers_come(is_aggregated: bool) -> &'static str {
 }
 
 /// Whether a refusal's words say nothing, or no more than the reason that its status has.
-fn is_unsaid(words: &str) -> bool {
-    !words.contains(' ') || words.starts_with("the server answered")
+fn is_unsaid(event: &RequestAnswered) -> bool {
+    event.error_text != Some(ErrorText::Message)
 }
 
 /// Whether a watch is one of Secrets, or it is not known what of.

@@ -3,11 +3,8 @@
 
 use watchscope_model::event::{ListComplete, Loss, RequestSent};
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Certainty, LossPlace};
+use watchscope_model::vocabulary::{Certainty, FrameLoss};
 use watchscope_model::{State, WatchName};
-
-/// What the reason of such a loss begins with.
-const ITEM: &str = "an item of";
 
 /// Which lists have items that could not be read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,10 +33,8 @@ impl Unread {
     }
 
     pub(super) fn lost(&mut self, event: &Loss) {
-        let reason = event.reason.as_deref().unwrap_or("");
         if let Some(watch) = &event.watch
-            && event.place == LossPlace::Frame
-            && reason.starts_with(ITEM)
+            && event.what == Some(FrameLoss::Item)
         {
             self.0.entry(watch.clone()).or_default().this = true;
         }

@@ -14,7 +14,8 @@ use watchscope_model::event::{
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
 use watchscope_model::vocabulary::{
-    Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason, Standing,
+    Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase,
+    PhaseReason, Standing,
 };
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Time,
@@ -515,6 +516,7 @@ impl Stage {
             watch: Some(watch.into()),
             bytes: Some(10),
             reason: Some(reason.to_owned()),
+            what: Some(frame_loss(reason)),
         });
     }
 
@@ -649,6 +651,7 @@ impl Stage {
             headers: Headers::default(),
             retry_after_ms: None,
             error: error.map(str::to_owned),
+            error_text: error.map(error_text),
         });
         self.conclude();
         self
@@ -1070,5 +1073,27 @@ impl Stage {
     pub(crate) fn told(&mut self) -> &str {
         self.after_s(10);
         self.told.trim_end()
+    }
+}
+
+/// What kind of frame the probe says is lost, where it says so in these words.
+fn frame_loss(reason: &str) -> FrameLoss {
+    if reason.starts_with("an item of a list") {
+        FrameLoss::Item
+    } else if reason.contains("was asked for") {
+        FrameLoss::OtherKind
+    } else {
+        FrameLoss::Malformed
+    }
+}
+
+/// Whose words the probe says a refusal's are, where they are these.
+fn error_text(error: &str) -> ErrorText {
+    if error.starts_with("the server answered") {
+        ErrorText::StatusOnly
+    } else if error.contains(' ') {
+        ErrorText::Message
+    } else {
+        ErrorText::Reason
     }
 }

@@ -15,6 +15,7 @@ pub(crate) use self::page::decode_page;
 pub(crate) use self::status::Status;
 
 use thiserror::Error;
+use watchscope_model::vocabulary::FrameLoss;
 
 use crate::json::{JsonError, JsonErrorKind};
 
@@ -55,6 +56,16 @@ pub(crate) enum DecodeError {
         /// What was asked for.
         expected: String,
     },
+}
+
+impl DecodeError {
+    /// What kind of frame is lost for it.
+    pub(crate) fn loss(&self) -> FrameLoss {
+        match self {
+            Self::Kind { .. } => FrameLoss::OtherKind,
+            _ => FrameLoss::Malformed,
+        }
+    }
 }
 
 impl From<JsonError> for DecodeError {

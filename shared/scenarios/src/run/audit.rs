@@ -243,6 +243,7 @@ impl Asked {
             headers: headers_worth_keeping(self.headers.clone()),
             retry_after_ms,
             error: error.map(str::to_owned),
+            error_text: None,
         };
         let reply = self.read.reply(
             self.status.filter(|_| error.is_none()),

@@ -96,6 +96,7 @@ fn step(log: &mut Log, chance: &mut Chance, s: f64, version: u64, id: u64) {
                 watch: Some(name.clone()),
                 bytes: Some(10),
                 reason: None,
+                what: None,
             },
         );
         return;

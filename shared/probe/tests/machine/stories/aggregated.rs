@@ -49,7 +49,7 @@ end
     assert_snapshot!(streaming(NAMED), @r#"
 line {"type":"DELETED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","creationTimestamp":null}}}
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":129,"reason":"no metadata.resourceVersion"}
+  {"type":"loss","where":"frame","count":1,"bytes":129,"reason":"no metadata.resourceVersion","what":"malformed"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":129}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);

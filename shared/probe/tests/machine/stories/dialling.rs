@@ -147,7 +147,7 @@ raw ,"apiVersion":"v1"
 +60s
 +30s
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":35,"reason":"no more of the page came within 90 s"}
+  {"type":"loss","where":"frame","count":1,"bytes":35,"reason":"no more of the page came within 90 s","what":"cut-short"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"timeout","delayMs":1594}
 "#);
 }

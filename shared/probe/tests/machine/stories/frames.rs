@@ -20,7 +20,7 @@ MODIFIED a@160
   {"type":"change","stream":1,"change":"MODIFIED","origin":"live","namespace":"shop","name":"a","uid":"u-a","resourceVersion":"160","bytes":111}
 raw {"type":"MODIFIED","object":{"kind":"Pod"
 end
-  {"type":"loss","where":"frame","count":1,"bytes":41,"reason":"the last line did not end"}
+  {"type":"loss","where":"frame","count":1,"bytes":41,"reason":"the last line did not end","what":"cut-short"}
   {"type":"stream.ended","stream":1,"cause":"eof-in-frame","ageMs":3000,"events":1,"bytes":182}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"broken","delayMs":945}
 +2s
@@ -49,7 +49,7 @@ fn a_line_over_the_limit_is_counted_and_its_change_is_found_by_a_list() {
 raw {"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"a","namespace":"shop","uid":"u-a","resourceVersion":"160","annotations":{"note":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 raw xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":252,"reason":"a line is longer than 200 bytes"}
+  {"type":"loss","where":"frame","count":1,"bytes":252,"reason":"a line is longer than 200 bytes","what":"too-long"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":252}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 line "}}}}
@@ -78,7 +78,7 @@ fn garbage_ends_the_stream() {
     assert_snapshot!(streaming("line <html><body>upstream error</body></html>"), @r#"
 line <html><body>upstream error</body></html>
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":41,"reason":"not JSON at byte 0"}
+  {"type":"loss","where":"frame","count":1,"bytes":41,"reason":"not JSON at byte 0","what":"malformed"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":41}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -89,7 +89,7 @@ fn an_object_of_another_kind_is_no_change() {
     assert_snapshot!(streaming(r#"line {"type":"MODIFIED","object":{"kind":"Table","metadata":{"name":"a","resourceVersion":"160"}}}"#), @r#"
 line {"type":"MODIFIED","object":{"kind":"Table","metadata":{"name":"a","resourceVersion":"160"}}}
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":94,"reason":"kind Table where Pod was asked for"}
+  {"type":"loss","where":"frame","count":1,"bytes":94,"reason":"kind Table where Pod was asked for","what":"other-kind"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":94}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -100,7 +100,7 @@ fn an_unknown_event_type_ends_the_stream() {
     assert_snapshot!(streaming(r#"line {"type":"CHANGED","object":{"kind":"Pod","metadata":{"name":"a","resourceVersion":"160"}}}"#), @r#"
 line {"type":"CHANGED","object":{"kind":"Pod","metadata":{"name":"a","resourceVersion":"160"}}}
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":91,"reason":"unknown event type"}
+  {"type":"loss","where":"frame","count":1,"bytes":91,"reason":"unknown event type","what":"malformed"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":91}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -111,7 +111,7 @@ fn an_object_without_a_version_ends_the_stream() {
     assert_snapshot!(streaming(r#"line {"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"a"}}}"#), @r#"
 line {"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"a"}}}
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":68,"reason":"no metadata.resourceVersion"}
+  {"type":"loss","where":"frame","count":1,"bytes":68,"reason":"no metadata.resourceVersion","what":"malformed"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":68}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -122,7 +122,7 @@ fn a_bookmark_without_a_version_ends_the_stream() {
     assert_snapshot!(streaming(r#"line {"type":"BOOKMARK","object":{"kind":"Pod","metadata":{}}}"#), @r#"
 line {"type":"BOOKMARK","object":{"kind":"Pod","metadata":{}}}
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":58,"reason":"no metadata.resourceVersion of a bookmark"}
+  {"type":"loss","where":"frame","count":1,"bytes":58,"reason":"no metadata.resourceVersion of a bookmark","what":"malformed"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":58}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -150,7 +150,7 @@ fn a_line_that_never_ends_is_given_up_at_the_limit() {
     assert_snapshot!(streaming_with(config, r#"raw {"type":"MODIFIED","object":{"#), @r#"
 raw {"type":"MODIFIED","object":{
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":29,"reason":"a line is longer than 20 bytes"}
+  {"type":"loss","where":"frame","count":1,"bytes":29,"reason":"a line is longer than 20 bytes","what":"too-long"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":29}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 "#);
@@ -175,12 +175,12 @@ fn all_that_follows_a_broken_line_is_counted_document_by_document() {
         lines.join("\n")
     };
     assert_snapshot!(lost(&[b"[]\n{\"type\":1}\n\n{\"type\":2}\n{\"ty"], None), @r#"
-{"type":"loss","where":"frame","count":1,"watch":"shop/pods","bytes":3,"reason":"of an unexpected shape at byte 0"}
-{"type":"loss","where":"frame","count":3,"watch":"shop/pods","bytes":27,"reason":"what followed was not read"}
+{"type":"loss","where":"frame","count":1,"watch":"shop/pods","bytes":3,"reason":"of an unexpected shape at byte 0","what":"malformed"}
+{"type":"loss","where":"frame","count":3,"watch":"shop/pods","bytes":27,"reason":"what followed was not read","what":"after-end"}
 "#);
     let error = b"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n{\"type\":1}\n{\"ty";
     assert_snapshot!(lost(&[error, b"pe\":2}\n{}"], Some(Cause::End)), @r#"
-{"type":"loss","where":"frame","count":3,"watch":"shop/pods","bytes":24,"reason":"bytes after an ERROR event"}
+{"type":"loss","where":"frame","count":3,"watch":"shop/pods","bytes":24,"reason":"bytes after an ERROR event","what":"after-end"}
 "#);
 }
 
@@ -190,7 +190,7 @@ fn what_follows_a_broken_line_in_the_same_piece_is_counted() {
         MODIFIED a@160"), @r#"
 line []
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"of an unexpected shape at byte 0"}
+  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"of an unexpected shape at byte 0","what":"malformed"}
   {"type":"stream.ended","stream":1,"cause":"decode","ageMs":3000,"events":0,"bytes":3}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"decode","delayMs":945}
 MODIFIED a@160

@@ -149,7 +149,7 @@ end
   {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&resourceVersion=100"}
 410
 status 410 Expired The resourceVersion for the provided watch is too old.
-  {"type":"request.answered","request":3,"status":410,"error":"The resourceVersion for the provided watch is too old."}
+  {"type":"request.answered","request":3,"status":410,"error":"The resourceVersion for the provided watch is too old.","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"waiting","reason":"expired","delayMs":1443}
 +2s
   > send request 4 on 1
@@ -188,7 +188,7 @@ list 100 a@5
   {"type":"request.sent","request":2,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=100"}
 410
 status 410 Expired too old resource version: 100 (160)
-  {"type":"request.answered","request":2,"status":410,"error":"too old resource version: 100 (160)"}
+  {"type":"request.answered","request":2,"status":410,"error":"too old resource version: 100 (160)","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"waiting","reason":"expired","delayMs":945}
 end
 +2s
@@ -291,7 +291,7 @@ ERROR 410 Expired too old
 line {}
 +1s
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"bytes after an ERROR event"}
+  {"type":"loss","where":"frame","count":1,"bytes":3,"reason":"bytes after an ERROR event","what":"after-end"}
   {"type":"stream.ended","stream":1,"cause":"error-event","ageMs":4000,"events":1,"bytes":148}
   {"type":"watch.phase","from":"streaming","to":"waiting","reason":"expired","delayMs":945}
 "#);
@@ -411,12 +411,12 @@ fn a_server_that_is_behind_is_asked_for_the_most_recent_at_once() {
     504
     status 504 Timeout Too large resource version: 100, current: 90
       > send request 4 on 1
-      {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90"}
+      {"type":"request.answered","request":3,"status":504,"error":"Too large resource version: 100, current: 90","errorText":"message"}
       {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
     +5s
     504
     status 504 Timeout Too large resource version: 100, current: 91
-      {"type":"request.answered","request":4,"status":504,"error":"Too large resource version: 100, current: 91"}
+      {"type":"request.answered","request":4,"status":504,"error":"Too large resource version: 100, current: 91","errorText":"message"}
       {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-large","delayMs":838}
     +9s
       > send request 5 on 1
@@ -448,7 +448,7 @@ list 100 a@5 continue=t1
   {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t1"}
 410
 status 410 Expired The provided continue parameter is too old
-  {"type":"request.answered","request":2,"status":410,"error":"The provided continue parameter is too old"}
+  {"type":"request.answered","request":2,"status":410,"error":"The provided continue parameter is too old","errorText":"message"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"expired","delayMs":945}
 +2s
   > send request 3 on 1
@@ -462,7 +462,7 @@ list 110 a@5 continue=t2
   {"type":"request.sent","request":4,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&continue=t2"}
 410
 status 410 Expired The provided continue parameter is too old
-  {"type":"request.answered","request":4,"status":410,"error":"The provided continue parameter is too old"}
+  {"type":"request.answered","request":4,"status":410,"error":"The provided continue parameter is too old","errorText":"message"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"expired","delayMs":1638}
 +5s
   > send request 5 on 1
@@ -513,7 +513,7 @@ list 100 a@5 continue=t1
 raw {"kind":"PodList","apiV
 end eof
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":23,"reason":"the page was cut short (eof)"}
+  {"type":"loss","where":"frame","count":1,"bytes":23,"reason":"the page was cut short (eof)","what":"cut-short"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"broken","delayMs":945}
 +2s
   > connect main
@@ -551,7 +551,7 @@ list 100 a@5 continue=t1
 200
   {"type":"request.answered","request":2,"status":200}
 list 101 b@7
-  {"type":"loss","where":"frame","count":1,"bytes":162,"reason":"pages of one list have different resourceVersions"}
+  {"type":"loss","where":"frame","count":1,"bytes":162,"reason":"pages of one list have different resourceVersions","what":"malformed"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":945}
 +2s
   > send request 3 on 1
@@ -577,7 +577,7 @@ list 100 a@5 continue=t1
 200
   {"type":"request.answered","request":2,"status":200}
 list 100 b@7 continue=t1
-  {"type":"loss","where":"frame","count":1,"bytes":201,"reason":"a page of a list has the continue token it was asked for with"}
+  {"type":"loss","where":"frame","count":1,"bytes":201,"reason":"a page of a list has the continue token it was asked for with","what":"malformed"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":945}
 +2s
   > send request 3 on 1
@@ -606,7 +606,7 @@ connected
   {"type":"request.answered","request":1,"status":200}
 list 100 a@5 b@7
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":241,"reason":"a page of 500 items is longer than 100 bytes"}
+  {"type":"loss","where":"frame","count":1,"bytes":241,"reason":"a page of 500 items is longer than 100 bytes","what":"too-long"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":1594}
 +2s
   > connect main
@@ -641,7 +641,7 @@ connected
   {"type":"request.answered","request":1,"status":200}
 raw {"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[]}
 end
-  {"type":"loss","where":"frame","count":1,"bytes":61,"reason":"kind Table where PodList was asked for"}
+  {"type":"loss","where":"frame","count":1,"bytes":61,"reason":"kind Table where PodList was asked for","what":"other-kind"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":1594}
 +2s
   > send request 2 on 1
@@ -651,7 +651,7 @@ end
   {"type":"request.answered","request":2,"status":200}
 raw <html>
 end
-  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0"}
+  {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0","what":"malformed"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":3043}
 "#);
 }
@@ -677,8 +677,8 @@ raw {"kind":"PodList","metadata":{"resourceVersion":"5"},"items":[{"kind":"Secre
 end
   > send request 2 on 1
   {"type":"list.page","request":1,"resourceVersion":"5","items":3}
-  {"type":"loss","where":"frame","count":1,"bytes":63,"reason":"an item of a list: kind Secret where Pod was asked for"}
-  {"type":"loss","where":"frame","count":1,"bytes":36,"reason":"an item of a list: no metadata.name"}
+  {"type":"loss","where":"frame","count":1,"bytes":63,"reason":"an item of a list: kind Secret where Pod was asked for","what":"item"}
+  {"type":"loss","where":"frame","count":1,"bytes":36,"reason":"an item of a list: no metadata.name","what":"item"}
   {"type":"change","change":"ADDED","origin":"list","name":"ok","resourceVersion":"1","bytes":48}
   {"type":"list.complete","resourceVersion":"5","items":3,"added":1,"changed":0,"removed":0}
   {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
@@ -811,7 +811,7 @@ fn what_an_attempt_saw_beyond_the_list_that_succeeds_is_not_deleted() {
       {"type":"request.answered","request":4,"status":200}
     raw <html>
     end
-      {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0"}
+      {"type":"loss","where":"frame","count":1,"bytes":6,"reason":"not JSON at byte 0","what":"malformed"}
       {"type":"watch.phase","from":"listing","to":"waiting","reason":"malformed","delayMs":838}
     +6s
       > send request 5 on 1
@@ -946,7 +946,7 @@ raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"metadata":
 end
   > send request 4 on 1
   {"type":"list.page","request":3,"resourceVersion":"200","items":1}
-  {"type":"loss","where":"frame","count":1,"bytes":61,"reason":"an item of a list: of an unexpected shape at byte 121"}
+  {"type":"loss","where":"frame","count":1,"bytes":61,"reason":"an item of a list: of an unexpected shape at byte 121","what":"item"}
   {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
   {"type":"list.complete","resourceVersion":"200","items":1,"added":0,"changed":0,"removed":1}
   {"type":"gap","since":0,"from":"100","to":"200","reason":"error-event","resumed":false}
@@ -995,7 +995,7 @@ raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"metadata":
 end
   > send request 4 on 1
   {"type":"list.page","request":3,"resourceVersion":"200","items":1}
-  {"type":"loss","where":"frame","count":1,"bytes":15,"reason":"an item of a list: of an unexpected shape at byte 76"}
+  {"type":"loss","where":"frame","count":1,"bytes":15,"reason":"an item of a list: of an unexpected shape at byte 76","what":"item"}
   {"type":"list.complete","resourceVersion":"200","items":1,"added":0,"changed":0,"removed":0}
   {"type":"gap","since":0,"from":"100","to":"200","reason":"error-event","resumed":false}
   {"type":"watch.phase","from":"listing","to":"connecting","reason":"listed"}
@@ -1031,7 +1031,7 @@ raw {"kind":"PodList","metadata":{"resourceVersion":"200"},"items":[{"spec":DEEP
 end
   > send request 4 on 1
   {"type":"list.page","request":3,"resourceVersion":"200","items":2}
-  {"type":"loss","where":"frame","count":1,"bytes":852,"reason":"an item of a list: nested too deep at byte 197"}
+  {"type":"loss","where":"frame","count":1,"bytes":852,"reason":"an item of a list: nested too deep at byte 197","what":"item"}
   {"type":"change","change":"ADDED","origin":"list","namespace":"shop","name":"c","uid":"u-c","resourceVersion":"190","bytes":80}
   {"type":"change","change":"DELETED","origin":"inferred","namespace":"shop","name":"b","uid":"u-b","resourceVersion":"7"}
   {"type":"list.complete","resourceVersion":"200","items":2,"added":1,"changed":0,"removed":1}

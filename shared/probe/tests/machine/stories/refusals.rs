@@ -21,7 +21,7 @@ end
 429 retry-after=7
 raw Too many requests, please try again later.
 end
-  {"type":"request.answered","request":3,"status":429,"headers":{"retry-after":"7"},"retryAfterMs":7000,"error":"Too many requests, please try again later."}
+  {"type":"request.answered","request":3,"status":429,"headers":{"retry-after":"7"},"retryAfterMs":7000,"error":"Too many requests, please try again later.","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"waiting","reason":"too-many-requests","delayMs":9440}
 +12s
   > send request 4 on 1
@@ -37,14 +37,14 @@ fn what_a_status_asks_to_wait_counts_where_no_header_does() {
 429
 raw {"kind":"Status","code":429,"reason":"TooManyRequests","message":"storage is (re)initializing","details":{"retryAfterSeconds":9}}
 end
-  {"type":"request.answered","request":1,"status":429,"retryAfterMs":9000,"error":"storage is (re)initializing"}
+  {"type":"request.answered","request":1,"status":429,"retryAfterMs":9000,"error":"storage is (re)initializing","errorText":"message"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-many-requests","delayMs":12745}
 "#);
     assert_snapshot!(listing(&format!("429 retry-after=2\nraw {status}\nend")), @r#"
 429 retry-after=2
 raw {"kind":"Status","code":429,"reason":"TooManyRequests","message":"storage is (re)initializing","details":{"retryAfterSeconds":9}}
 end
-  {"type":"request.answered","request":1,"status":429,"headers":{"retry-after":"2"},"retryAfterMs":2000,"error":"storage is (re)initializing"}
+  {"type":"request.answered","request":1,"status":429,"headers":{"retry-after":"2"},"retryAfterMs":2000,"error":"storage is (re)initializing","errorText":"message"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"too-many-requests","delayMs":3245}
 "#);
 }
@@ -58,8 +58,8 @@ fn what_of_a_refusal_is_not_read_is_counted() {
 500
 raw …
 end
-  {"type":"request.answered","request":1,"status":500,"error":"…"}
-  {"type":"loss","where":"frame","count":1,"bytes":7,"reason":"the body of a refusal is longer than 65536 bytes"}
+  {"type":"request.answered","request":1,"status":500,"error":"…","errorText":"message"}
+  {"type":"loss","where":"frame","count":1,"bytes":7,"reason":"the body of a refusal is longer than 65536 bytes","what":"too-long"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"server-error","delayMs":1594}
 "#);
 }
@@ -99,7 +99,7 @@ end
 raw apiserver is shutting down
 end
   > close main
-  {"type":"request.answered","request":3,"status":503,"headers":{"retry-after":"1","connection":"close"},"retryAfterMs":1000,"error":"apiserver is shutting down"}
+  {"type":"request.answered","request":3,"status":503,"headers":{"retry-after":"1","connection":"close"},"retryAfterMs":1000,"error":"apiserver is shutting down","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"waiting","reason":"server-error","delayMs":1443}
 +3s
   > connect main
@@ -131,7 +131,7 @@ end
 status 401 Unauthorized Unauthorized
   > close main
   > reload credentials
-  {"type":"request.answered","request":3,"status":401,"error":"Unauthorized"}
+  {"type":"request.answered","request":3,"status":401,"error":"Unauthorized","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"waiting","reason":"unauthorized","delayMs":1443}
 +2s
   > connect main
@@ -142,7 +142,7 @@ connected
 401
 status 401 Unauthorized Unauthorized
   > close main
-  {"type":"request.answered","request":4,"status":401,"error":"Unauthorized"}
+  {"type":"request.answered","request":4,"status":401,"error":"Unauthorized","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"refused","reason":"unauthorized","delayMs":43238}
 +59s
   > connect main
@@ -169,7 +169,7 @@ fn credentials_that_cannot_be_had_are_a_refusal() {
 status 401 Unauthorized Unauthorized
   > close main
   > reload credentials
-  {"type":"request.answered","request":1,"status":401,"error":"Unauthorized"}
+  {"type":"request.answered","request":1,"status":401,"error":"Unauthorized","errorText":"message"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"unauthorized","delayMs":1594}
 credentials failed exec plugin aws: exit status 1
   {"type":"watch.phase","from":"waiting","to":"refused","reason":"credentials","delayMs":53745,"error":"exec plugin aws: exit status 1"}
@@ -196,7 +196,7 @@ end
   {"type":"request.sent","request":3,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=430&resourceVersion=100"}
 403
 status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
-  {"type":"request.answered","request":3,"status":403,"error":"pods is forbidden: User dev cannot watch resource pods"}
+  {"type":"request.answered","request":3,"status":403,"error":"pods is forbidden: User dev cannot watch resource pods","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"waiting","reason":"forbidden","delayMs":1443}
 +2s
   > send request 4 on 1
@@ -204,7 +204,7 @@ status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
   {"type":"request.sent","request":4,"connection":1,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=561&resourceVersion=100"}
 403
 status 403 Forbidden pods is forbidden: User dev cannot watch resource pods
-  {"type":"request.answered","request":4,"status":403,"error":"pods is forbidden: User dev cannot watch resource pods"}
+  {"type":"request.answered","request":4,"status":403,"error":"pods is forbidden: User dev cannot watch resource pods","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"refused","reason":"forbidden","delayMs":43238}
 +59s
   > send request 5 on 1
@@ -242,7 +242,7 @@ end
 raw 404 page not found
 end
   > discover
-  {"type":"request.answered","request":3,"status":404,"error":"404 page not found"}
+  {"type":"request.answered","request":3,"status":404,"error":"404 page not found","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"refused","reason":"not-found","delayMs":37443}
 not found
   {"type":"watch.phase","from":"refused","to":"refused","reason":"not-discovered","delayMs":110440}
@@ -299,7 +299,7 @@ fn an_answer_that_fits_nothing_is_a_refusal() {
         end"), @r#"
 302
 end
-  {"type":"request.answered","request":1,"status":302,"error":"the server answered 302"}
+  {"type":"request.answered","request":1,"status":302,"error":"the server answered 302","errorText":"status-only"}
   {"type":"watch.phase","from":"listing","to":"refused","reason":"bad-request","delayMs":43994}
 "#);
 }
@@ -323,7 +323,7 @@ fn a_server_without_the_constraint_is_listed_without_it() {
       {"type":"request.sent","request":3,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500&resourceVersion=100&resourceVersionMatch=NotOlderThan"}
     400
     status 400 BadRequest resourceVersionMatch is forbidden
-      {"type":"request.answered","request":3,"status":400,"error":"resourceVersionMatch is forbidden"}
+      {"type":"request.answered","request":3,"status":400,"error":"resourceVersionMatch is forbidden","errorText":"message"}
       {"type":"watch.phase","from":"listing","to":"waiting","reason":"bad-request","delayMs":840}
     +4s
       > send request 4 on 1
@@ -356,7 +356,7 @@ connected
   {"type":"request.sent","watch":"shop/secrets","request":1,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/secrets","query":"limit=500"}
 403
 status 403 Forbidden canary
-  {"type":"request.answered","watch":"shop/secrets","request":1,"status":403,"error":"Forbidden"}
+  {"type":"request.answered","watch":"shop/secrets","request":1,"status":403,"error":"Forbidden","errorText":"reason"}
   {"type":"watch.phase","watch":"shop/secrets","from":"listing","to":"refused","reason":"forbidden","delayMs":43994}
 +60s
   > send request 2 on 1
@@ -365,7 +365,7 @@ status 403 Forbidden canary
 500
 raw canary
 end
-  {"type":"request.answered","watch":"shop/secrets","request":2,"status":500,"error":"the server answered 500"}
+  {"type":"request.answered","watch":"shop/secrets","request":2,"status":500,"error":"the server answered 500","errorText":"status-only"}
   {"type":"watch.phase","watch":"shop/secrets","from":"listing","to":"waiting","reason":"server-error","delayMs":1443}
 +3s
   > send request 3 on 1
@@ -374,7 +374,7 @@ end
 500
 raw {"kind":"Status","code":500,"reason":"InternalError","message":"canary","details":{"kind":"Secret"}}
 end
-  {"type":"request.answered","watch":"shop/secrets","request":3,"status":500,"error":"InternalError"}
+  {"type":"request.answered","watch":"shop/secrets","request":3,"status":500,"error":"InternalError","errorText":"reason"}
   {"type":"watch.phase","watch":"shop/secrets","from":"listing","to":"waiting","reason":"server-error","delayMs":1638}
 "#);
 }
@@ -398,7 +398,7 @@ connected
 raw {"kind":"Sta
 +5s
   > close main
-  {"type":"request.answered","request":1,"status":500,"error":"{\"kind\":\"Sta"}
+  {"type":"request.answered","request":1,"status":500,"error":"{\"kind\":\"Sta","errorText":"message"}
   {"type":"watch.phase","from":"listing","to":"waiting","reason":"server-error","delayMs":1594}
 "#);
 }

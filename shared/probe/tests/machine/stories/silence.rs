@@ -154,7 +154,7 @@ side connected
   {"type":"request.sent","watch":"shop/pods#s","request":3,"connection":2,"verb":"watch","path":"/api/v1/namespaces/shop/pods","query":"watch=true&allowWatchBookmarks=true&timeoutSeconds=3&resourceVersion=110"}
 side 403
   > close side
-  {"type":"request.answered","watch":"shop/pods#s","request":3,"status":403,"error":"the server answered 403"}
+  {"type":"request.answered","watch":"shop/pods#s","request":3,"status":403,"error":"the server answered 403","errorText":"status-only"}
 +60s
   > connect side
 side connected

@@ -43,7 +43,7 @@ connected
 raw {"kind":
 stop
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":8,"reason":"the watch was stopped"}
+  {"type":"loss","where":"frame","count":1,"bytes":8,"reason":"the watch was stopped","what":"cut-short"}
   {"type":"watch.phase","from":"listing","to":"stopped","reason":"stop-requested"}
   {"type":"watch.stopped","reason":"stop-requested"}
 "#);
@@ -86,7 +86,7 @@ fn a_stop_on_a_stream_cancels_it() {
 raw {"type":
 stop
   > close main
-  {"type":"loss","where":"frame","count":1,"bytes":8,"reason":"the last line did not end"}
+  {"type":"loss","where":"frame","count":1,"bytes":8,"reason":"the last line did not end","what":"cut-short"}
   {"type":"stream.ended","stream":1,"cause":"cancelled","ageMs":3000,"events":0,"bytes":8}
   {"type":"watch.phase","from":"streaming","to":"stopped","reason":"stop-requested"}
   {"type":"watch.stopped","reason":"stop-requested"}

@@ -96,7 +96,7 @@ fn a_server_that_refuses_watch_list_is_listed() {
 422
 status 422 Invalid sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled
   > send request 2 on 1
-  {"type":"request.answered","request":1,"status":422,"error":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}
+  {"type":"request.answered","request":1,"status":422,"error":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","errorText":"message"}
   {"type":"watch.phase","from":"connecting","to":"listing","reason":"watch-list-refused"}
   {"type":"request.sent","request":2,"connection":1,"verb":"list","path":"/api/v1/namespaces/shop/pods","query":"limit=500"}
 200
