@@ -21,6 +21,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 use watchscope_model::event::{ConnectionClosed, Event, Loss};
+use watchscope_model::options::ListOptions;
 use watchscope_model::vocabulary::{Cause, FrameLoss, LossPlace};
 use watchscope_model::{ConnectionId, RequestId, StreamId, Time};
 use watchscope_probe::{
@@ -593,11 +594,7 @@ impl Wire {
 
 /// How long a request may take to answer.
 fn header_limit(query: &str) -> Duration {
-    let asked_s = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("timeoutSeconds="))
-        .and_then(|seconds| seconds.parse().ok());
-    match asked_s {
+    match ListOptions::parse(query).timeout_s {
         Some(asked_s) => Duration::from_secs(asked_s) + WATCH_HEADER_GRACE,
         None => LIST_HEADER_LIMIT,
     }

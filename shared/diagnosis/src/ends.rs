@@ -7,6 +7,7 @@ use watchscope_model::event::{
 };
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::id::is_built_in_group;
+use watchscope_model::options::ListOptions;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{
     Cause, Certainty, ChangeType, FrameLoss, LossPlace, Origin, Phase, PhaseReason,
@@ -243,7 +244,14 @@ impl Ends {
         ends
     }
 
-    pub(crate) fn observe(&mut self, before: &State, event: &Event, record: Moment) {
+    /// `options`: what a request asks for, if the record is one.
+    pub(crate) fn observe(
+        &mut self,
+        before: &State,
+        event: &Event,
+        options: &ListOptions<'_>,
+        record: Moment,
+    ) {
         match event {
             Event::StreamOpened(event) => self.opened(event, before, record),
             Event::StreamError(event) => self.erred(event, record),
@@ -287,8 +295,7 @@ impl Ends {
             }
             Event::WatchPhase(event) => self.phase(event, record),
             Event::RequestSent(event) => {
-                let query = event.query.as_deref();
-                if query.is_some_and(|query| query.contains("sendInitialEvents=true")) {
+                if options.initial_events {
                     self.asks_initial.insert(event.watch.clone());
                 } else {
                     self.asks_initial.remove(&event.watch);

@@ -23,6 +23,7 @@ mod server_words;
 
 use watchscope_model::event::{Attribution, Clock, Finding};
 use watchscope_model::fold::Moment;
+use watchscope_model::options::ListOptions;
 use watchscope_model::vocabulary::Standing;
 use watchscope_model::{Event, Record, Row, State, Time};
 
@@ -88,9 +89,14 @@ impl Diagnosis {
             seq: record.seq,
             at: self.awake.of(record.at),
         };
-        self.ends.observe(before, &record.event, now);
+        let options = match &record.event {
+            Event::RequestSent(sent) => sent.options(),
+            _ => ListOptions::default(),
+        };
+        self.ends.observe(before, &record.event, &options, now);
+        let (awake, ends) = (&self.awake, &self.ends);
         self.findings
-            .observe(before, &record.event, now, &self.awake, &self.ends);
+            .observe(before, &record.event, &options, now, awake, ends);
     }
 
     /// When [`Diagnosis::conclude`] has something to say, if nothing else happens; `None` if never. The past means now.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::field::Headers;
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
+use crate::options::ListOptions;
 use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
@@ -542,6 +543,14 @@ impl ConnectionClosed {
             cause,
             ping_ms: None,
         }
+    }
+}
+
+impl RequestSent {
+    /// What it asks for, if it is a list or a watch.
+    #[must_use]
+    pub fn options(&self) -> ListOptions<'_> {
+        ListOptions::parse(self.query.as_deref().unwrap_or_default())
     }
 }
 

@@ -1046,7 +1046,8 @@ impl Watch {
     }
 }
 
-/// The `timeoutSeconds` of a query, in milliseconds.
+/// The `timeoutSeconds` of a query, in milliseconds. It is read alone, without [`crate::options`]: the fold is in what a
+/// page downloads first.
 fn timeout_ms(query: &str) -> Option<u64> {
     let seconds = query
         .split('&')

@@ -23,6 +23,7 @@ pub mod inside;
 pub mod json;
 pub mod layers;
 pub mod map;
+pub mod options;
 pub mod read;
 pub mod request;
 pub mod row;

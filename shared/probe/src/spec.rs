@@ -1,8 +1,10 @@
 //! What to watch and how: the specification of a watch, a probe's settings, and the requests made of them.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use watchscope_model::event::WatchStarted;
+use watchscope_model::options::{ListOptions, VersionMatch};
 use watchscope_model::request::{
     ACCEPT_METADATA, ACCEPT_METADATA_LIST, ACCEPT_WHOLE, percent_encode,
 };
@@ -74,6 +76,16 @@ pub(crate) enum Freshness<'a> {
     NotOlderThan(&'a ResourceVersion),
 }
 
+impl Freshness<'_> {
+    /// Asks for it.
+    fn ask(self, options: &mut ListOptions<'_>) {
+        if let Self::NotOlderThan(version) = self {
+            options.version = Some(version.to_string().into());
+            options.version_match = Some(VersionMatch::NotOlderThan);
+        }
+    }
+}
+
 impl WatchSpec {
     /// The first watch of a resource (`deployments.apps`), served in v1 as this kind, without selectors; `namespace` as
     /// in [`WatchName::new`].
@@ -137,15 +149,22 @@ impl WatchSpec {
         path.into()
     }
 
-    fn selectors(&self, query: &mut String) {
-        let selectors = [
-            ("labelSelector", &self.label_selector),
-            ("fieldSelector", &self.field_selector),
-        ];
-        for (name, selector) in selectors {
-            if let Some(selector) = selector {
-                push_parameter(query, name, selector);
-            }
+    /// The options of a watch.
+    fn watch_options(&self, timeout_s: u32) -> ListOptions<'_> {
+        ListOptions {
+            watch: true,
+            bookmarks: true,
+            timeout_s: Some(timeout_s.into()),
+            ..self.options()
+        }
+    }
+
+    /// Options with the selectors, and nothing else.
+    fn options(&self) -> ListOptions<'_> {
+        ListOptions {
+            label_selector: self.label_selector.as_deref().map(Cow::Borrowed),
+            field_selector: self.field_selector.as_deref().map(Cow::Borrowed),
+            ..ListOptions::default()
         }
     }
 
@@ -158,16 +177,15 @@ impl WatchSpec {
         freshness: Freshness<'_>,
         token: Option<&str>,
     ) -> Get {
-        let mut query = String::new();
-        if let Some(limit) = limit {
-            push_parameter(&mut query, "limit", &limit.to_string());
+        let mut options = ListOptions {
+            limit: limit.map(u64::from),
+            ..self.options()
+        };
+        match token {
+            Some(token) => options.continues = Some(token.into()),
+            None => freshness.ask(&mut options),
         }
-        match (token, freshness) {
-            (Some(token), _) => push_parameter(&mut query, "continue", token),
-            (None, Freshness::MostRecent) => {}
-            (None, Freshness::NotOlderThan(version)) => push_not_older_than(&mut query, version),
-        }
-        self.selectors(&mut query);
+        let mut query = options.query();
         if query.is_empty() {
             // A GET always has a query, so that a driver has one way to build its target; this one says nothing.
             query.push_str("limit=0");
@@ -187,14 +205,13 @@ impl WatchSpec {
         from: Option<&ResourceVersion>,
         timeout_s: u32,
     ) -> Get {
-        let mut query = watch_query(timeout_s);
-        if let Some(from) = from {
-            push_parameter(&mut query, "resourceVersion", &from.to_string());
-        }
-        self.selectors(&mut query);
+        let options = ListOptions {
+            version: from.map(|from| from.to_string().into()),
+            ..self.watch_options(timeout_s)
+        };
         Get {
             path: self.path(version),
-            query,
+            query: options.query(),
             accept: accept(config, Shape::Object),
         }
     }
@@ -207,28 +224,19 @@ impl WatchSpec {
         freshness: Freshness<'_>,
         timeout_s: u32,
     ) -> Get {
-        let mut query = watch_query(timeout_s);
-        query.push_str("&sendInitialEvents=true");
-        match freshness {
-            Freshness::MostRecent => query.push_str("&resourceVersionMatch=NotOlderThan"),
-            Freshness::NotOlderThan(version) => push_not_older_than(&mut query, version),
-        }
-        self.selectors(&mut query);
+        let mut options = ListOptions {
+            initial_events: true,
+            ..self.watch_options(timeout_s)
+        };
+        freshness.ask(&mut options);
+        // A stream with initial events has to say how it stands to a version, also where it asks for none.
+        options.version_match = Some(VersionMatch::NotOlderThan);
         Get {
             path: self.path(version),
-            query,
+            query: options.query(),
             accept: accept(config, Shape::Object),
         }
     }
-}
-
-fn watch_query(timeout_s: u32) -> String {
-    format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={timeout_s}")
-}
-
-fn push_not_older_than(query: &mut String, version: &ResourceVersion) {
-    push_parameter(query, "resourceVersion", &version.to_string());
-    push_parameter(query, "resourceVersionMatch", "NotOlderThan");
 }
 
 enum Shape {
@@ -243,15 +251,6 @@ fn accept(config: &ProbeConfig, shape: Shape) -> &'static str {
         (true, Shape::Object) => ACCEPT_METADATA,
         (true, Shape::List) => ACCEPT_METADATA_LIST,
     }
-}
-
-fn push_parameter(query: &mut String, name: &str, value: &str) {
-    if !query.is_empty() {
-        query.push('&');
-    }
-    query.push_str(name);
-    query.push('=');
-    percent_encode(value, query);
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What is asked, how it is spelt, and what each read can reveal (semantics 4.3).
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 
 use watchscope_model::event::RequestSent;
+use watchscope_model::options::{ListOptions, VersionMatch};
 use watchscope_model::request::percent_encode;
 use watchscope_model::{Object, ResourceVersion, Text};
 
@@ -41,9 +42,8 @@ fn knows_match(server: Server) -> bool {
 pub(super) struct Scope {
     /// The collection's path.
     path: Text,
-    /// `labelSelector=…` and `fieldSelector=…`, percent-encoded.
-    labels: Option<String>,
-    fields: Option<String>,
+    label_selector: Option<String>,
+    field_selector: Option<String>,
 }
 
 impl Scope {
@@ -52,27 +52,23 @@ impl Scope {
         if !matches!(&*sent.verb, "list" | "watch") {
             return None;
         }
-        let query = sent.query.as_deref().unwrap_or("");
-        let parameter = |name: &str| {
-            let is = |pair: &&str| pair.split_once('=').is_some_and(|(key, _)| key == name);
-            query.split('&').find(is).map(str::to_owned)
-        };
+        let options = sent.options();
         Some(Self {
             path: sent.path.clone(),
-            labels: parameter("labelSelector"),
-            fields: parameter("fieldSelector"),
+            label_selector: options.label_selector.map(Cow::into_owned),
+            field_selector: options.field_selector.map(Cow::into_owned),
         })
     }
 
     /// Whether all objects of the collection are in it.
     pub(super) fn is_all(&self) -> bool {
-        self.labels.is_none() && self.fields.is_none()
+        self.label_selector.is_none() && self.field_selector.is_none()
     }
 
     /// Whether only one name is in it.
     pub(super) fn is_one_name(&self) -> bool {
-        let fields = self.fields.as_deref();
-        fields.is_some_and(|fields| fields.contains("metadata.name%3D"))
+        let fields = self.field_selector.as_deref();
+        fields.is_some_and(|fields| fields.contains("metadata.name="))
     }
 
     /// A list at exactly a version.
@@ -82,45 +78,53 @@ impl Scope {
         at: &ResourceVersion,
         token: Option<&str>,
     ) -> (String, String) {
-        let mut query = format!("limit={PAGE}");
-        match token {
-            Some(token) => {
-                query.push_str("&continue=");
-                percent_encode(token, &mut query);
-            }
-            None => {
-                query.push_str("&resourceVersion=");
-                percent_encode(&at.to_string(), &mut query);
-                if knows_match(server) {
-                    query.push_str("&resourceVersionMatch=Exact");
-                }
-            }
-        }
-        self.select(&mut query);
-        (self.path.to_string(), query)
+        let options = ListOptions {
+            limit: Some(PAGE as u64),
+            ..self.options()
+        };
+        let options = match token {
+            Some(token) => ListOptions {
+                continues: Some(token.into()),
+                ..options
+            },
+            None => ListOptions {
+                version: Some(at.to_string().into()),
+                version_match: knows_match(server).then_some(VersionMatch::Exact),
+                ..options
+            },
+        };
+        (self.path.to_string(), options.query())
     }
 
     /// The first page of what is there now.
     pub(super) fn newest(&self) -> (String, String) {
-        let mut query = format!("limit={PAGE}");
-        self.select(&mut query);
-        (self.path.to_string(), query)
+        let options = ListOptions {
+            limit: Some(PAGE as u64),
+            ..self.options()
+        };
+        (self.path.to_string(), options.query())
     }
 
     /// All events since a version, from the start of a second watch.
     pub(super) fn since(&self, at: &ResourceVersion) -> (String, String) {
-        let mut query =
-            "watch=true&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=".to_owned();
-        percent_encode(&at.to_string(), &mut query);
-        self.select(&mut query);
-        (self.path.to_string(), query)
+        let options = ListOptions {
+            watch: true,
+            bookmarks: true,
+            timeout_s: Some(1),
+            version: Some(at.to_string().into()),
+            ..self.options()
+        };
+        (self.path.to_string(), options.query())
     }
 
     /// How far the server's cache is: nothing has this name, so nothing is listed.
     pub(super) fn any(&self) -> (String, String) {
-        let query =
-            "resourceVersion=0&fieldSelector=metadata.name%3Dwatchscope-asks-how-far-you-are";
-        (self.path.to_string(), query.to_owned())
+        let options = ListOptions {
+            version: Some("0".into()),
+            field_selector: Some("metadata.name=watchscope-asks-how-far-you-are".into()),
+            ..ListOptions::default()
+        };
+        (self.path.to_string(), options.query())
     }
 
     /// One object, as it is in etcd now.
@@ -139,18 +143,20 @@ impl Scope {
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
-        let mut query = exactly(server, at);
-        if let Some(labels) = &self.labels {
-            // Writing to a String does not fail.
-            let _ = write!(query, "&{labels}");
-        }
-        match &self.fields {
-            Some(fields) => {
-                let _ = write!(query, "&{fields}%2C");
-            }
-            None => query.push_str("&fieldSelector="),
-        }
-        (self.path_of(object), name(object, query))
+        let name = name_selector(object);
+        let fields = match &self.field_selector {
+            Some(fields) => format!("{fields},{name}"),
+            None => name,
+        };
+        let options = ListOptions {
+            field_selector: Some(fields.into()),
+            ..exactly(server, at)
+        };
+        let options = ListOptions {
+            label_selector: self.options().label_selector,
+            ..options
+        };
+        (self.path_of(object), options.query())
     }
 
     /// The same whether the selectors match it or not: whether it was there at all.
@@ -160,8 +166,11 @@ impl Scope {
         at: &ResourceVersion,
         object: &Object,
     ) -> (String, String) {
-        let query = exactly(server, at) + "&fieldSelector=";
-        (self.path_of(object), name(object, query))
+        let options = ListOptions {
+            field_selector: Some(name_selector(object).into()),
+            ..exactly(server, at)
+        };
+        (self.path_of(object), options.query())
     }
 
     /// The path of the collection that an object is in: that of its namespace, also where all are watched.
@@ -180,38 +189,38 @@ impl Scope {
         }
     }
 
-    fn select(&self, query: &mut String) {
-        for selector in [&self.labels, &self.fields].into_iter().flatten() {
-            let _ = write!(query, "&{selector}");
+    /// Options with the selectors, and nothing else.
+    fn options(&self) -> ListOptions<'_> {
+        ListOptions {
+            label_selector: self.label_selector.as_deref().map(Cow::Borrowed),
+            field_selector: self.field_selector.as_deref().map(Cow::Borrowed),
+            ..ListOptions::default()
         }
     }
 }
 
-/// The query of one object at exactly a version, up to its name.
-fn exactly(server: Server, at: &ResourceVersion) -> String {
-    let mut query = "resourceVersion=".to_owned();
-    percent_encode(&at.to_string(), &mut query);
-    query.push_str(if knows_match(server) {
-        "&resourceVersionMatch=Exact"
-    } else {
-        "&limit=1"
-    });
-    query
+/// The options of a list at exactly a version, of one object.
+fn exactly(server: Server, at: &ResourceVersion) -> ListOptions<'static> {
+    let knows_match = knows_match(server);
+    ListOptions {
+        version: Some(at.to_string().into()),
+        version_match: knows_match.then_some(VersionMatch::Exact),
+        limit: (!knows_match).then_some(1),
+        ..ListOptions::default()
+    }
 }
 
-/// A query whose field selector ends with an object's name.
-fn name(object: &Object, mut query: String) -> String {
-    query.push_str("metadata.name%3D");
+/// The field selector of an object's name.
+fn name_selector(object: &Object) -> String {
+    let mut selector = "metadata.name=".to_owned();
     // Names of roles may have what a field selector has a meaning for.
-    let mut name = String::with_capacity(object.name.len());
     for c in object.name.chars() {
         if matches!(c, '\\' | ',' | '=') {
-            name.push('\\');
+            selector.push('\\');
         }
-        name.push(c);
+        selector.push(c);
     }
-    percent_encode(&name, &mut query);
-    query
+    selector
 }
 
 #[cfg(test)]
@@ -263,7 +272,7 @@ mod tests {
         /api/v1/pods?limit=500&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
         /api/v1/namespaces/shop/pods/a%3Ab
         /api/v1/namespaces/shop/pods?resourceVersion=603&resourceVersionMatch=Exact&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
-        /api/v1/namespaces/shop/pods?resourceVersion=603&limit=1&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
+        /api/v1/namespaces/shop/pods?limit=1&resourceVersion=603&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1%2Cmetadata.name%3Da%3Ab
         /api/v1/namespaces/shop/pods?resourceVersion=603&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Da%3Ab
         /api/v1/namespaces/shop/pods?resourceVersion=603&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Da%5C%2Cb%5C%3Dc%5C%5Cd
         ");

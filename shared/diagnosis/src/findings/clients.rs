@@ -9,6 +9,7 @@ use watchscope_model::event::{
     Change, ClientReport, ClientRequest, ClientStarted, RequestAnswered, RequestSent,
 };
 use watchscope_model::fold::Moment;
+use watchscope_model::options::ListOptions;
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
 use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
 use watchscope_model::{RequestId, ResourceVersion, Row, Seq, State, Text, Time, Uid};
@@ -145,10 +146,7 @@ pub(super) struct Clients(BTreeMap<Text, Client>, Gone);
 /// A client's request, read.
 struct Line<'a> {
     path: &'a str,
-    query: &'a str,
-    is_watch: bool,
-    version: Option<&'a str>,
-    wants_initial_events: bool,
+    options: ListOptions<'a>,
 }
 
 impl<'a> Line<'a> {
@@ -157,31 +155,20 @@ impl<'a> Line<'a> {
         let (path, query) = text
             .strip_prefix("GET ")
             .map(|rest| rest.split_once('?').unwrap_or((rest, "")))?;
-        let value = |name: &str| {
-            query.split('&').find_map(|pair| {
-                let (key, value) = pair.split_once('=')?;
-                (key == name && !value.is_empty()).then_some(value)
-            })
-        };
-        Some(Self {
-            path,
-            query,
-            is_watch: matches!(value("watch"), Some("true" | "1")),
-            version: value("resourceVersion"),
-            wants_initial_events: value("sendInitialEvents") == Some("true"),
-        })
+        let options = ListOptions::parse(query);
+        Some(Self { path, options })
     }
 
     /// What is asked for: path and selectors.
     fn scope(&self) -> String {
-        let selects =
-            |pair: &&str| pair.starts_with("labelSelector=") || pair.starts_with("fieldSelector=");
-        let mut scope = self.path.to_owned();
-        for pair in self.query.split('&').filter(selects) {
-            scope += if scope.contains('?') { "&" } else { "?" };
-            scope += pair;
-        }
-        scope
+        let selectors = ListOptions {
+            label_selector: self.options.label_selector.clone(),
+            field_selector: self.options.field_selector.clone(),
+            ..ListOptions::default()
+        };
+        let query = selectors.query();
+        let joint = if query.is_empty() { "" } else { "?" };
+        format!("{}{joint}{query}", self.path)
     }
 
     /// The resource, as beliefs name it: `configmaps`, `deployments.apps`.
@@ -250,8 +237,8 @@ impl Clients {
         for row in [Row::F01, Row::F02, Row::F03, Row::F48] {
             book.clear(row, subject.clone(), record.seq, "The client asks again.");
         }
-        let version = line
-            .version
+        let version = line.options.version.as_deref();
+        let version = version
             .map(ResourceVersion::parse)
             .and_then(|version| version.number());
         let raise = |book: &mut Book, row, alike, certainty, evidence, summary| {
@@ -262,13 +249,13 @@ impl Clients {
                 record.at,
             );
         };
-        if !line.is_watch {
+        if !line.options.watch {
             // The pages of a list are all of its first one's state.
-            let goes_on = line.query.contains("continue=");
+            let goes_on = line.options.continues.is_some();
             if !goes_on || client.listed.is_none() {
-                client.listed = Some((record.at, record.seq, line.version.is_none()));
+                client.listed = Some((record.at, record.seq, line.options.version.is_none()));
             }
-        } else if line.wants_initial_events {
+        } else if line.options.initial_events {
             if client.is_syncing {
                 client.unfinished.push(record.seq);
                 if client.unfinished.len() > CIRCLE {
@@ -338,7 +325,7 @@ impl Clients {
             }
         }
         client.compares(&line, record.seq);
-        if line.is_watch && client.watched_paths.len() < CROWD {
+        if line.options.watch && client.watched_paths.len() < CROWD {
             client.watched_paths.insert(line.path.to_owned());
         }
         client.is_syncing = false;
@@ -346,14 +333,14 @@ impl Clients {
             seq: record.seq,
             at: record.at,
             version,
-            is_watch: line.is_watch,
-            is_versionless: line.is_watch
-                && !line.wants_initial_events
+            is_watch: line.options.watch,
+            is_versionless: line.options.watch
+                && !line.options.initial_events
                 && version.is_none_or(|version| version == 0),
         });
         let name = event.client.clone();
         client.wait(name, record.at.plus_micros(STUCK_US), timers);
-        if line.is_watch && version.is_none() && !line.wants_initial_events {
+        if line.options.watch && version.is_none() && !line.options.initial_events {
             self.crowd(before, record, book);
         } else {
             self.dissolve(record, book);
@@ -720,7 +707,7 @@ impl Client {
     fn compares(&mut self, line: &Line<'_>, seq: Seq) {
         let (resource, scope) = (line.resource(), line.scope());
         let watched = self.scopes.get(&resource);
-        if line.is_watch {
+        if line.options.watch {
             if watched.is_some() || self.scopes.len() < CROWD {
                 self.scopes.insert(resource, scope);
             }

@@ -28,6 +28,7 @@ mod words;
 
 use watchscope_model::event::WatchStopped;
 use watchscope_model::fold::Moment;
+use watchscope_model::options::ListOptions;
 use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Event, State, StreamId, Text, Time, WatchName};
@@ -110,10 +111,12 @@ impl Findings {
         }
     }
 
+    /// `options`: what a request asks for, if the record is one.
     pub(crate) fn observe(
         &mut self,
         before: &State,
         event: &Event,
+        options: &ListOptions<'_>,
         record: Moment,
         awake: &Awake,
         open: &Ends,
@@ -183,8 +186,8 @@ impl Findings {
             }
             Event::RequestSent(event) => {
                 clients.reads(event);
-                book.unread.asked(event);
-                requests.sent(event, before, record, timers);
+                book.unread.asked(event, options);
+                requests.sent(event, options, before, record, timers);
             }
             Event::RequestAnswered(event) => {
                 clients.read(event, record, timers);

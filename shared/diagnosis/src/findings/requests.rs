@@ -7,6 +7,7 @@ use watchscope_model::event::{
     WatchPhase,
 };
 use watchscope_model::fold::Moment;
+use watchscope_model::options::ListOptions;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Cause, Certainty, ErrorText, Origin, PhaseReason, Severity};
 use watchscope_model::{
@@ -241,6 +242,7 @@ impl Requests {
     pub(super) fn sent(
         &mut self,
         event: &RequestSent,
+        options: &ListOptions<'_>,
         before: &State,
         record: Moment,
         timers: &mut Timers,
@@ -272,8 +274,7 @@ impl Requests {
         };
         let due = record.at.plus_micros(patience_us);
         if is_watch {
-            let query = event.query.as_deref().unwrap_or_default();
-            lane.asks_bookmarks = query.contains("allowWatchBookmarks=true");
+            lane.asks_bookmarks = options.bookmarks;
             timers.set(due, Timer::Answer(event.watch.clone()));
         }
         lane.open = Some(Open {

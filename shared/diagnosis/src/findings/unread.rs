@@ -2,6 +2,7 @@
 //! of one of them. A document of a stream that cannot be read ends the stream, and all is listed again.
 
 use watchscope_model::event::{ListComplete, Loss, RequestSent};
+use watchscope_model::options::ListOptions;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, FrameLoss};
 use watchscope_model::{State, WatchName};
@@ -41,9 +42,8 @@ impl Unread {
     }
 
     /// A list begins, or begins again, but for one that goes on by the next page.
-    pub(super) fn asked(&mut self, event: &RequestSent) {
-        let query = event.query.as_deref().unwrap_or("");
-        let goes_on = query.contains("continue=");
+    pub(super) fn asked(&mut self, event: &RequestSent, options: &ListOptions<'_>) {
+        let goes_on = options.continues.is_some();
         if let Some(lists) = self.0.get_mut(&event.watch).filter(|_| !goes_on) {
             lists.this = false;
         }

@@ -286,6 +286,7 @@ const MODEL: Crate = Crate {
                 "tree",
                 "map",
                 "request",
+                "options",
                 "chance",
                 "fnv",
             ],
