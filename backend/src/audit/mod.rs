@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, Event, RequestAnswered};
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::Cause;
+use watchscope_model::vocabulary::{Cause, Verb};
 use watchscope_model::{ConnectionId, RequestId, Text, WatchName};
 use watchscope_probe::{
     asked_to_wait_ms, headers_worth_keeping, read_current, read_object, read_page, read_watch,
@@ -60,7 +60,7 @@ impl Readers {
         let mut running = JoinSet::new();
         while let Some(read) = asked(&mut self.reads, &mut stop).await {
             // A second watch takes a while, and is to be on another connection than what it is held against.
-            let reader = (read.server.clone(), read.verb == "watch");
+            let reader = (read.server.clone(), read.verb == Verb::Watch);
             let reads = readers.entry(reader).or_insert_with(|| {
                 let (asks, reads) = mpsc::channel(1);
                 let reader = Reader::new(reads, self.pools.clone(), self.log.clone());

@@ -7,8 +7,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use watchscope_diagnosis::audit::{Level, Read as AuditRead};
-use watchscope_model::event::Audit;
-use watchscope_model::vocabulary::{ChangeType, Divergence, Standing};
+use watchscope_model::vocabulary::{AuditMethod, ChangeType, Divergence, Standing, Verb};
 use watchscope_model::{Aside, Entry, Event, Record, WatchName};
 use watchscope_probe::ProbeConfig;
 use watchscope_scenarios::{Act, Deed, Story, View};
@@ -123,7 +122,7 @@ async fn audited(has_defect: bool, protocols: Protocols) -> Vec<Record> {
     }
     log.ask_audit(Comparison::default()).await.unwrap();
     let is_over = |record: &Record| match &record.event {
-        Event::Audit(audit) => &*audit.method == Audit::GET_EACH,
+        Event::Audit(audit) => audit.method() == AuditMethod::GetEach,
         _ => false,
     };
     while !records.iter().any(is_over) {
@@ -225,7 +224,7 @@ async fn a_server_that_hangs_holds_up_no_others_reads() {
             watch,
             lane,
             server: Some(server.to_string().as_str().into()),
-            verb: "list",
+            verb: Verb::List,
             path: MAPS.to_owned(),
             query: None,
         };

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use watchscope_diagnosis::audit::MOST_LISTED;
 use watchscope_model::event::Audit;
 use watchscope_model::id::Place;
-use watchscope_model::vocabulary::{Phase, Standing};
+use watchscope_model::vocabulary::{AuditMethod, AuditOutcome, Phase, Standing};
 use watchscope_model::{Entry, Event, Record, State, WatchName, json};
 
 use super::args::{AuditArgs, Output};
@@ -223,12 +223,12 @@ impl Found {
 impl Compared {
     fn take(&mut self, audit: &Audit) {
         self.last = Some(audit.clone());
-        match &*audit.method {
-            Audit::LIST_EXACT | Audit::LIST_EXACT_AGAIN | Audit::LIST_NEWEST => {
+        match audit.method() {
+            AuditMethod::ListExact | AuditMethod::ListExactAgain | AuditMethod::ListNewest => {
                 self.list = Some(audit.clone());
             }
-            Audit::GET_EACH => self.each = Some(audit.clone()),
-            Audit::GET | Audit::LIST_ONE if audit.object.is_none() => {
+            AuditMethod::GetEach => self.each = Some(audit.clone()),
+            AuditMethod::Get | AuditMethod::ListOne if audit.object.is_none() => {
                 self.sampled += audit.compared;
             }
             _ => {}
@@ -262,7 +262,7 @@ impl Compared {
 }
 
 fn agrees(audit: &Audit) -> bool {
-    &*audit.outcome == Audit::AGREES
+    audit.outcome() == AuditOutcome::Agrees
 }
 
 /// Namespace, where there is one, and name.
@@ -279,7 +279,7 @@ mod tests {
 
     use insta::assert_snapshot;
     use watchscope_model::event::{Verdict, WatchStarted};
-    use watchscope_model::vocabulary::{Certainty, Divergence};
+    use watchscope_model::vocabulary::{Authority, Certainty, Divergence};
     use watchscope_model::{Object, Seq, Time, Uid};
 
     use super::*;
@@ -308,6 +308,10 @@ mod tests {
     }
 
     fn audit(method: &str, compared: u64, outcome: &str, reason: Option<&str>) -> Audit {
+        let authority = match reason {
+            Some(LIST_AGREES) => Authority::PerhapsCache,
+            _ => Authority::Etcd,
+        };
         Audit {
             watch: "*/configmaps".into(),
             resource_version: Some(9.into()),
@@ -316,6 +320,8 @@ mod tests {
             outcome: outcome.into(),
             reason: reason.map(Into::into),
             object: None,
+            authority: Some(authority),
+            whole: None,
         }
     }
 
@@ -364,7 +370,7 @@ mod tests {
             verdict("a", "kube-root-ca.crt", Standing::Confirmed),
             verdict("b", "kube-root-ca.crt", Standing::Raised),
             verdict("b", "kube-root-ca.crt", Standing::Cleared),
-            audit("list exact", 2, Audit::AGREES, None).into(),
+            audit("list exact", 2, AuditOutcome::Agrees.word(), None).into(),
         ]), @"3: what watches hold is not so: */configmaps: a/kube-root-ca.crt");
     }
 
@@ -373,37 +379,49 @@ mod tests {
         assert_snapshot!(ends([
             verdict("a", "settings", Standing::Confirmed),
             verdict("a", "settings", Standing::Cleared),
-            audit("list exact again", 2, Audit::AGREES, None).into(),
+            audit("list exact again", 2, AuditOutcome::Agrees.word(), None).into(),
         ]), @"0");
     }
 
     #[test]
     fn all_is_so_where_the_list_is_etcds() {
-        assert_snapshot!(ends([audit("list exact", 1_000, Audit::AGREES, None)]), @"0");
+        assert_snapshot!(ends([audit("list exact", 1_000, AuditOutcome::Agrees.word(), None)]), @"0");
     }
 
     #[test]
     fn a_list_that_may_be_a_caches_does_not_show_that_all_is_so() {
         assert_snapshot!(ends([
-            audit("list exact", 6_000, Audit::AGREES, Some(LIST_AGREES)),
-            audit("get", 16, Audit::AGREES, None),
+            audit("list exact", 6_000, AuditOutcome::Agrees.word(), Some(LIST_AGREES)),
+            audit("get", 16, AuditOutcome::Agrees.word(), None),
         ]), @"4: it cannot be told whether all is so: */configmaps: a list agrees, but may show what only the watch cache believes; of 6000 objects 16 were looked up in etcd, and are so");
     }
 
     #[test]
     fn all_is_so_where_each_object_was_looked_up() {
-        let list = || audit("list exact", 1_000, Audit::AGREES, Some(LIST_AGREES));
-        assert_snapshot!(ends([list(), audit("get each", 1_000, Audit::AGREES, None)]), @"0");
+        let list = || {
+            audit(
+                "list exact",
+                1_000,
+                AuditOutcome::Agrees.word(),
+                Some(LIST_AGREES),
+            )
+        };
+        assert_snapshot!(ends([list(), audit("get each", 1_000, AuditOutcome::Agrees.word(), None)]), @"0");
         // Others came and went meanwhile.
         let why = Some("2 changed meanwhile: the stream tells of them");
-        assert_snapshot!(ends([list(), audit("get each", 998, Audit::AGREES, why)]), @"0");
+        assert_snapshot!(ends([list(), audit("get each", 998, AuditOutcome::Agrees.word(), why)]), @"0");
     }
 
     #[test]
     fn of_what_was_not_looked_up_in_time_nothing_is_known() {
-        let list = audit("list exact", 1_000, Audit::AGREES, Some(LIST_AGREES));
+        let list = audit(
+            "list exact",
+            1_000,
+            AuditOutcome::Agrees.word(),
+            Some(LIST_AGREES),
+        );
         let why = "the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so";
-        let each = audit("get each", 358, Audit::CANNOT_TELL, Some(why));
+        let each = audit("get each", 358, AuditOutcome::CannotTell.word(), Some(why));
         let late = Some(Duration::from_secs(150));
         assert_snapshot!(ends_late([list, each], late), @"4: it cannot be told whether all is so: */configmaps: the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so; it was given 150 s (--for)");
     }
@@ -415,22 +433,22 @@ mod tests {
             "1 of 2 objects could not be looked up in etcd",
         );
         assert_snapshot!(ends([
-            audit("list exact", 2, Audit::AGREES, Some(LIST_AGREES)),
-            audit("get", 0, Audit::CANNOT_TELL, Some(failed)),
-            audit("get each", 1, Audit::CANNOT_TELL, Some(each)),
+            audit("list exact", 2, AuditOutcome::Agrees.word(), Some(LIST_AGREES)),
+            audit("get", 0, AuditOutcome::CannotTell.word(), Some(failed)),
+            audit("get each", 1, AuditOutcome::CannotTell.word(), Some(each)),
         ]), @"4: it cannot be told whether all is so: */configmaps: 1 of 2 objects could not be looked up in etcd");
     }
 
     #[test]
     fn a_list_that_could_not_be_compared_is_not_made_good_by_objects_that_are_so() {
         assert_snapshot!(ends([
-            audit("list exact", 0, Audit::CANNOT_TELL, Some("asked for 9, the server listed \u{1b}[2J")),
-            audit("get", 3, Audit::AGREES, None),
+            audit("list exact", 0, AuditOutcome::CannotTell.word(), Some("asked for 9, the server listed \u{1b}[2J")),
+            audit("get", 3, AuditOutcome::Agrees.word(), None),
         ]), @r"4: it cannot be told whether all is so: */configmaps: asked for 9, the server listed \u{1b}[2J");
     }
 
     #[test]
     fn a_watch_of_which_only_some_objects_were_looked_up_is_not_known_to_be_so() {
-        assert_snapshot!(ends([audit("get", 16, Audit::AGREES, None)]), @"4: it cannot be told whether all is so: */configmaps: no whole list of it was compared; 16 objects were looked up in etcd, and are so");
+        assert_snapshot!(ends([audit("get", 16, AuditOutcome::Agrees.word(), None)]), @"4: it cannot be told whether all is so: */configmaps: no whole list of it was compared; 16 objects were looked up in etcd, and are so");
     }
 }

@@ -8,18 +8,18 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use watchscope_diagnosis::{REVISED_US, SUSPICION_REVISED_US, is_suspicion};
 use watchscope_model::event::{
-    Attribution, Audit, Change, ListComplete, RequestAnswered, RequestSent, StreamEnded,
-    WatchStarted,
+    Attribution, Change, ListComplete, RequestAnswered, RequestSent, StreamEnded, WatchStarted,
 };
 use watchscope_model::vocabulary::{
-    Cause, ChangeType, LossPlace, Origin, Phase, Severity, Standing,
+    AuditMethod, AuditOutcome, Cause, ChangeType, LossPlace, Origin, Phase, Severity, Standing,
+    Verb,
 };
 use watchscope_model::{Event, Record, RequestId, StreamId, Text, Time, WatchName};
 
 use super::exposition::{Exposition, Label};
 use super::families as f;
 use super::histogram::Histogram;
-use super::words::{Code, OTHER, Purpose, Status, Verb, status};
+use super::words::{Code, OTHER, Purpose, Status, status, verb_label};
 
 /// Resources that have series of their own; those that are watched later share the series of resource and group `other`.
 pub(crate) const MAX_RESOURCES: usize = 128;
@@ -104,7 +104,12 @@ struct Series {
 }
 
 /// The words of an audit's outcome, and what stands for others.
-const AUDIT_OUTCOMES: [&str; 4] = [Audit::AGREES, Audit::DIFFERS, Audit::CANNOT_TELL, OTHER];
+const AUDIT_OUTCOMES: [&str; AuditOutcome::ALL.len() + 1] = [
+    AuditOutcome::Agrees.word(),
+    AuditOutcome::Differs.word(),
+    AuditOutcome::CannotTell.word(),
+    OTHER,
+];
 
 /// What is remembered of a watch.
 #[derive(Debug)]
@@ -192,12 +197,11 @@ impl Tally {
             }
             Event::Audit(event) => {
                 if let Some((series, _)) = self.of(&event.watch) {
-                    let known = AUDIT_OUTCOMES
-                        .iter()
-                        .position(|word| *word == &*event.outcome);
-                    series.audits[known.unwrap_or(AUDIT_OUTCOMES.len() - 1)] += 1;
+                    let known = AuditOutcome::ALL.iter();
+                    let place = known.take_while(|outcome| **outcome != event.outcome());
+                    series.audits[place.count()] += 1;
                     // A second watch is compared event by event.
-                    if &*event.method != Audit::SECOND_WATCH {
+                    if event.method() != AuditMethod::SecondWatch {
                         series.audited += event.compared;
                     }
                 }
@@ -318,13 +322,13 @@ impl Tally {
         if self.open_requests.len() >= MAX_OPEN_REQUESTS {
             self.open_requests.pop_first();
         }
-        let verb = Verb::of(&event.verb);
+        let verb = event.verb();
         self.open_requests.insert(event.request, (verb, at));
     }
 
     fn answer(&mut self, event: &RequestAnswered, at: Time) {
         let sent = self.open_requests.remove(&event.request);
-        let verb = sent.map_or(Verb::Other, |(verb, _)| verb);
+        let verb = sent.map_or(Verb::Unknown, |(verb, _)| verb);
         let code = event.status.map_or("none", |code| status(code.into()));
         let key = (verb, code, Purpose::of(&event.watch));
         *self.requests.entry(key).or_default() += 1;
@@ -415,7 +419,7 @@ impl Tally {
         for (&(verb, code, purpose), &count) in &self.requests {
             let labels = [
                 cluster(),
-                verb.word().into(),
+                verb_label(verb).into(),
                 code.into(),
                 purpose.word().into(),
             ];
@@ -424,7 +428,7 @@ impl Tally {
         for (verb, durations) in &self.request_durations {
             out.add(
                 &f::REQUEST_SECONDS,
-                [cluster(), verb.word().into()],
+                [cluster(), verb_label(*verb).into()],
                 durations,
             );
         }

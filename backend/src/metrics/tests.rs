@@ -9,8 +9,8 @@ use watchscope_model::event::{
     RequestSent, StreamEnded, StreamError, StreamOpened, Verdict, WatchPhase, WatchStarted,
 };
 use watchscope_model::vocabulary::{
-    Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason, Severity,
-    Standing,
+    AuditOutcome, Cause, Certainty, ChangeType, Divergence, LossPlace, Origin, Phase, PhaseReason,
+    Severity, Standing,
 };
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, Seq, State, StreamId, Text, Time, Uid,
@@ -330,6 +330,8 @@ fn a_reset_and_a_relist() -> Story {
             outcome: "differs".into(),
             reason: Some("canary-audit".into()),
             object: None,
+            authority: None,
+            whole: None,
         })
         .tell(Verdict {
             watch: PODS.into(),
@@ -802,9 +804,11 @@ fn events_that_a_second_watch_told_too_are_no_objects_that_were_compared() {
             resource_version: Some(400.into()),
             method: method.into(),
             compared,
-            outcome: Audit::AGREES.into(),
+            outcome: AuditOutcome::Agrees.word().into(),
             reason: None,
             object: None,
+            authority: None,
+            whole: None,
         });
     }
     insta::assert_snapshot!(story.samples("watchscope_audited_objects_total"), @r#"

@@ -1,6 +1,7 @@
 //! What labels say: words of closed lists, and one word for all that is in none.
 
 use watchscope_model::row::Attributed;
+use watchscope_model::vocabulary::Verb;
 use watchscope_model::{Aside, WatchName};
 
 use super::exposition::Label;
@@ -13,15 +14,6 @@ pub(super) const OTHER: &str = "other";
 pub(super) enum Code {
     Known(Attributed),
     /// What this build does not know.
-    Other,
-}
-
-/// A request's verb.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Verb {
-    Get,
-    List,
-    Watch,
     Other,
 }
 
@@ -50,23 +42,11 @@ impl Code {
     }
 }
 
-impl Verb {
-    pub(super) fn of(verb: &str) -> Self {
-        match verb {
-            "get" => Self::Get,
-            "list" => Self::List,
-            "watch" => Self::Watch,
-            _ => Self::Other,
-        }
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::List => "list",
-            Self::Watch => "watch",
-            Self::Other => OTHER,
-        }
+/// A request's verb, as a label says it.
+pub(super) fn verb_label(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Unknown => OTHER,
+        known => known.word(),
     }
 }
 

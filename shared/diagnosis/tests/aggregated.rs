@@ -7,8 +7,7 @@
 mod stage;
 
 use stage::Stage;
-use watchscope_model::event::Audit;
-use watchscope_model::vocabulary::{Cause, ChangeType};
+use watchscope_model::vocabulary::{AuditOutcome, Cause, ChangeType};
 
 const ADDED: ChangeType = ChangeType::Added;
 const MODIFIED: ChangeType = ChangeType::Modified;
@@ -112,7 +111,12 @@ fn a_revision_of_the_cluster_that_went_back_is_found_beside_it() {
     stage.live(REPORTS, ADDED, "a", "u1", 11, None);
     stage.own().by_address(PODS);
     stage.live(PODS, ADDED, "p", "u2", 40, None);
-    stage.audited(PODS, "list newest twice", Audit::CANNOT_TELL, 33);
+    stage.audited(
+        PODS,
+        "list newest twice",
+        AuditOutcome::CannotTell.word(),
+        33,
+    );
     insta::assert_snapshot!(stage.found(), @"0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
 }
 

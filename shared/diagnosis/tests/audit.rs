@@ -13,7 +13,7 @@ use watchscope_model::event::{
     RequestSent, StreamEnded, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::read::{Page, Seen, Told};
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing};
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing, Verb};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Text, Time,
     Uid, WatchName,
@@ -347,7 +347,7 @@ impl Stage {
     /// What the server answers.
     fn answer(&self, read: &Read) -> Reply {
         let query = read.query.as_deref().unwrap_or("");
-        if read.verb == "watch" {
+        if read.verb == Verb::Watch {
             return self.told_again.clone().map_or(Reply::Failed, Reply::Told);
         }
         let parameter = |name: &str| {
@@ -357,13 +357,13 @@ impl Stage {
             pair.map(|(_, value)| value.to_owned())
         };
         let (now, objects) = self.current();
-        if read.verb == "get" && self.refuses_get {
+        if read.verb == Verb::Get && self.refuses_get {
             return refused(403);
         }
         if self.refuses_exact && query.contains("Exact") {
             return refused(422);
         }
-        if read.verb == "get" {
+        if read.verb == Verb::Get {
             let name = read.path.rsplit('/').next().expect("a name");
             return match objects.get(name) {
                 Some((uid, version)) => Reply::One(self.seen(name, *uid, version)),
@@ -1145,7 +1145,7 @@ fn reads_after_a_resume(level: Level, moves: bool) -> Vec<String> {
     stage.open_over(WATCH, ConnectionId(if moves { 7 } else { 1 }));
     stage.after_s(5);
     let reads = stage.reads[known..].iter();
-    let lists = reads.filter(|(_, read)| read.verb == "list");
+    let lists = reads.filter(|(_, read)| read.verb == Verb::List);
     let line = |(at, read): &(Time, Read)| {
         let seconds = at.0 as f64 / 1e6;
         format!("{seconds:.0} {}", read.query.as_deref().unwrap_or(""))
@@ -1337,7 +1337,7 @@ fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec
     stage.after_s(50);
     let gets = stage.reads[reads..].iter().filter(|(_, read)| {
         let name = read.path.rsplit('/').next().unwrap_or_default();
-        read.verb == "get" && names.iter().any(|of| of == name)
+        read.verb == Verb::Get && names.iter().any(|of| of == name)
     });
     let gets = gets.count();
     let told = stage.told();
@@ -1385,7 +1385,7 @@ fn nothing_that_left_is_looked_up_with_the_audit_off_or_without_the_right_to_get
     stage.event(ChangeType::Deleted, "a", 1, version);
     stage.after_s(50);
     let mut reads = stage.reads[before..].iter();
-    assert!(!reads.any(|(_, read)| read.verb == "get"));
+    assert!(!reads.any(|(_, read)| read.verb == Verb::Get));
 }
 
 #[test]
@@ -1748,7 +1748,10 @@ fn where_objects_may_not_be_got_lists_of_their_names_are_the_next_best() {
     30.01 shop/pods list newest at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
     30.02 shop/pods list one exact at 14 1 differs
     ");
-    let gets = stage.reads.iter().filter(|(_, read)| read.verb == "get");
+    let gets = stage
+        .reads
+        .iter()
+        .filter(|(_, read)| read.verb == Verb::Get);
     assert_eq!(gets.count(), 1);
 }
 
@@ -1843,7 +1846,7 @@ fn a_server_too_busy_for_a_second_watch_is_left_alone_as_well() {
     stage.after_s(20);
     let verbs: Vec<&str> = stage.reads[next..]
         .iter()
-        .map(|(_, read)| read.verb)
+        .map(|(_, read)| read.verb.word())
         .collect();
     assert_eq!(verbs, ["watch"]);
 }
@@ -1920,7 +1923,7 @@ fn of_more_watches_than_can_be_listed_in_time_each_has_objects_looked_up_all_the
             .reads
             .iter()
             .filter(of_late)
-            .map(|(_, read)| read.verb)
+            .map(|(_, read)| read.verb.word())
             .collect();
         assert!(
             verbs.contains(&"get") && verbs.contains(&"list"),
@@ -1982,7 +1985,11 @@ fn each_server_has_a_budget_of_its_own() {
 /// Objects that were looked up, by name.
 fn looked_up(stage: &Stage) -> BTreeMap<String, Vec<i64>> {
     let mut looked_up: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for (at, read) in stage.reads.iter().filter(|(_, read)| read.verb == "get") {
+    for (at, read) in stage
+        .reads
+        .iter()
+        .filter(|(_, read)| read.verb == Verb::Get)
+    {
         let name = read.path.rsplit('/').next().expect("a name");
         looked_up.entry(name.to_owned()).or_default().push(at.0);
     }
@@ -2193,7 +2200,10 @@ fn an_event_that_only_a_second_watch_tells_of_was_lost() {
     let told = stage.told();
     let told = told.lines().filter(|line| line.contains("second"));
     assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 16 2 differs: a second watch told of 2 events from 12 to 16 that this one did not");
-    let asked = stage.reads.iter().filter(|(_, read)| read.verb == "watch");
+    let asked = stage
+        .reads
+        .iter()
+        .filter(|(_, read)| read.verb == Verb::Watch);
     let asked: Vec<String> = asked
         .map(|(_, read)| format!("{} {}", read.lane, read.target()))
         .collect();

@@ -7,8 +7,9 @@
 mod stage;
 
 use stage::Stage;
-use watchscope_model::event::Audit;
-use watchscope_model::vocabulary::{Cause, ChangeType, Divergence, PhaseReason, Standing};
+use watchscope_model::vocabulary::{
+    AuditOutcome, Cause, ChangeType, Divergence, PhaseReason, Standing,
+};
 
 const ADDED: ChangeType = ChangeType::Added;
 const MODIFIED: ChangeType = ChangeType::Modified;
@@ -26,7 +27,7 @@ fn one_of_two_back() -> Stage {
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.live(B, ADDED, "a", "u1", 40, None).after_s(5);
     stage
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33)
         .after_s(5);
     stage
 }
@@ -67,7 +68,11 @@ fn an_object_that_is_wrong_rests_on_its_last_event_the_bookmark_and_the_two_read
     seqs.push(stage.bookmark(A, 30).head());
     stage.after_s(5);
     for state in [Standing::Raised, Standing::Confirmed] {
-        seqs.push(stage.audited(A, "list exact", Audit::DIFFERS, 30).head());
+        seqs.push(
+            stage
+                .audited(A, "list exact", AuditOutcome::Differs.word(), 30)
+                .head(),
+        );
         stage.verdict(A, "a", ghost.0, ghost.1, state);
     }
     assert!(stage.found().contains("F24 raised"));
@@ -76,10 +81,12 @@ fn an_object_that_is_wrong_rests_on_its_last_event_the_bookmark_and_the_two_read
     // A machine that takes over between the reads knows the second one, and the record since which the object is held.
     let mut stage = Stage::new(1, &[A]);
     let added = stage.live(A, ADDED, "a", "u", 20, None).head();
-    stage.audited(A, "list exact", Audit::DIFFERS, 20);
+    stage.audited(A, "list exact", AuditOutcome::Differs.word(), 20);
     stage.verdict(A, "a", ghost.0, ghost.1, Standing::Raised);
     stage.resumed_from_fold();
-    let second = stage.audited(A, "list exact", Audit::DIFFERS, 20).head();
+    let second = stage
+        .audited(A, "list exact", AuditOutcome::Differs.word(), 20)
+        .head();
     stage.verdict(A, "a", ghost.0, ghost.1, Standing::Confirmed);
     assert!(stage.found().contains("F24 raised"));
     assert_eq!(stage.evidence("F24"), [added, second]);
@@ -107,7 +114,7 @@ fn what_is_missing_from_before_a_streams_first_event_is_a_race_at_its_start_firs
 fn a_server_whose_newest_list_is_below_what_it_sent_shows_that_etcd_went_back_and_the_other_makes_it_sure()
  {
     let mut stage = one_of_two_back();
-    stage.audited(B, "list newest twice", Audit::CANNOT_TELL, 34);
+    stage.audited(B, "list newest twice", AuditOutcome::CannotTell.word(), 34);
     insta::assert_snapshot!(stage.found(), @r"
     5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
     10.000 F33 updated error definite x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen, and so say all 2 servers: etcd holds an older state than it did.
@@ -139,14 +146,14 @@ fn a_read_of_another_resource_says_nothing_of_a_server_that_is_back() {
     }
     stage.after_s(5);
     stage
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33)
         .after_s(5);
     // Their etcd is another one.
     for watch in [events, more] {
-        stage.audited(watch, "list exact", Audit::AGREES, 905);
+        stage.audited(watch, "list exact", AuditOutcome::Agrees.word(), 905);
     }
     stage.after_s(5);
-    stage.audited(B, "list newest twice", Audit::CANNOT_TELL, 34);
+    stage.audited(B, "list newest twice", AuditOutcome::CannotTell.word(), 34);
     insta::assert_snapshot!(stage.found(), @r"
     5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
     15.000 F33 updated error definite x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen, and so say all 2 servers: etcd holds an older state than it did.
@@ -162,7 +169,12 @@ fn of_three_servers_of_which_two_have_answered_it_is_likely() {
     stage.after_s(5);
     for watch in [A, A, B] {
         stage
-            .audited(watch, "list newest twice", Audit::CANNOT_TELL, 33)
+            .audited(
+                watch,
+                "list newest twice",
+                AuditOutcome::CannotTell.word(),
+                33,
+            )
             .after_s(5);
     }
     insta::assert_snapshot!(stage.found(), @"5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
@@ -172,7 +184,7 @@ fn of_three_servers_of_which_two_have_answered_it_is_likely() {
 fn a_revision_that_went_back_by_the_only_server_there_is_is_etcds_or_that_servers() {
     let mut stage = Stage::new(1, &[A]).telling_alike();
     stage.live(A, ADDED, "a", "u1", 40, None);
-    stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
+    stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
     insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
 }
 
@@ -200,14 +212,16 @@ fn etcd_that_goes_back_once_more_is_told_anew_by_who_had_listed_since() {
     let mut stage = Stage::new(1, &[A, "-/nodes"]).telling_alike();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.live("-/nodes", ADDED, "n", "u2", 41, None);
-    stage.audited(A, back, Audit::CANNOT_TELL, 33).after_s(1);
+    stage
+        .audited(A, back, AuditOutcome::CannotTell.word(), 33)
+        .after_s(1);
     // On its way while all begin anew.
-    stage.audited("-/nodes", back, Audit::CANNOT_TELL, 33);
+    stage.audited("-/nodes", back, AuditOutcome::CannotTell.word(), 33);
     stage
         .list_complete(A, 34, 0)
         .list_complete("-/nodes", 34, 0);
     stage.after_s(60).live(A, ADDED, "b", "u3", 50, None);
-    stage.audited(A, back, Audit::CANNOT_TELL, 42);
+    stage.audited(A, back, AuditOutcome::CannotTell.word(), 42);
     let found = stage.found().lines().filter(|line| !line.contains(" F22 "));
     insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @r"
     0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
@@ -223,7 +237,7 @@ fn what_a_server_keeps_from_before_etcd_went_back_and_lists_again_is_no_other_go
     stage.was_not(A, "a", 40).after_s(1);
     stage.list_complete(A, 40, 0).after_s(15);
     stage.was_not(A, "a", 40).after_s(15);
-    stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
+    stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
     insta::assert_snapshot!(stage.found(), @r"
     0.000 F33 raised error likely x1 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
     16.000 F33 raised error likely x2 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
@@ -236,14 +250,14 @@ fn what_a_server_tells_again_of_before_etcd_went_back_is_no_other_going_back() {
     let mut stage = Stage::new(1, &[A]);
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 33)
+        .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33)
         .after_s(1);
     // Its list is etcd's, its stream the cache's.
     stage
         .list_complete(A, 33, 0)
         .live(A, ADDED, "a", "u1", 40, None);
     stage.after_s(15);
-    stage.audited(A, "list newest twice", Audit::CANNOT_TELL, 33);
+    stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
     let found = stage.found().lines().filter(|line| line.contains(" F33 "));
     insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @r"
     0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
@@ -274,7 +288,7 @@ fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
     let mut stage = Stage::new(1, &[A, nodes]).telling_alike();
     for watch in [A, nodes] {
         stage.live(watch, ADDED, "a", "u1", 40, None);
-        stage.audited(watch, "list any twice", Audit::CANNOT_TELL, 37);
+        stage.audited(watch, "list any twice", AuditOutcome::CannotTell.word(), 37);
     }
     stage.after_s(5).live(A, MODIFIED, "a", "u1", 41, None);
     stage.after_s(5).ended(nodes, Cause::End);
@@ -296,7 +310,7 @@ fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_unt
         let [first, second] = if turned { [1, 0] } else { [0, 1] };
         for (method, version) in [ways[first], ways[second]] {
             stage
-                .audited(A, method, Audit::CANNOT_TELL, version)
+                .audited(A, method, AuditOutcome::CannotTell.word(), version)
                 .after_s(1);
         }
         stage.live(A, MODIFIED, "a", "u1", 46, None);
@@ -321,7 +335,7 @@ fn a_watch_from_the_future_that_is_behind_a_list_as_well_is_found_to_be_both_unt
 fn behind_reads() -> Stage {
     let mut stage = Stage::new(1, &[A]).telling_alike();
     stage.live(A, ADDED, "a", "u1", 40, None).after_s(30);
-    stage.audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    stage.audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
     stage
 }
 
@@ -333,10 +347,12 @@ fn two_streams_that_lag_behind_reads_of_one_server_are_one_finding_of_it() {
     for watch in [A, nodes] {
         stage.live(watch, ADDED, "a", "u1", 40, None);
     }
-    stage.after_s(30).audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    stage
+        .after_s(30)
+        .audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
     stage
         .after_s(20)
-        .audited(nodes, AHEAD, Audit::CANNOT_TELL, 45);
+        .audited(nodes, AHEAD, AuditOutcome::CannotTell.word(), 45);
     stage.after_s(5);
     for watch in [A, nodes] {
         stage.live(watch, MODIFIED, "a", "u1", 45, None);
@@ -355,7 +371,7 @@ fn a_stream_that_lags_behind_reads_is_noted_and_a_warning_once_it_has_lagged_for
     let mut stage = behind_reads();
     stage
         .after_s(110)
-        .audited(A, "list", Audit::CANNOT_TELL, 47);
+        .audited(A, "list", AuditOutcome::CannotTell.word(), 47);
     stage.after_s(5).live(A, MODIFIED, "a", "u1", 45, None);
     insta::assert_snapshot!(stage.found(), @r"
     30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
@@ -376,10 +392,12 @@ fn a_stream_that_may_have_been_opened_beyond_its_server_is_perhaps_from_the_futu
     let mut stage = Stage::new(1, &[A]).telling_alike();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.resumed_from(A, 40).after_s(30);
-    stage.audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    stage.audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
     insta::assert_snapshot!(stage.found(), @"30.000 F31 or F04 F32 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.");
     let mut stage = refused_at(&[(1, 37), (25, 37)]);
-    stage.after_s(5).audited(A, AHEAD, Audit::CANNOT_TELL, 45);
+    stage
+        .after_s(5)
+        .audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
     let found: Vec<&str> = stage
         .found()
         .lines()
@@ -396,7 +414,7 @@ fn refused_at(refused: &[(u64, u64)]) -> Stage {
     stage.resumed_from(A, 40);
     for (after_s, current) in refused {
         stage.after_s(*after_s);
-        stage.audited(A, TOO_LARGE, Audit::CANNOT_TELL, *current);
+        stage.audited(A, TOO_LARGE, AuditOutcome::CannotTell.word(), *current);
     }
     stage
 }
@@ -436,7 +454,7 @@ fn lists_that_are_refused_for_less_than_twenty_seconds_or_of_two_streams_show_no
     insta::assert_snapshot!(refused_at(&[(1, 40), (25, 40)]).found(), @"");
     let mut of_two = refused_at(&[(1, 37)]);
     of_two.resumed_from(A, 40).after_s(25);
-    of_two.audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37);
+    of_two.audited(A, TOO_LARGE, AuditOutcome::CannotTell.word(), 37);
     let found: Vec<&str> = of_two
         .found()
         .lines()
@@ -447,9 +465,9 @@ fn lists_that_are_refused_for_less_than_twenty_seconds_or_of_two_streams_show_no
     let mut goes_on = refused_at(&[(1, 37)]);
     goes_on.after_s(5).bookmark(A, 41).after_s(20);
     goes_on
-        .audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37)
+        .audited(A, TOO_LARGE, AuditOutcome::CannotTell.word(), 37)
         .after_s(30);
-    goes_on.audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37);
+    goes_on.audited(A, TOO_LARGE, AuditOutcome::CannotTell.word(), 37);
     insta::assert_snapshot!(goes_on.found(), @"");
 }
 
@@ -458,7 +476,7 @@ fn where_the_newest_list_is_below_what_was_seen_it_is_etcd_and_no_watch_from_the
     let mut stage = refused_at(&[(1, 37), (25, 37)]);
     stage
         .after_s(5)
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 38);
+        .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 38);
     insta::assert_snapshot!(stage.found(), @r"
     26.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server has come to 37, 3 before that, and says nothing until it comes further: two lists at 40, 25.0 s apart, were refused (504).
     31.000 F32 or F31 cleared error likely x1 */pods: The newest list is below what the watch has seen: it is not its server's cache that is behind.
@@ -467,10 +485,10 @@ fn where_the_newest_list_is_below_what_was_seen_it_is_etcd_and_no_watch_from_the
     let mut stage = refused_at(&[(1, 37)]);
     stage
         .after_s(5)
-        .audited(A, "list newest twice", Audit::CANNOT_TELL, 38);
+        .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 38);
     stage
         .after_s(20)
-        .audited(A, TOO_LARGE, Audit::CANNOT_TELL, 37);
+        .audited(A, TOO_LARGE, AuditOutcome::CannotTell.word(), 37);
     insta::assert_snapshot!(stage.found(), @"6.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd holds an older state than it did.");
 }
 
@@ -507,7 +525,7 @@ fn left_behind(edits: bool) -> Stage {
     }
     stage.after_s(130);
     stage
-        .audited(widgets, "list", Audit::CANNOT_TELL, 30)
+        .audited(widgets, "list", AuditOutcome::CannotTell.word(), 30)
         .after_s(1);
     stage
 }
@@ -541,7 +559,12 @@ fn a_server_that_is_not_there_has_not_answered() {
     stage.after_s(5).ended(C, Cause::Eof).after_s(5);
     for watch in [A, B] {
         stage
-            .audited(watch, "list newest twice", Audit::CANNOT_TELL, 33)
+            .audited(
+                watch,
+                "list newest twice",
+                AuditOutcome::CannotTell.word(),
+                33,
+            )
             .after_s(5);
     }
     insta::assert_snapshot!(stage.found(), @"10.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
@@ -580,7 +603,9 @@ fn a_server_that_is_behind_is_so_still_when_its_stream_says_something_late() {
         .after_s(1)
         .live(A, ADDED, "b", "b", 20, None)
         .after_s(9);
-    stage.audited(B, "list", Audit::CANNOT_TELL, 20).after_s(5);
+    stage
+        .audited(B, "list", AuditOutcome::CannotTell.word(), 20)
+        .after_s(5);
     for (name, version) in [("c", 21), ("d", 22)] {
         stage.live(A, ADDED, name, name, version, None);
     }

@@ -11,8 +11,9 @@ use crate::options::ListOptions;
 use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
-    Author, Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss, LossPlace, Origin,
-    Phase, PhaseReason, Severity, Standing,
+    AuditMethod, AuditOutcome, Author, Authority, Cause, Certainty, ChangeType, ClientPhase,
+    Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase, PhaseReason, Severity, Standing,
+    Verb,
 };
 
 /// Most watches that a finding about several names; the others are counted.
@@ -354,16 +355,20 @@ events! {
         watch "watch": WatchName,
         /// The resourceVersion at which it was compared.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// How it was read: one of [`Audit`]'s, as [`Audit::LIST_EXACT`].
+        /// How it was read: the word of an [`AuditMethod`].
         method "method": Text,
         /// Objects compared.
         compared "compared": u64,
-        /// [`Audit::AGREES`], [`Audit::DIFFERS`] or [`Audit::CANNOT_TELL`].
+        /// What came of it: the word of an [`AuditOutcome`].
         outcome "outcome": Text,
         /// What this read cannot reveal, or why nothing can be told, in a sentence.
         reason "reason": Option<Text>,
         /// The object, where one alone was compared and it is told which.
         object "object": Option<Arc<Object>>,
+        /// Whose account was read, where that matters; absent: not known.
+        authority "authority": Option<Authority>,
+        /// Whether all was compared that the watch held at the version; absent: it was not, or that is not known.
+        whole "whole": Option<bool>,
     }
     /// What a watch holds and what a read returned differ, or no longer do.
     20 "verdict" Verdict {
@@ -546,7 +551,21 @@ impl ConnectionClosed {
     }
 }
 
+impl ClientReport {
+    /// What the client does; unknown where its word is none of the list.
+    #[must_use]
+    pub fn doing(&self) -> ClientPhase {
+        ClientPhase::of(&self.phase)
+    }
+}
+
 impl RequestSent {
+    /// What it does.
+    #[must_use]
+    pub fn verb(&self) -> Verb {
+        Verb::of(&self.verb)
+    }
+
     /// What it asks for, if it is a list or a watch.
     #[must_use]
     pub fn options(&self) -> ListOptions<'_> {
@@ -564,70 +583,34 @@ impl RequestAnswered {
 
 /// The outcomes of an audit, and how its read was made.
 impl Audit {
-    /// All that was compared is as the watch holds it.
-    pub const AGREES: &str = "agrees";
-    /// Something is not.
-    pub const DIFFERS: &str = "differs";
-    /// What was read says neither.
-    pub const CANNOT_TELL: &str = "cannot-tell";
+    /// How it was read.
+    #[must_use]
+    pub fn method(&self) -> AuditMethod {
+        AuditMethod::of(&self.method)
+    }
 
-    /// No list could be made, or none of use.
-    pub const LIST: &str = "list";
-    /// All, at the version that the watch is at.
-    pub const LIST_EXACT: &str = "list exact";
-    /// The same, since the first time something differed.
-    pub const LIST_EXACT_AGAIN: &str = "list exact again";
-    /// The same, refused since the server's cache has not come so far (504); the audit's version is where the cache is.
-    pub const LIST_EXACT_TOO_LARGE: &str = "list exact too large";
-    /// What is there now.
-    pub const LIST_NEWEST: &str = "list newest";
-    /// The newest list is of before what the watch has seen, twice: the revision went back (F33).
-    pub const LIST_NEWEST_TWICE: &str = "list newest twice";
-    /// What a server listed for its own watch, held against a watch of another one.
-    pub const LIST_ELSEWHERE: &str = "list of another server";
-    /// Reads, the first and the last at least 10 s apart, show objects at versions that the stream, which delivered nothing
-    /// meanwhile, has not come to (F31); the audit's version is the highest of them.
-    pub const AHEAD_TWICE: &str = "reads ahead";
-    /// How far the server's cache is.
-    pub const LIST_ANY: &str = "list any";
-    /// The server's cache is behind where the watch was opened, twice (F32).
-    pub const LIST_ANY_TWICE: &str = "list any twice";
-    /// One object, or samples that are not named, by a list of its name at the version that the watch is at.
-    pub const LIST_ONE: &str = "list one exact";
-    /// An object was not in etcd at the version that the watch was told of it, twice (F33).
-    pub const LIST_ONE_TWICE: &str = "list one as told twice";
-    /// One object, or samples that are not named, by path: as etcd has them now.
-    pub const GET: &str = "get";
-    /// One object, by path, of which the watch's stream brought DELETED: etcd has it, with the uid it had (F43).
-    pub const GET_LEFT: &str = "get of what left";
-    /// Each object that the watch held at the version, one by one in etcd, for one who asked.
-    pub const GET_EACH: &str = "get each";
-    /// What another watch told of the same time (C9): events, and no objects.
-    pub const SECOND_WATCH: &str = "second watch";
-
-    /// What a reason has where the read cannot be told from one of the apiserver's cache.
-    const MAY_BE_A_CACHES: &str = "may be the watch cache's";
+    /// What came of it.
+    #[must_use]
+    pub fn outcome(&self) -> AuditOutcome {
+        AuditOutcome::of(&self.outcome)
+    }
 
     /// Whether all was compared that the watch held at the read's version.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let is_of_all = match &*self.method {
-            Self::LIST_EXACT
-            | Self::LIST_EXACT_AGAIN
-            | Self::LIST_NEWEST
-            | Self::LIST_ELSEWHERE => true,
-            // Its reason may be that some changed before they were looked up.
-            Self::GET_EACH => self.reason.is_none(),
-            _ => false,
-        };
-        self.object.is_none() && is_of_all
+        self.whole == Some(true)
     }
 
-    /// Whether it may show what only the apiserver's cache believes (semantics 4.3).
+    /// Whether it may show what only the apiserver's cache believes (semantics 4.3), as far as is known.
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
-        let reason = self.reason.as_ref();
-        reason.is_some_and(|reason| reason.contains(Self::MAY_BE_A_CACHES))
+        self.authority != Some(Authority::Etcd)
+    }
+
+    /// Whether all that the watch held is so, by etcd's own account.
+    #[must_use]
+    pub fn proves_whole(&self) -> bool {
+        self.is_whole() && !self.may_be_a_caches() && self.outcome() == AuditOutcome::Agrees
     }
 }
 

@@ -22,7 +22,7 @@ use crate::field::{AsJson, Field, Fields, fields, struct_fields};
 use crate::id::{ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, WatchName};
 use crate::map::Map;
 use crate::time::Time;
-use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason, Standing};
+use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, PhaseReason, Standing, Verb};
 
 /// Steps of a watch's resourceVersion that are kept to tell a jump.
 pub const STEPS_KEPT: usize = 16;
@@ -878,7 +878,8 @@ impl Watch {
     fn apply_refusal(&mut self, event: &RequestAnswered, now: Moment) {
         let request = self.request.take();
         let is_watch = request
-            .is_some_and(|request| request.request == event.request && &*request.verb == "watch");
+            .filter(|request| request.request == event.request)
+            .is_some_and(|request| Verb::of(&request.verb) == Verb::Watch);
         if is_watch && event.status.is_some() {
             self.stay_without_stream(now);
         }

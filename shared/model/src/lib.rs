@@ -12,6 +12,7 @@
 //! Everything here is pure: no clock, no I/O, the same bytes in give the same result out on the host and in wasm32.
 //! Absent on purpose: who produced a record. A reader cannot tell a real cluster from a simulated one.
 
+pub mod belief;
 pub mod chance;
 pub mod codec;
 pub mod event;

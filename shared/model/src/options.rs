@@ -40,6 +40,12 @@ pub enum VersionMatch {
 }
 
 impl<'a> ListOptions<'a> {
+    /// Whether only the objects that a selector matches are asked for.
+    #[must_use]
+    pub fn selects(&self) -> bool {
+        self.label_selector.is_some() || self.field_selector.is_some()
+    }
+
     /// Reads a query, without its `?`. An option that is not known is passed over, and so is a value that cannot be read.
     /// Where an option comes twice, the first counts, as an apiserver takes it.
     #[must_use]
@@ -137,6 +143,14 @@ impl VersionMatch {
             _ => None,
         }
     }
+}
+
+/// Path and options of a client's request, `GET PATH?QUERY`; `None` of any other.
+#[must_use]
+pub fn read_get(request: &str) -> Option<(&str, ListOptions<'_>)> {
+    let target = request.strip_prefix("GET ")?;
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    Some((path, ListOptions::parse(query)))
 }
 
 /// As apiservers read a boolean of a query: an option without a value is true, and so are `true` and `1`.

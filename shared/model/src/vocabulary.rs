@@ -24,7 +24,7 @@ macro_rules! words {
 
             /// The word as the JSON form writes it.
             #[must_use]
-            pub fn word(self) -> &'static str {
+            pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$word => $text,)*
                     Self::Unknown => "unknown",
@@ -35,6 +35,12 @@ macro_rules! words {
             #[must_use]
             pub fn number(self) -> u64 {
                 Self::ALL.iter().position(|&word| word == self).unwrap_or(Self::ALL.len()) as u64
+            }
+
+            /// What a text is the word of.
+            #[must_use]
+            pub fn of(word: &str) -> Self {
+                Self::ALL.iter().copied().find(|known| known.word() == word).unwrap_or(Self::Unknown)
             }
 
             /// The word of a number.
@@ -187,6 +193,90 @@ words! {
         Inferred = "inferred",
     }
 
+    /// What a client program does, as it reports. Records have the word, since a program may have others.
+    ClientPhase {
+        /// It waits for an answer to a request that is neither a list nor yet a stream.
+        Connecting = "connecting",
+        /// It reads a list.
+        Listing = "listing",
+        /// It reads initial events, until their end is marked.
+        Syncing = "syncing",
+        /// It reads a stream of changes.
+        Watching = "watching",
+        /// It waits before it tries again.
+        Backoff = "backoff",
+        /// It sleeps because it was written so, not because something failed.
+        Sleeping = "sleeping",
+        /// It turns in a loop that never waits, reading a stream that is no more (F01, F02).
+        Spinning = "spinning",
+        /// It returned and does nothing any more, though its process lives (F03, F48).
+        Returned = "returned",
+        /// It ended with a failure it reports.
+        Failed = "failed",
+        /// It ended as it was meant to.
+        Done = "done",
+    }
+    /// What a request does, in Kubernetes' own verbs. Records have the word.
+    Verb {
+        /// One object.
+        Get = "get",
+        /// A list, or a page of it.
+        List = "list",
+        /// A stream of events.
+        Watch = "watch",
+    }
+    /// How the audit read. Records have the word.
+    AuditMethod {
+        /// No list could be made, or none of use.
+        List = "list",
+        /// All, at the version that the watch is at.
+        ListExact = "list exact",
+        /// The same, since the first time something differed.
+        ListExactAgain = "list exact again",
+        /// The same, refused since the server's cache has not come so far (504); the audit's version is where the cache is.
+        ListExactTooLarge = "list exact too large",
+        /// What is there now.
+        ListNewest = "list newest",
+        /// The newest list is of before what the watch has seen, twice: the revision went back (F33).
+        ListNewestTwice = "list newest twice",
+        /// What a server listed for its own watch, held against a watch of another one.
+        ListElsewhere = "list of another server",
+        /// Reads, the first and the last at least 10 s apart, show objects at versions that the stream, which delivered
+        /// nothing meanwhile, has not come to (F31); the audit's version is the highest of them.
+        AheadTwice = "reads ahead",
+        /// How far the server's cache is.
+        ListAny = "list any",
+        /// The server's cache is behind where the watch was opened, twice (F32).
+        ListAnyTwice = "list any twice",
+        /// One object, or samples that are not named, by a list of its name at the version that the watch is at.
+        ListOne = "list one exact",
+        /// An object was not in etcd at the version that the watch was told of it, twice (F33).
+        ListOneTwice = "list one as told twice",
+        /// One object, or samples that are not named, by path: as etcd has them now.
+        Get = "get",
+        /// One object, by path, of which the watch's stream brought DELETED: etcd has it, with the uid it had (F43).
+        GetLeft = "get of what left",
+        /// Each object that the watch held at the version, one by one in etcd, for one who asked.
+        GetEach = "get each",
+        /// What another watch told of the same time (C9): events, and no objects.
+        SecondWatch = "second watch",
+    }
+    /// What came of a read of the audit. Records have the word.
+    AuditOutcome {
+        /// All that was compared is as the watch holds it.
+        Agrees = "agrees",
+        /// Something is not.
+        Differs = "differs",
+        /// What was read says neither.
+        CannotTell = "cannot-tell",
+    }
+    /// Whose account a read of the audit is (semantics 4.3).
+    Authority {
+        /// etcd's.
+        Etcd = "etcd",
+        /// It may be that of the apiserver's watch cache.
+        PerhapsCache = "perhaps-cache",
+    }
     /// What kind of frame could not become an event.
     FrameLoss {
         /// It cannot be read: no JSON, no UTF-8, or not of the shape of an event or list.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use watchscope_diagnosis::audit::Level;
 use watchscope_model::codec::ChapterWriter;
-use watchscope_model::event::Audit;
+use watchscope_model::vocabulary::AuditOutcome;
 use watchscope_model::{Event, State, WatchName};
 use watchscope_scenarios::Run;
 use watchscope_scenarios::catalogue::{self, Row};
@@ -67,7 +67,7 @@ fn what_is_said_to_be_confirmed_was_there_at_the_reads_version() {
             let Event::Audit(audit) = &record.event else {
                 continue;
             };
-            if audit.watch != watch || &*audit.outcome != Audit::AGREES {
+            if audit.watch != watch || audit.outcome() != AuditOutcome::Agrees {
                 continue;
             }
             let reason = audit.reason.as_deref().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! What a selected finding rests on: each record with its lane, as it is numbered in the picture and told in the table.
 
-use watchscope_model::event::Audit;
-use watchscope_model::vocabulary::{Divergence, Severity, Standing};
+use watchscope_model::vocabulary::{AuditOutcome, Divergence, Severity, Standing};
 use watchscope_model::{Event, ResourceVersion, Seq, Text, Time};
 
 use crate::findings::lane_of;
@@ -102,7 +101,7 @@ fn answer(store: &Store, record: RecordId) -> Option<String> {
     let Event::Audit(read) = store.record(record)?.event else {
         return None;
     };
-    if &*read.outcome != Audit::DIFFERS {
+    if read.outcome() != AuditOutcome::Differs {
         return None;
     }
     let read_at = version(read.resource_version.as_ref()?);

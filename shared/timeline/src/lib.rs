@@ -8,7 +8,6 @@
 //! All meaning is decided here and tested on the host: the painter only paints. Layout is f64 of `+ - * / sqrt` and
 //! is rounded to 1/64 px before it leaves, so that host and wasm32 give the same bytes.
 
-pub mod belief;
 pub mod draw;
 pub mod evidence;
 pub mod findings;

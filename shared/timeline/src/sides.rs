@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use watchscope_model::belief::Belief;
 use watchscope_model::event::Event;
 use watchscope_model::id::Place;
-use watchscope_model::vocabulary::CachePhase;
+use watchscope_model::vocabulary::{CachePhase, ClientPhase};
 use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
-use crate::belief::{self, Belief};
 use crate::format::{clock_ms, count, number};
 use crate::id::{LaneId, LayerId, RecordId};
 use crate::lanes::crowd_words;
-use crate::store::{Layer, Store, number_of};
+use crate::store::{Layer, Store, namespace_of, number_of, selects};
 use crate::words::object_words;
 
 /// Rows that are shown; those beyond are counted, differences first.
@@ -150,7 +150,7 @@ pub fn sides(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<Si
     sides.extend(ours(&state, &resource, &namespace));
     let mut crowds: BTreeMap<LayerId, Vec<(Text, Side)>> = BTreeMap::new();
     for (name, client) in &layers.clients {
-        let beliefs = client.belief.as_deref().map(belief::read);
+        let beliefs = client.belief.as_deref().map(Belief::read);
         for belief in beliefs.unwrap_or_default() {
             if belief.resource == resource {
                 let side = client_side(name, client, &belief, &is_meant);
@@ -252,8 +252,8 @@ fn topic(
     };
     let of_client = |name: &Text| {
         let client = layers.clients.get(name)?;
-        let beliefs = belief::read(client.belief.as_deref()?);
-        let namespace = belief::namespace(client.request.as_deref().unwrap_or_default());
+        let beliefs = Belief::read(client.belief.as_deref()?);
+        let namespace = namespace_of(client.request.as_deref().unwrap_or_default());
         Some((beliefs.first()?.resource.clone(), Text::from(namespace)))
     };
     let of_object = |resource: &Text, object: &Object| {
@@ -330,10 +330,11 @@ fn client_side(
     } else {
         format!(", its {},", belief.part)
     };
-    let has_ended = belief::has_ended(&client.phase);
-    let does = match &*client.phase {
-        "failed" => "has failed".to_owned(),
-        phase => format!("is {phase}"),
+    let phase = ClientPhase::of(&client.phase);
+    let has_ended = phase.has_ended();
+    let does = match phase {
+        ClientPhase::Failed => "has failed".to_owned(),
+        _ => format!("is {}", client.phase),
     };
     let request = client.request.as_deref().unwrap_or_default();
     Side {
@@ -349,8 +350,8 @@ fn client_side(
             .filter(|held| !has_ended && is_meant(&held.object))
             .map(|held| (Place(held.object.clone()), held.version.clone()))
             .collect(),
-        namespace: belief::namespace(request).into(),
-        is_whole: !has_ended && !belief::is_selective(request) && belief.names_all(),
+        namespace: namespace_of(request).into(),
+        is_whole: !has_ended && !selects(request) && belief.names_all(),
         has_ended,
     }
 }

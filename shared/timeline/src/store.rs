@@ -28,7 +28,8 @@ use watchscope_model::{
 pub use self::coverage::{Coverage, Stretch};
 pub use self::gaps::GapTotals;
 pub(crate) use self::layers::{
-    Layer, LayerNames, LayerTrace, Level, LevelPoint, SPINNING, Tone, WriteMark, number_of,
+    Layer, LayerNames, LayerTrace, Level, LevelPoint, Tone, WriteMark, namespace_of, number_of,
+    selects,
 };
 pub(crate) use self::marks::MarkKind;
 use self::marks::make_space;

@@ -8,7 +8,7 @@
 //! A write has come to a client once the client holds the object as the write left it. A later resourceVersion alone
 //! proves nothing: a client that watched again without one hears of later writes and never of the deletion before them.
 
-use watchscope_model::vocabulary::ChangeType;
+use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
 
 use crate::format::number;
@@ -327,7 +327,8 @@ impl<'a> Follower<'a> {
         let levels = self.trace.levels(self.client);
         let later = levels.partition_point(|point| point.moment.at < at);
         let before = later.checked_sub(1).map(|place| &levels[place].level);
-        before.is_some_and(|level| matches!(&*level.phase, "listing" | "syncing"))
+        let reads_all = [Some(ClientPhase::Listing), Some(ClientPhase::Syncing)];
+        before.is_some_and(|level| reads_all.contains(&level.client))
     }
 
     /// Whether none of its streams is open at a time.

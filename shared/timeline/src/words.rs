@@ -207,10 +207,11 @@ pub fn accessible(store: &Store, lane: LaneId, now: Time) -> String {
     }
     let (watch_name, object) = store.lane_names(lane);
     let Some(watch_name) = watch_name else {
-        return match tally(store, &Muted::default()).words.as_str() {
-            "" => "No finding stands.".to_string(),
-            words => format!("Standing: {words}."),
-        };
+        let words = tally(store, &Muted::default()).words;
+        if words.is_empty() {
+            return "No finding stands.".to_string();
+        }
+        return format!("Standing: {words}.");
     };
     let Some(watch) = state.watches.get(watch_name) else {
         return format!("{watch_name} is not watched in this run of watchscope.");

@@ -671,11 +671,34 @@ fn read(
             resource_version: Some(version.into()),
             method: method.into(),
             compared,
-            outcome: Audit::AGREES.into(),
+            outcome: AuditOutcome::Agrees.word().into(),
             reason: reason.map(Into::into),
             object: object.map(|name| common::object(name, 1)),
+            authority: authority(reason),
+            whole: whole(method, object, reason),
         },
     )
+}
+
+/// Whose account a read is that has this reason.
+fn authority(reason: Option<&str>) -> Option<Authority> {
+    Some(match reason {
+        Some(OF_A_CACHE) => Authority::PerhapsCache,
+        _ => Authority::Etcd,
+    })
+}
+
+/// Whether a read is of all that the watch holds.
+fn whole(method: &str, object: Option<&str>, reason: Option<&str>) -> Option<bool> {
+    let is_whole = match AuditMethod::of(method) {
+        AuditMethod::ListExact
+        | AuditMethod::ListExactAgain
+        | AuditMethod::ListNewest
+        | AuditMethod::ListElsewhere => true,
+        AuditMethod::GetEach => reason.is_none(),
+        _ => false,
+    };
+    (is_whole && object.is_none()).then_some(true)
 }
 
 /// What it says of which read confirmed it.
@@ -977,14 +1000,16 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
                 outcome: outcome.into(),
                 reason: reason.map(Into::into),
                 object: object.map(|name| common::object(name, 1)),
+                authority: None,
+                whole: None,
             },
         )
     };
-    let asked = audit(36.5, None, Audit::AGREES, None);
+    let asked = audit(36.5, None, AuditOutcome::Agrees.word(), None);
     audit(
         37.0,
         None,
-        Audit::CANNOT_TELL,
+        AuditOutcome::CannotTell.word(),
         Some("it is looked up in etcd"),
     );
     let after = Some(RecordId {
@@ -1005,9 +1030,11 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
             resource_version: Some(120.into()),
             method: "list one exact".into(),
             compared: 1,
-            outcome: Audit::DIFFERS.into(),
+            outcome: AuditOutcome::Differs.word().into(),
             reason: None,
             object: Some(common::object("cart-0", 1)),
+            authority: None,
+            whole: None,
         },
     );
     log.push(
@@ -1042,13 +1069,15 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
                 outcome: outcome.into(),
                 reason: None,
                 object: object.map(|name| common::object(name, 1)),
+                authority: authority(None),
+                whole: whole(method, object, None),
             },
         )
     };
-    let asked = audit(36.5, "list exact", None, 2, Audit::AGREES);
-    audit(37.0, "get", None, 1, Audit::AGREES);
-    audit(38.0, "get", Some("cart-1"), 1, Audit::AGREES);
-    audit(39.0, "get", Some("cart-0"), 1, Audit::DIFFERS);
+    let asked = audit(36.5, "list exact", None, 2, AuditOutcome::Agrees.word());
+    audit(37.0, "get", None, 1, AuditOutcome::Agrees.word());
+    audit(38.0, "get", Some("cart-1"), 1, AuditOutcome::Agrees.word());
+    audit(39.0, "get", Some("cart-0"), 1, AuditOutcome::Differs.word());
     let store = log.store();
     let lane = |name| store.find_lane(&PODS.into(), Some(&common::object(name, 1)));
     let after = Some(RecordId {

@@ -7,10 +7,10 @@ mod samples;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use watchscope_model::event::{Audit, Change, Event};
+use watchscope_model::event::{Change, Event};
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
-use watchscope_model::vocabulary::{ChangeType, Origin, Phase};
+use watchscope_model::vocabulary::{AuditMethod, ChangeType, Origin, Phase, Verb};
 use watchscope_model::{Aside, ConnectionId, Object, ResourceVersion, Seq, Text, Time, WatchName};
 
 pub(super) use self::conclude::overtaken;
@@ -190,7 +190,7 @@ pub(super) struct Lane {
     /// How often in a row it was not allowed (401, 403); each time the next round waits twice as long.
     forbidden: u32,
     /// The last thing that could not be told, which is not told again.
-    untold: Option<(&'static str, String)>,
+    untold: Option<(AuditMethod, String)>,
     /// What a person asked for and was told nothing of yet.
     owed: Option<Owed>,
     /// What is looked up for a person who asked for all.
@@ -310,7 +310,7 @@ impl Lane {
                 if let Some(scope) = Scope::of(sent) {
                     self.scope = Some(scope);
                 }
-                if &*sent.verb == "watch" {
+                if sent.verb() == Verb::Watch {
                     let last = self.connection.replace(sent.connection);
                     self.is_moved |= last.is_some_and(|last| last != sent.connection);
                 }
@@ -404,7 +404,7 @@ impl Lane {
             watch: name.clone(),
             lane: name.aside(Aside::Witness),
             server: self.server.clone(),
-            verb: "watch",
+            verb: Verb::Watch,
             path,
             query: Some(query),
         };
@@ -490,7 +490,7 @@ impl Lane {
             }
             if self.owed.is_some() {
                 let why = "the watch is not streaming, and until it is claims nothing to compare";
-                self.cannot_tell(turn, Audit::LIST, None, why.to_owned());
+                self.cannot_tell(turn, AuditMethod::List, None, why.to_owned());
             }
         }
         if !self.tasks.is_empty() {
@@ -545,7 +545,7 @@ impl Lane {
                 self.tasks.push_back(Task::Newest);
             } else if self.owed.is_some() {
                 let why = "where the watch stands is not known as a number, so no read is of the same version";
-                self.cannot_tell(turn, Audit::LIST, None, why.to_owned());
+                self.cannot_tell(turn, AuditMethod::List, None, why.to_owned());
             }
             return;
         };
@@ -566,7 +566,7 @@ impl Lane {
                 );
                 let at = behind.version.clone();
                 self.behind = None;
-                self.cannot_tell(turn, Audit::LIST, Some(at), why);
+                self.cannot_tell(turn, AuditMethod::List, Some(at), why);
             } else {
                 let is_new = now.micros_since(behind.since) < AGAIN_US;
                 let is_open = matches!(behind.future, Future::Unasked | Future::Once);
@@ -704,7 +704,7 @@ impl Lane {
             // It may have waited for its turn while etcd compacts what is past.
             comparison.at.clone_from(progress);
         }
-        let list = |(path, query)| ("list", path, Some(query));
+        let list = |(path, query)| (Verb::List, path, Some(query));
         let (verb, path, query) = match &task {
             Task::Exact(comparison) => {
                 let token = comparison.token.as_deref();
@@ -712,7 +712,7 @@ impl Lane {
             }
             Task::Newest => list(scope.newest()),
             Task::Any => list(scope.any()),
-            Task::Get(object) | Task::Left { object, .. } => ("get", scope.get(object), None),
+            Task::Get(object) | Task::Left { object, .. } => (Verb::Get, scope.get(object), None),
             Task::One { object, at, .. } => list(scope.one(server, at, object)),
             Task::Was { object, at, .. } => list(scope.named(server, at, object)),
         };

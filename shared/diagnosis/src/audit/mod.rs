@@ -30,7 +30,7 @@ use watchscope_model::event::{Clock, RequestSent, Verdict};
 use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{ChangeType, Phase, Standing};
+use watchscope_model::vocabulary::{ChangeType, Phase, Standing, Verb};
 use watchscope_model::{
     Aside, ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, Text, Time, Uid,
     WatchName,
@@ -82,8 +82,8 @@ pub struct Read {
     pub lane: WatchName,
     /// The address of the apiserver that the watch is pinned to, and so the read; absent: any.
     pub server: Option<Text>,
-    /// `list`, `get` or `watch`.
-    pub verb: &'static str,
+    /// What it does.
+    pub verb: Verb,
     /// URL path.
     pub path: String,
     /// Query, percent-encoded; absent for a get.
@@ -103,7 +103,7 @@ impl Read {
     /// What to accept: no more than metadata is compared.
     #[must_use]
     pub fn accept(&self) -> &'static str {
-        if self.verb == "list" {
+        if self.verb == Verb::List {
             ACCEPT_METADATA_LIST
         } else {
             ACCEPT_METADATA
@@ -117,7 +117,7 @@ impl Read {
             watch: self.lane.clone(),
             request,
             connection,
-            verb: self.verb.into(),
+            verb: self.verb.word().into(),
             path: self.path.as_str().into(),
             query: self.query.clone(),
         }
@@ -134,8 +134,8 @@ impl Read {
         told: impl FnOnce() -> Option<Told>,
     ) -> Reply {
         let reply = match status {
-            Some(200) if self.verb == "get" => one().map(Reply::One),
-            Some(200) if self.verb == "watch" => told().map(Reply::Told),
+            Some(200) if self.verb == Verb::Get => one().map(Reply::One),
+            Some(200) if self.verb == Verb::Watch => told().map(Reply::Told),
             Some(200) => page().map(Reply::Page),
             Some(status) => Some(Reply::Refused {
                 status,
@@ -533,7 +533,7 @@ impl Auditor {
             (None, Reply::Unreached) => traffic.budget.refused(None, now),
             (None, _) => traffic.budget.answered(),
         }
-        if read.verb == "watch" {
+        if read.verb == Verb::Watch {
             let Some((name, from)) = traffic.witness.take() else {
                 return;
             };

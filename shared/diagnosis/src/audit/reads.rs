@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use watchscope_model::event::RequestSent;
 use watchscope_model::options::{ListOptions, VersionMatch};
 use watchscope_model::request::percent_encode;
+use watchscope_model::vocabulary::Verb;
 use watchscope_model::{Object, ResourceVersion, Text};
 
 /// `limit` of a page.
@@ -49,7 +50,7 @@ pub(super) struct Scope {
 impl Scope {
     /// The scope of a list or watch.
     pub(super) fn of(sent: &RequestSent) -> Option<Self> {
-        if !matches!(&*sent.verb, "list" | "watch") {
+        if !matches!(sent.verb(), Verb::List | Verb::Watch) {
             return None;
         }
         let options = sent.options();

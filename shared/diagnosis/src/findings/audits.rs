@@ -10,7 +10,9 @@ use std::sync::Arc;
 use watchscope_model::event::{Audit, Change, ListComplete, ListPage, Verdict, WatchPhase};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, Divergence, Phase, PhaseReason, Severity, Standing};
+use watchscope_model::vocabulary::{
+    AuditMethod, AuditOutcome, Certainty, Divergence, Phase, PhaseReason, Severity, Standing,
+};
 use watchscope_model::{Object, ResourceVersion, Row, Seq, State, Text, Time, WatchName};
 
 use super::book::{Book, Found, Subject};
@@ -21,8 +23,6 @@ use crate::audit::{AHEAD_US, TOO_LARGE_US};
 use crate::awake::Awake;
 use crate::ends::Ends;
 
-/// How the audit calls it that a watch does not come to where a list differed from what it holds.
-const NOT_PROGRESSING: &str = "list";
 /// Changes of each watch, the newest, of which it is known which record told them. Of an object that changed before them,
 /// the record since which it is held stands for its last event.
 const CHANGES_KEPT: usize = 256;
@@ -254,7 +254,7 @@ impl Audits {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
         };
-        if &*event.outcome == Audit::DIFFERS {
+        if event.outcome() == AuditOutcome::Differs {
             let grounds = self.grounds.entry(event.watch.clone()).or_default();
             grounds.read = Some(record.seq);
         }
@@ -262,14 +262,14 @@ impl Audits {
             return;
         };
         let back = progress.number().unwrap_or(0).saturating_sub(number(read));
-        match &*event.method {
-            Audit::LIST_NEWEST_TWICE => {
+        match event.method() {
+            AuditMethod::ListNewestTwice => {
                 self.went_back((&event.watch, read), record.seq, before, record, book);
             }
-            Audit::LIST_ONE_TWICE if &*event.outcome == Audit::DIFFERS => {
+            AuditMethod::ListOneTwice if event.outcome() == AuditOutcome::Differs => {
                 self.never_was(event, (before, watch), awake, record, book);
             }
-            Audit::SECOND_WATCH if &*event.outcome == Audit::DIFFERS => {
+            AuditMethod::SecondWatch if event.outcome() == AuditOutcome::Differs => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
@@ -281,7 +281,7 @@ impl Audits {
                 let found = Found::of(Row::F24, certainty, subject, evidence, record.at, summary);
                 book.raise(found.alike(SILENT_LOSS).proven(), record.at);
             }
-            Audit::LIST_ANY_TWICE => {
+            AuditMethod::ListAnyTwice => {
                 let mut evidence = vec![record.seq];
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
@@ -307,14 +307,16 @@ impl Audits {
                 let found = found.alike(&[Row::F31]).sharing(Some(beyond_servers()));
                 book.raise(found.until_cleared(), record.at);
             }
-            Audit::LIST_EXACT_TOO_LARGE => self.too_large(event, watch, awake, record, book),
+            AuditMethod::ListExactTooLarge => self.too_large(event, watch, awake, record, book),
             // A stream that an edit left behind is known by a longer silence.
-            Audit::AHEAD_TWICE if open.silent_since_edit(&event.watch, before).is_none() => {
+            AuditMethod::AheadTwice if open.silent_since_edit(&event.watch, before).is_none() => {
                 let shared = behind_reads(&event.watch, before);
                 self.lags(event, (watch, progress, shared), record, book);
             }
-            NOT_PROGRESSING
-                if &*event.outcome == Audit::CANNOT_TELL && number(read) > number(progress) =>
+            // The watch does not come to where a list differed from what it holds.
+            AuditMethod::List
+                if event.outcome() == AuditOutcome::CannotTell
+                    && number(read) > number(progress) =>
             {
                 let edit = open.silent_since_edit(&event.watch, before);
                 let shared = behind_reads(&event.watch, before);

@@ -4,14 +4,14 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
+use watchscope_model::belief::{Belief, Held};
 use watchscope_model::event::{
     Change, ClientReport, ClientRequest, ClientStarted, RequestAnswered, RequestSent,
 };
 use watchscope_model::fold::Moment;
-use watchscope_model::options::ListOptions;
+use watchscope_model::options::{ListOptions, read_get};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, ChangeType, Origin, Severity};
+use watchscope_model::vocabulary::{Certainty, ChangeType, ClientPhase, Origin, Severity, Verb};
 use watchscope_model::{RequestId, ResourceVersion, Row, Seq, State, Text, Time, Uid};
 
 use super::book::{Book, Found, Lasts, Subject};
@@ -55,7 +55,9 @@ const GHOST_US: i64 = 2_000_000;
 struct Client {
     /// Whether its turns are its handler's, and what it handled the events it was given.
     is_informer: bool,
+    /// What it does, in its own word, and of those that are known.
     phase: Text,
+    does: ClientPhase,
     phase_since: Time,
     phase_seq: Seq,
     iterations: u64,
@@ -107,16 +109,6 @@ struct Compared {
     listed: String,
 }
 
-/// What a client holds of a resource.
-#[derive(Clone, Debug, Default)]
-struct Belief {
-    resource: String,
-    revision: Option<u64>,
-    objects: u64,
-    /// The highest version among those it names.
-    highest: u64,
-}
-
 /// An object that a client names.
 #[derive(Clone, Debug)]
 struct Named {
@@ -152,10 +144,7 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads `GET PATH?QUERY`; `None` for anything else.
     fn read(text: &'a str) -> Option<Self> {
-        let (path, query) = text
-            .strip_prefix("GET ")
-            .map(|rest| rest.split_once('?').unwrap_or((rest, "")))?;
-        let options = ListOptions::parse(query);
+        let (path, options) = read_get(text)?;
         Some(Self { path, options })
     }
 
@@ -195,6 +184,7 @@ impl Clients {
         let client = Client {
             is_informer: &*event.program == "informer",
             phase: "".into(),
+            does: ClientPhase::Unknown,
             phase_since: record.at,
             phase_seq: record.seq,
             iterations: 0,
@@ -297,8 +287,9 @@ impl Clients {
                 let held = client
                     .belief
                     .iter()
-                    .filter(|belief| belief.resource == resource)
-                    .map(|belief| belief.highest)
+                    .filter(|belief| *belief.resource == *resource)
+                    .flat_map(|belief| &belief.held)
+                    .filter_map(Held::revision)
                     .max();
                 if let Some(held) = held.filter(|held| version < *held)
                     && client.listed.is_none()
@@ -396,8 +387,13 @@ impl Clients {
                 .as_ref()
                 .is_some_and(|asked| asked.is_versionless && asked.version.is_none())
                 && !matches!(
-                    &*client.phase,
-                    "returned" | "failed" | "done" | "spinning" | "sleeping" | "backoff"
+                    client.does,
+                    ClientPhase::Returned
+                        | ClientPhase::Failed
+                        | ClientPhase::Done
+                        | ClientPhase::Spinning
+                        | ClientPhase::Sleeping
+                        | ClientPhase::Backoff
                 )
         };
         self.0.values().filter(open).collect()
@@ -424,6 +420,7 @@ impl Clients {
         let turns = event.iterations.saturating_sub(client.iterations);
         let handled = event.handled.saturating_sub(client.handled);
         let is_same_phase = client.phase == event.phase;
+        let does = event.doing();
 
         if event.belief.is_none() && !asked_since && is_same_phase && since_us >= SPIN_US {
             spin(
@@ -441,8 +438,8 @@ impl Clients {
         }
         match event.belief.as_deref() {
             Some(text) => {
-                client.belief = read_belief(text);
-                client.named = read_named(text, &client.named, record.at);
+                client.belief = Belief::read(text);
+                client.named = read_named(&client.belief, &client.named, record.at);
                 client.believed_at = record.at;
                 // A list gives what is held again, which is no change.
                 if !asked_since {
@@ -453,11 +450,11 @@ impl Clients {
                 if let Some(listed) = client.listed {
                     stale(client, listed, &event.client, before, streams, record, book);
                 }
-                if &*event.phase != "listing" {
+                if does != ClientPhase::Listing {
                     client.listed = None;
                 }
             }
-            None if client.is_informer && is_same_phase && &*event.phase == "watching" => {
+            None if client.is_informer && is_same_phase && does == ClientPhase::Watching => {
                 let holds: u64 = client.belief.iter().map(|belief| belief.objects).sum();
                 let is_settled = record.at.micros_since(client.believed_at) >= OLDER_US;
                 if holds > 0 && handled >= holds && is_settled && !asked_since {
@@ -485,7 +482,7 @@ impl Clients {
         client.iterations = event.iterations;
         client.handled = event.handled;
         client.reported_at = record.at;
-        if client.is_informer && &*event.phase == "watching" {
+        if client.is_informer && does == ClientPhase::Watching {
             merged(client, &event.client, record, book);
         }
         if !is_same_phase {
@@ -494,12 +491,13 @@ impl Clients {
                 book.clear(row, subject.clone(), record.seq, why);
             }
             client.phase = event.phase.clone();
+            client.does = does;
             client.phase_since = record.at;
             client.phase_seq = record.seq;
         }
-        match &*event.phase {
-            "syncing" => client.is_syncing = true,
-            "watching" => {
+        match does {
+            ClientPhase::Syncing => client.is_syncing = true,
+            ClientPhase::Watching => {
                 client.unfinished.clear();
                 for row in [Row::F35, Row::F44, Row::F50] {
                     book.clear(
@@ -513,9 +511,13 @@ impl Clients {
             _ => {}
         }
         let name = event.client.clone();
-        match &*event.phase {
-            "returned" => client.wait(name, client.phase_since.plus_micros(SILENT_US), timers),
-            "connecting" | "syncing" => client.wait(name, record.at.plus_micros(STUCK_US), timers),
+        match does {
+            ClientPhase::Returned => {
+                client.wait(name, client.phase_since.plus_micros(SILENT_US), timers);
+            }
+            ClientPhase::Connecting | ClientPhase::Syncing => {
+                client.wait(name, record.at.plus_micros(STUCK_US), timers);
+            }
             _ => {}
         }
         if !is_same_phase {
@@ -549,7 +551,7 @@ impl Clients {
 
     /// The audit reads an object.
     pub(super) fn reads(&mut self, event: &RequestSent) {
-        let is_read = &*event.verb == "get" && event.watch.is_aside() && !self.0.is_empty();
+        let is_read = event.verb() == Verb::Get && event.watch.is_aside() && !self.0.is_empty();
         if let Some((resource, key)) = read_path(&event.path).filter(|_| is_read) {
             remember(&mut self.1.asked, (event.request, resource, key));
         }
@@ -586,8 +588,8 @@ impl Clients {
         let Some(client) = clients.get_mut(name) else {
             return;
         };
-        let has_ended = matches!(&*client.phase, "returned" | "failed" | "done");
-        if !client.may_hold_ghosts || has_ended {
+        let asks_no_more = client.does == ClientPhase::Returned || client.does.has_ended();
+        if !client.may_hold_ghosts || asks_no_more {
             return;
         }
         let mut named = client.named.iter();
@@ -623,8 +625,8 @@ impl Clients {
                 .as_ref()
                 .is_some_and(|asked| asked.is_watch && now.micros_since(asked.at) >= us)
         };
-        let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match &*client.phase {
-            "returned" if now.micros_since(client.phase_since) >= SILENT_US => {
+        let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match client.does {
+            ClientPhase::Returned if now.micros_since(client.phase_since) >= SILENT_US => {
                 let at_once = client.asked.as_ref().is_some_and(|asked| {
                     asked.version.is_some_and(|version| version > 0)
                         && client.phase_since.micros_since(asked.at) <= RETURNED_AT_ONCE_US
@@ -643,7 +645,7 @@ impl Clients {
                     (Row::F03, &[Row::F48], Certainty::Likely, summary)
                 }
             }
-            "connecting" if asked_ago(STUCK_US) => {
+            ClientPhase::Connecting if asked_ago(STUCK_US) => {
                 let summary = format!(
                     "A watch of {name} has no answer for {waited}; a server sends its headers at once."
                 );
@@ -663,7 +665,7 @@ impl Clients {
                     )
                 }
             }
-            "syncing" if now.micros_since(client.reported_at) >= STUCK_US => {
+            ClientPhase::Syncing if now.micros_since(client.reported_at) >= STUCK_US => {
                 let summary = format!(
                     "{name} reads initial events, of which none came for {}, and no bookmark says that they are over.",
                     seconds(now.millis_since(client.reported_at))
@@ -782,7 +784,11 @@ fn spin(
 ) {
     let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
     let per_s = turns.saturating_mul(1_000) / since_ms;
-    if per_s <= SPIN_PER_S || matches!(&*client.phase, "watching" | "syncing" | "listing") {
+    let reads = matches!(
+        client.does,
+        ClientPhase::Watching | ClientPhase::Syncing | ClientPhase::Listing
+    );
+    if per_s <= SPIN_PER_S || reads {
         return;
     }
     let does_handle = handled > turns / 2;
@@ -826,7 +832,7 @@ fn stale(
             if watch.group.is_empty() {
                 *watch.resource == *belief.resource
             } else {
-                belief.resource == format!("{}.{}", watch.resource, watch.group)
+                *belief.resource == *format!("{}.{}", watch.resource, watch.group)
             }
         };
         let mut watches = before.watches.iter().filter(|(_, watch)| is_of(watch));
@@ -935,57 +941,30 @@ fn may_ask_etcd(state: &State) -> bool {
     }
 }
 
-/// Reads the `belief` of a `client.report`: a list with an entry for each resource. What is no such thing is passed
-/// over.
-fn read_belief(text: &str) -> Vec<Belief> {
-    let parts = match serde_json::from_str(text) {
-        Ok(Value::Array(parts)) => parts,
-        _ => Vec::new(),
-    };
-    let number = |text: &str| ResourceVersion::parse(text).number();
-    parts
-        .iter()
-        .map(|part| {
-            let held = part["held"].as_object();
-            let versions = held
-                .into_iter()
-                .flat_map(|held| held.values())
-                .filter_map(|held| number(held.as_str()?.rsplit_once('@')?.1));
-            Belief {
-                resource: part["resource"].as_str().unwrap_or_default().to_owned(),
-                revision: part["resourceVersion"].as_str().and_then(number),
-                objects: part["objects"].as_u64().unwrap_or(0),
-                highest: versions.max().unwrap_or(0),
-            }
-        })
-        .collect()
-}
-
-/// Reads which objects a belief names, the first [`NAMED`] of all its resources; those it named before keep their time.
-fn read_named(text: &str, before: &[Named], now: Time) -> Vec<Named> {
-    let parts = match serde_json::from_str(text) {
-        Ok(Value::Array(parts)) => parts,
-        _ => Vec::new(),
-    };
-    let of_part = |part: &Value| -> Vec<Named> {
-        let resource = part["resource"].as_str().unwrap_or_default();
-        let held = part["held"].as_object().into_iter().flatten();
-        let named = held.filter_map(|(key, held)| {
-            let (uid, _) = held.as_str()?.rsplit_once('@')?;
-            let uid = Uid::parse(uid);
-            let is_it =
-                |old: &&Named| old.uid == uid && old.key == *key && old.resource == resource;
+/// The objects that a belief names, the first [`NAMED`] of all its resources; those it named before keep their time.
+fn read_named(beliefs: &[Belief], before: &[Named], now: Time) -> Vec<Named> {
+    let of_part = |belief: &Belief| -> Vec<Named> {
+        let held = belief.held.iter().map(|held| &held.object);
+        let with_uid = held.filter(|object| !object.uid.is_empty());
+        let named = with_uid.map(|object| {
+            let key = match &object.namespace {
+                Some(namespace) => format!("{namespace}/{}", object.name),
+                None => object.name.to_string(),
+            };
+            let is_it = |old: &&Named| {
+                old.uid == object.uid && old.key == key && *old.resource == *belief.resource
+            };
             let since = before.iter().find(is_it).map_or(now, |old| old.since);
-            (!uid.is_empty()).then(|| Named {
-                resource: resource.to_owned(),
-                key: key.clone(),
-                uid,
+            Named {
+                resource: belief.resource.to_string(),
+                key,
+                uid: object.uid.clone(),
                 since,
-            })
+            }
         });
         named.take(NAMED).collect()
     };
-    let mut named: Vec<Named> = parts.iter().flat_map(of_part).collect();
+    let mut named: Vec<Named> = beliefs.iter().flat_map(of_part).collect();
     named.truncate(NAMED);
     named
 }

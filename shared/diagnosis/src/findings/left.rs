@@ -10,7 +10,7 @@ use std::sync::Arc;
 use watchscope_model::event::{Audit, Change, ListComplete, ListPage};
 use watchscope_model::fold::{Moment, Watch};
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Certainty, ChangeType, Origin};
+use watchscope_model::vocabulary::{AuditMethod, Certainty, ChangeType, Origin};
 use watchscope_model::{Object, Row, Seq, State, Uid, WatchName};
 
 use super::book::{Book, Found, Subject};
@@ -258,7 +258,7 @@ impl Left {
         let Some(object) = event
             .object
             .as_ref()
-            .filter(|_| &*event.method == Audit::GET_LEFT)
+            .filter(|_| event.method() == AuditMethod::GetLeft)
         else {
             return;
         };

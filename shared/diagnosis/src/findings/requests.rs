@@ -9,7 +9,9 @@ use watchscope_model::event::{
 use watchscope_model::fold::Moment;
 use watchscope_model::options::ListOptions;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::vocabulary::{Cause, Certainty, ErrorText, Origin, PhaseReason, Severity};
+use watchscope_model::vocabulary::{
+    Cause, Certainty, ErrorText, Origin, PhaseReason, Severity, Verb,
+};
 use watchscope_model::{
     ConnectionId, RequestId, ResourceVersion, Row, Seq, State, Text, Time, WatchName,
 };
@@ -252,14 +254,14 @@ impl Requests {
                 .watch
                 .about()
                 .and_then(|watch| self.lanes.get_mut(&watch));
-            if let Some(lane) = lane.filter(|_| &*event.verb == "list") {
+            if let Some(lane) = lane.filter(|_| event.verb() == Verb::List) {
                 lane.audit = Some(event.request);
             }
             return;
         }
         let lane = self.lanes.entry(event.watch.clone()).or_default();
         lane.place = Place::over(&event.watch, event.connection, before);
-        let is_watch = &*event.verb == "watch";
+        let is_watch = event.verb() == Verb::Watch;
         if let Some(old) = &lane.open {
             old.stop_waiting(&event.watch, timers);
         }

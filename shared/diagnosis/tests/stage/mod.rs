@@ -14,8 +14,8 @@ use watchscope_model::event::{
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
 use watchscope_model::vocabulary::{
-    Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase,
-    PhaseReason, Standing,
+    AuditOutcome, Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss, LossPlace,
+    Origin, Phase, PhaseReason, Standing,
 };
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Time,
@@ -914,6 +914,8 @@ impl Stage {
             outcome: outcome.into(),
             reason: None,
             object: None,
+            authority: None,
+            whole: None,
         });
         self.conclude();
         self
@@ -931,9 +933,11 @@ impl Stage {
             resource_version: Some(self.version(version)),
             method: "list one as told twice".into(),
             compared: 1,
-            outcome: Audit::DIFFERS.into(),
+            outcome: AuditOutcome::Differs.word().into(),
             reason: None,
             object: Some(Arc::new(object)),
+            authority: None,
+            whole: None,
         });
         self.conclude();
         self
@@ -957,9 +961,11 @@ impl Stage {
             resource_version: Some(self.version(version)),
             method: "get of what left".into(),
             compared: 1,
-            outcome: Audit::AGREES.into(),
+            outcome: AuditOutcome::Agrees.word().into(),
             reason: None,
             object: Some(Arc::new(object)),
+            authority: None,
+            whole: None,
         });
         self.conclude();
         self

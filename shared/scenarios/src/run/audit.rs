@@ -4,7 +4,7 @@
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, RequestAnswered};
 use watchscope_model::field::Headers;
-use watchscope_model::vocabulary::Cause;
+use watchscope_model::vocabulary::{Cause, Verb};
 use watchscope_model::{ConnectionId, Event, Record, RequestId, State, Text, Time};
 use watchscope_probe::{
     Ids as _, asked_to_wait_ms, headers_worth_keeping, read_current, read_object, read_page,
@@ -84,7 +84,7 @@ impl Run {
         let now = self.now();
         self.recorder.append_audits(now);
         while let Some(read) = self.next_read(now) {
-            let is_witness = read.verb == "watch";
+            let is_witness = read.verb == Verb::Watch;
             let is_its = |wire: &Wire| wire.server == read.server && wire.is_witness == is_witness;
             let wire = self.audits.iter().position(is_its).unwrap_or_else(|| {
                 let server = read.server.clone();

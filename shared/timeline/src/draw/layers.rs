@@ -6,7 +6,7 @@
 
 use watchscope_model::fold::Moment;
 use watchscope_model::time::SECOND_US;
-use watchscope_model::vocabulary::ChangeType;
+use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
 
 use super::labels::{Label, Rank};
@@ -20,7 +20,7 @@ use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
 use crate::lanes::{Row, RowKind};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke, Target};
-use crate::store::{Layer, LayerTrace, Level, LevelPoint, SPINNING, Tone, WriteMark};
+use crate::store::{Layer, LayerTrace, Level, LevelPoint, Tone, WriteMark};
 use crate::tokens::Token;
 
 /// A trace keeps so far from the row's edges.
@@ -35,8 +35,6 @@ const COLUMN_HIGH: Px = Px::whole(4);
 const DENSITY: u8 = 38;
 /// A difference from the truth that lasts no longer is on its way, in microseconds.
 const UNDER_WAY_US: i64 = 1_000_000;
-/// The word for a client that returned, though its process lives.
-const RETURNED: &str = "returned";
 /// What a learner needs to know of the rows below.
 const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its clients; none of this is seen from outside";
 
@@ -462,10 +460,10 @@ impl Drawer<'_> {
             for (xs, level) in self.stretches(points, epoch.end, |a, b| {
                 (a.tone, &a.phase) == (b.tone, &b.phase)
             }) {
-                match (level.tone, &*level.phase) {
+                match (level.tone, level.client) {
                     (Tone::Open, _) => self.plateau(row, xs, level, &bands),
-                    (_, SPINNING) => self.spin(row, xs, epoch, id),
-                    (_, RETURNED) => self.silence(row, xs, epoch, id, level),
+                    (_, Some(ClientPhase::Spinning)) => self.spin(row, xs, epoch, id),
+                    (_, Some(ClientPhase::Returned)) => self.silence(row, xs, epoch, id, level),
                     _ => self.low_line(row, xs, level, &bands),
                 }
             }

@@ -1,9 +1,8 @@
 //! A watch as a signal: a plateau while its stream is open, and what concerns all lanes it feeds.
 
 use watchscope_model::Time;
-use watchscope_model::event::Audit;
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{Cause, Certainty, LossPlace};
+use watchscope_model::vocabulary::{AuditOutcome, Cause, Certainty, LossPlace};
 
 use super::labels::{Label, Rank};
 use super::{
@@ -590,7 +589,7 @@ impl Drawer<'_> {
             self.right,
         ) {
             let x = self.x(audit.moment.at);
-            let differs = &*audit.read.outcome == Audit::DIFFERS;
+            let differs = audit.read.outcome() == AuditOutcome::Differs;
             if x < drawn + ERRORS_APART && !differs {
                 continue;
             }
@@ -601,7 +600,7 @@ impl Drawer<'_> {
                 Glyph::ReadAgrees
             };
             let mut mark = GlyphMark::new(glyph, x, y, 10, Token::StreamFill);
-            if &*audit.read.outcome == Audit::CANNOT_TELL {
+            if audit.read.outcome() == AuditOutcome::CannotTell {
                 mark.ink = Token::Line3;
             }
             let layer = if differs {

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use watchscope_model::belief::{Belief, Held};
 use watchscope_model::fold::Moment;
 use watchscope_model::inside::{InsideConnection, InsideWatcher};
-use watchscope_model::vocabulary::{CachePhase, ChangeType, Way};
+use watchscope_model::options::read_get;
+use watchscope_model::vocabulary::{CachePhase, ChangeType, ClientPhase, Way};
 use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
 
-use crate::belief::{self, Belief, HeldThere};
 use crate::id::LayerId;
 
 /// A layer, by what it is.
@@ -208,6 +209,10 @@ pub(crate) struct Level {
     pub(crate) tone: Tone,
     /// What it does, in a word.
     pub(crate) phase: Text,
+    /// The same of a client; none of other layers.
+    pub(crate) client: Option<ClientPhase>,
+    /// Whether it is a watch cache that is there no more.
+    pub(crate) is_gone: bool,
     /// Up to which revision it knows; 0 if it does not say. For a client that keeps none, the newest it holds.
     pub(crate) revision: u64,
     /// Whether it is a client that keeps no revision.
@@ -346,7 +351,7 @@ impl LayerTrace {
             let levels = self.levels(cache);
             let from = levels.partition_point(|point| point.moment.seq < write.moment.seq);
             let mut later = levels[from..].iter();
-            later.find(|point| &*point.level.phase == GONE)?;
+            later.find(|point| point.level.is_gone)?;
             let anew = later.find(|point| {
                 point.level.tone == Tone::Open && point.level.revision >= write.revision
             })?;
@@ -529,26 +534,25 @@ impl LayerTrace {
         now: Moment,
         names: &mut LayerNames,
     ) {
-        let held = |belief: Option<&str>| match &mut belief.map(belief::read).unwrap_or_default()[..]
+        let held = |belief: Option<&str>| match &mut belief.map(Belief::read).unwrap_or_default()[..]
         {
             [only] => std::mem::take(&mut only.held),
             _ => Vec::new(),
         };
         let (before, after) = (held(before), held(belief));
         let layer = names.number(&Layer::Client(client.clone()));
-        let mark = |held: &HeldThere, revision| HeldMark {
+        let mark = |held: &Held, revision| HeldMark {
             moment: now,
             object: held.object.clone(),
             revision,
         };
-        let is_there = |known: &[HeldThere], held: &HeldThere| {
-            known.iter().any(|other| other.is_in_place_of(held))
-        };
+        let is_there =
+            |known: &[Held], held: &Held| known.iter().any(|other| other.is_in_place_of(held));
         for gone in before.iter().filter(|held| !is_there(&after, held)) {
             self.hold(layer, mark(gone, None));
         }
         for held in after.iter().filter(|held| !before.contains(held)) {
-            if let Ok(revision) = held.version.parse() {
+            if let Some(revision) = held.revision() {
                 self.hold(layer, mark(held, Some(revision)));
             }
         }
@@ -632,6 +636,8 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
     let base = Level {
         tone: Tone::Open,
         phase: "".into(),
+        client: None,
+        is_gone: false,
         revision: 0,
         keeps_none: false,
         from: 0,
@@ -687,7 +693,8 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             let Some(cache) = layers.servers.get(server)?.caches.get(resource) else {
                 return Some(Level {
                     tone: Tone::Failed,
-                    phase: GONE.into(),
+                    phase: "gone".into(),
+                    is_gone: true,
                     ..base
                 });
             };
@@ -744,21 +751,23 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         }
         Layer::Client(name) => {
             let client = layers.clients.get(name)?;
-            let beliefs = client.belief.as_deref().map(belief::read);
+            let beliefs = client.belief.as_deref().map(Belief::read);
             let beliefs = beliefs.unwrap_or_default();
             let ghosts = |belief: &Belief| {
                 let held = belief.held.iter();
-                let gone = held.filter(|held| !held.is_in_etcd(layers, &belief.resource));
+                let gone = held.filter(|held| !is_held_in_etcd(layers, &belief.resource, held));
                 gone.count() as u64
             };
             let revisions = beliefs.iter().filter_map(|belief| belief.revision);
             let kept = revisions.min();
             let versions = beliefs.iter().flat_map(|belief| &belief.held);
-            let newest = versions.filter_map(|held| held.version.parse().ok()).max();
-            let has_ended = belief::has_ended(&client.phase);
+            let newest = versions.filter_map(Held::revision).max();
+            let does = ClientPhase::of(&client.phase);
+            let has_ended = does.has_ended();
             let request = client.request.as_deref().unwrap_or_default();
             Level {
-                tone: tone_of(&client.phase),
+                tone: tone_of(does),
+                client: Some(does),
                 phase: client.phase.clone(),
                 revision: kept.or(newest).unwrap_or(0),
                 keeps_none: kept.is_none(),
@@ -767,7 +776,7 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                 } else {
                     beliefs.iter().map(|belief| belief.objects).sum()
                 },
-                turns: if &*client.phase == SPINNING {
+                turns: if does == ClientPhase::Spinning {
                     client.iterations
                 } else {
                     0
@@ -781,10 +790,9 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                     beliefs
                         .first()
                         .map_or("".into(), |belief| belief.resource.clone()),
-                    belief::namespace(request).into(),
+                    namespace_of(request).into(),
                 ),
-                names_all: !belief::is_selective(request)
-                    && matches!(&beliefs[..], [only] if only.names_all()),
+                names_all: !selects(request) && matches!(&beliefs[..], [only] if only.names_all()),
                 has_ended,
                 ..base
             }
@@ -847,12 +855,6 @@ const STALLED: &str = "stalled: what is sent is held, and neither side knows";
 /// What is said of a connection over which no response comes.
 const IDLE: &str = "no stream";
 
-/// What is said of a watch cache that is there no more.
-const GONE: &str = "gone";
-
-/// The word for a client in a loop that never waits.
-pub(crate) const SPINNING: &str = "spinning";
-
 /// Who opened a connection, without a version.
 fn owner(told: &InsideConnection) -> Option<Text> {
     Some(plain(told.client.as_ref()?).into())
@@ -909,13 +911,41 @@ fn holders(layers: &Layers, resource: &Text, object: &Arc<Object>) -> Vec<u64> {
 }
 
 /// How a client does, by the word for what it does.
-fn tone_of(phase: &str) -> Tone {
+/// Whether a client's request asks for the objects that a selector matches only.
+pub(crate) fn selects(request: &str) -> bool {
+    read_get(request).is_some_and(|(_, options)| options.selects())
+}
+
+/// The namespace of a client's request, as `VERB PATH?QUERY`; empty if it is about all.
+pub(crate) fn namespace_of(request: &str) -> &str {
+    let path = request.split('?').next().unwrap_or_default();
+    let mut parts = path.split('/').skip_while(|part| *part != "namespaces");
+    parts.nth(1).unwrap_or_default()
+}
+
+fn tone_of(phase: ClientPhase) -> Tone {
     match phase {
-        "watching" | "syncing" => Tone::Open,
-        "connecting" | "listing" => Tone::Asking,
-        "returned" | "failed" | SPINNING => Tone::Failed,
-        _ => Tone::Resting,
+        ClientPhase::Watching | ClientPhase::Syncing => Tone::Open,
+        ClientPhase::Connecting | ClientPhase::Listing => Tone::Asking,
+        ClientPhase::Returned | ClientPhase::Failed | ClientPhase::Spinning => Tone::Failed,
+        ClientPhase::Backoff | ClientPhase::Sleeping | ClientPhase::Done | ClientPhase::Unknown => {
+            Tone::Resting
+        }
     }
+}
+
+/// Whether etcd holds what a client holds; of what is not known there, it is taken for so.
+fn is_held_in_etcd(layers: &Layers, resource: &Text, held: &Held) -> bool {
+    let stock = layers
+        .etcd
+        .as_ref()
+        .and_then(|etcd| etcd.objects.get(resource));
+    stock.is_none_or(|stock| {
+        stock.unnamed() > 0
+            || stock
+                .get(&held.object)
+                .is_some_and(|(there, _)| there.uid == held.object.uid)
+    })
 }
 
 fn is_in_etcd(layers: &Layers, resource: &Text, object: &Arc<Object>) -> bool {

@@ -1,7 +1,7 @@
 //! Asking for a comparison: what can be compared from a lane, and what came of it.
 
-use watchscope_model::event::{Audit, Verdict};
-use watchscope_model::vocabulary::Standing;
+use watchscope_model::event::Verdict;
+use watchscope_model::vocabulary::{AuditOutcome, Standing};
 use watchscope_model::{Event, Object, Seq, WatchName};
 
 use super::event_words;
@@ -69,7 +69,7 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<C
         trace.version_since(object, life.start.seq)
     });
     let answers = trace.audits.iter().filter_map(|audit| {
-        let is_told = &*audit.read.outcome != Audit::CANNOT_TELL;
+        let is_told = audit.read.outcome() != AuditOutcome::CannotTell;
         let nearness = match object {
             None => 0,
             Some(object) if audit.object == Some(object) => 1,
@@ -86,7 +86,7 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<C
     let event = &store.record(record)?.event;
     let words = event_words(event);
     let reason = match event {
-        Event::Audit(audit) if &*audit.outcome == Audit::CANNOT_TELL => audit.reason.as_ref(),
+        Event::Audit(audit) if audit.outcome() == AuditOutcome::CannotTell => audit.reason.as_ref(),
         _ => None,
     };
     Some(Checked {

@@ -1,15 +1,17 @@
 //! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
-use watchscope_model::event::{Attribution, Audit, Change, Event};
+use watchscope_model::event::{Attribution, Change, Event};
 use watchscope_model::row::Attributed;
-use watchscope_model::vocabulary::{Certainty, ChangeType, LossPlace, Origin, Standing};
+use watchscope_model::vocabulary::{
+    AuditMethod, AuditOutcome, Cause, Certainty, ChangeType, ClientPhase, LossPlace, Origin,
+    Standing,
+};
 use watchscope_model::{Object, Row, WatchName};
 
 use super::phase_sentence;
 use crate::draw::{cause_words, protocol};
 use crate::findings::watches_of;
 use crate::format::{count, duration, number, version};
-use crate::store::SPINNING;
 
 /// An event in words.
 #[must_use]
@@ -128,7 +130,7 @@ pub fn event_words(event: &Event) -> String {
             format!(
                 "Stream {} {} after {} and {}.{unread}",
                 event.stream,
-                ended(cause_words(event.cause)),
+                ended(event.cause),
                 millis(event.age_ms),
                 count(event.events, "event")
             )
@@ -178,15 +180,15 @@ pub fn event_words(event: &Event) -> String {
         },
         Event::Audit(event) => {
             let why = event.reason.as_ref().map(|why| format!(": {why}"));
-            let what = match (&event.object, &*event.method) {
+            let what = match (&event.object, event.method()) {
                 (Some(object), _) => name_in(&event.watch, object),
                 // What the second watch compares is what both were told.
-                (None, Audit::SECOND_WATCH) => count(event.compared, "event"),
+                (None, AuditMethod::SecondWatch) => count(event.compared, "event"),
                 // One object may be looked at more than once.
-                (None, Audit::GET | Audit::LIST_ONE) => count(event.compared, "sample"),
+                (None, AuditMethod::Get | AuditMethod::ListOne) => count(event.compared, "sample"),
                 (None, _) => count(event.compared, "object"),
             };
-            if &*event.outcome == Audit::CANNOT_TELL {
+            if event.outcome() == AuditOutcome::CannotTell {
                 let why = why.unwrap_or_default();
                 return format!("An audit ({}) cannot tell{why}.", event.method);
             }
@@ -250,7 +252,7 @@ pub fn event_words(event: &Event) -> String {
                 count(event.iterations, "turn"),
                 count(event.handled, "event"),
             );
-            if &*event.phase == SPINNING {
+            if event.doing() == ClientPhase::Spinning {
                 return format!(
                     "Client {} is spinning: its loop reads a stream that is no more, {turns} so far; it handled {handled}.",
                     event.client
@@ -265,19 +267,19 @@ pub fn event_words(event: &Event) -> String {
     }
 }
 
-/// "was reset by peer" for causes that are done to a stream, "ended" as it is.
-fn ended(cause: &str) -> String {
-    if cause.starts_with("ended") {
-        cause.to_string()
-    } else {
-        format!("ended ({cause})")
+/// How a stream ended: "ended (reset by peer)", or its cause alone where that begins so.
+fn ended(cause: Cause) -> String {
+    let words = cause_words(cause);
+    match cause {
+        Cause::End | Cause::ErrorEvent | Cause::Unknown => words.to_owned(),
+        _ => format!("ended ({words})"),
     }
 }
 
 /// An object's name; with its namespace in a watch of all of them.
 pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
     match &object.namespace {
-        Some(namespace) if watch.as_str().starts_with("*/") => {
+        Some(namespace) if watch.namespace() == "*" => {
             format!("{namespace}/{}", object.name)
         }
         _ => object.name.to_string(),

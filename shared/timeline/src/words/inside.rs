@@ -156,9 +156,10 @@ pub(super) fn layer_words(store: &Store, id: LayerId, now: Time) -> String {
         }
         Layer::Stream(..) | Layer::Direct(..) => {
             let (waiting, slots) = level.waiting;
-            let does = match &*level.phase {
-                "" => String::new(),
-                phase => format!(" It is {phase}."),
+            let does = if level.phase.is_empty() {
+                String::new()
+            } else {
+                format!(" It is {}.", level.phase)
             };
             format!(
                 "{}: {} of {} wait.{does}",

@@ -3,9 +3,9 @@
 //! What is told rests on the records that are loaded, and where some since the beginning of its life are not, on the fold
 //! at the head alone; what neither says is told as not loaded, never as not so.
 
-use watchscope_model::event::{Audit, Event};
+use watchscope_model::event::Event;
 use watchscope_model::fold::{Held, Moment, Watch};
-use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::vocabulary::{AuditOutcome, ChangeType, Origin};
 use watchscope_model::{ResourceVersion, Seq, Time};
 
 use crate::draw::verdict_words;
@@ -311,8 +311,9 @@ impl<'a> Told<'a> {
             (moment, words)
         });
         let audits = self.watch.audits.iter().rev();
-        let agreeing = audits
-            .filter(|audit| &*audit.read.outcome == Audit::AGREES && audit.moment.seq > since);
+        let agreeing = audits.filter(|audit| {
+            audit.read.outcome() == AuditOutcome::Agrees && audit.moment.seq > since
+        });
         let audit = agreeing
             .clone()
             .find(|audit| audit.tells_of(self.id, first));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use watchscope_model::fold::{Moment, OpenFinding, OpenVerdict, Watch};
-use watchscope_model::vocabulary::{Phase, PhaseReason, Severity, Standing};
+use watchscope_model::vocabulary::{Divergence, Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{State, Time, WatchName};
 
 use crate::findings::{Muted, Places};
@@ -69,7 +69,7 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         })
     };
     let mut problems = Vec::new();
-    for &kind in watchscope_model::vocabulary::Divergence::ALL {
+    for &kind in Divergence::ALL {
         let watches = || state.watches.iter();
         // What one read found alone may be no more than a race.
         let is_counted = |open: &&OpenVerdict| {
@@ -78,9 +78,9 @@ pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
         let of_kind = |watch: &Watch| watch.verdicts.values().filter(is_counted).count() as u64;
         let total: u64 = watches().map(|(_, watch)| of_kind(watch)).sum();
         if total > 0 {
-            let words = match kind.word() {
-                "ghost" => count(total, "ghost"),
-                word => format!("{total} {word}"),
+            let words = match kind {
+                Divergence::Ghost => count(total, "ghost"),
+                _ => format!("{total} {}", kind.word()),
             };
             // What is found of it says more than the object alone.
             let first = watches().find(|(_, watch)| of_kind(watch) > 0);

@@ -8,7 +8,7 @@ use watchscope_model::fold::Watch;
 use watchscope_model::id::Place;
 use watchscope_model::read::{Page, Seen, Told};
 use watchscope_model::tree::BTreeSet;
-use watchscope_model::vocabulary::{Certainty, Standing};
+use watchscope_model::vocabulary::{AuditMethod, AuditOutcome, Authority, Certainty, Standing};
 use watchscope_model::{Object, ResourceVersion};
 
 use super::{
@@ -25,18 +25,12 @@ const FOLLOWED: usize = 8;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
 const MAX_RESTARTS: u32 = 2;
 
-const MAY_BE_A_CACHES: &str =
-    "the list may be the watch cache's, and so show what only the cache believes";
 /// Exact lists are refused: the next best is a list that happens to be of the watch's version, which cannot be asked for
 /// a second time.
 const REFUSES_EXACT: &str = "the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at";
-const REFUSES_BOTH: &str =
-    "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion";
 const CANNOT_CONFIRM: &str = "an object differs, and the server refuses to list it at the resourceVersion that the watch is at";
 pub(super) const REFUSES_GET: &str =
     "looking objects up by their paths is not allowed; they were listed by their names";
-const ONLY_EQUAL: &str =
-    "its versions are those of another apiserver, and only compared for equality";
 const NOT_EQUAL: &str = "its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known";
 const TOO_LONG: &str =
     "more than 5,000 objects are not listed as a whole; they are looked up one by one";
@@ -45,9 +39,53 @@ const PAGES_UNORDERED: &str = "its versions are those of another apiserver, and 
 const NO_PAST: &str = "what the watch held where it stands is not known, since its stream brought something out of order";
 const ONLY_LEFT: &str = "it has the uid that it had: it only left the selector";
 const LISTS_WHOLE: &str = "whole objects were read, for the server does not list metadata alone";
-const LOOKED_UP: &str = "the list may be the watch cache's; what differs is looked up in etcd";
-const KNOWN: &str = "the list may be the watch cache's; it differs from what is held where that is known to be wrong";
 const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
+
+/// Why a list shows less than one of etcd's at the watch's version would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// It may be the watch cache's.
+    MayBeACaches,
+    /// So may it, and no exact list can be had.
+    RefusesBoth,
+    /// So may it, and what differs is looked up.
+    LookedUp,
+    /// So may it, and what differs is known to be wrong.
+    Known,
+    /// Another apiserver's versions have no order that is known.
+    OnlyEqual,
+}
+
+impl Limit {
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::MayBeACaches => {
+                "the list may be the watch cache's, and so show what only the cache believes"
+            }
+            Self::RefusesBoth => {
+                "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion"
+            }
+            Self::LookedUp => {
+                "the list may be the watch cache's; what differs is looked up in etcd"
+            }
+            Self::Known => {
+                "the list may be the watch cache's; it differs from what is held where that is known to be wrong"
+            }
+            Self::OnlyEqual => {
+                "its versions are those of another apiserver, and only compared for equality"
+            }
+        }
+    }
+
+    fn authority(self) -> Authority {
+        match self {
+            Self::MayBeACaches | Self::RefusesBoth | Self::LookedUp | Self::Known => {
+                Authority::PerhapsCache
+            }
+            Self::OnlyEqual => Authority::Etcd,
+        }
+    }
+}
 
 /// The verdict that a change puts an end to: whatever was compared in its place is no longer held.
 pub(in crate::audit) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
@@ -169,7 +207,9 @@ impl Lane {
                 let progress = turn.watch.progress.as_ref();
                 match progress.filter(|progress| progress.is_after(&at)) {
                     Some(progress) => self.look_up(&object, progress.clone()),
-                    None => self.cannot_tell(turn, Audit::GET, Some(at), COMPACTED.to_owned()),
+                    None => {
+                        self.cannot_tell(turn, AuditMethod::Get, Some(at), COMPACTED.to_owned())
+                    }
                 }
             }
             (task, Reply::Refused { status, .. }) => {
@@ -257,10 +297,13 @@ impl Lane {
             .collect();
         news.truncate(FOLLOWED);
         let (outcome, why) = match (is_equal, news.is_empty()) {
-            (true, _) => (Audit::AGREES, "made by"),
-            (false, true) => (Audit::DIFFERS, "in what is known to be wrong; made by"),
+            (true, _) => (AuditOutcome::Agrees, "made by"),
+            (false, true) => (
+                AuditOutcome::Differs,
+                "in what is known to be wrong; made by",
+            ),
             (false, false) => (
-                Audit::CANNOT_TELL,
+                AuditOutcome::CannotTell,
                 "what differs is looked up in etcd, to tell which server is wrong; made by",
             ),
         };
@@ -268,7 +311,7 @@ impl Lane {
             resource_version: Some(page.version.clone()),
             compared,
             reason: Some(format!("{why} {from}").as_str().into()),
-            ..audit(turn, Audit::LIST_ELSEWHERE, outcome)
+            ..audit(turn, AuditMethod::ListElsewhere, outcome)
         };
         self.tell(turn, told);
         for object in news.iter().rev() {
@@ -315,16 +358,19 @@ impl Lane {
             .map(|seen| seen.object.clone())
             .collect();
         let (outcome, why) = match (lost.len(), ours.len()) {
-            (0, 0) => (Audit::AGREES, format!("of what came from {from} to {to}")),
+            (0, 0) => (
+                AuditOutcome::Agrees,
+                format!("of what came from {from} to {to}"),
+            ),
             (0, more) => (
-                Audit::CANNOT_TELL,
+                AuditOutcome::CannotTell,
                 format!(
                     "the second one did not tell of {} from {from} to {to}",
                     count(more as u64, "event")
                 ),
             ),
             (lost, _) => (
-                Audit::DIFFERS,
+                AuditOutcome::Differs,
                 format!(
                     "a second watch told of {} from {from} to {to} that this one did not",
                     count(lost as u64, "event")
@@ -335,7 +381,7 @@ impl Lane {
             resource_version: Some(to.clone()),
             compared,
             reason: Some(why.as_str().into()),
-            ..audit(turn, Audit::SECOND_WATCH, outcome)
+            ..audit(turn, AuditMethod::SecondWatch, outcome)
         };
         self.tell(turn, told);
         let is_known = |object: &Arc<Object>| {
@@ -360,8 +406,8 @@ impl Lane {
     /// A page of all at exactly a version.
     fn exact(&mut self, mut comparison: Comparison, page: Page, turn: &mut Turn<'_>) {
         let method = match comparison.first {
-            Some(_) => Audit::LIST_EXACT_AGAIN,
-            None => Audit::LIST_EXACT,
+            Some(_) => AuditMethod::ListExactAgain,
+            None => AuditMethod::ListExact,
         };
         let is_one = self.scope.as_ref().is_some_and(Scope::is_one_name);
         let is_of_it =
@@ -406,7 +452,7 @@ impl Lane {
     /// What etcd has at a version was compared with all that was held at it.
     fn conclude(
         &mut self,
-        method: &'static str,
+        method: AuditMethod,
         at: ResourceVersion,
         outcome: Outcome,
         first: Option<Vec<Difference>>,
@@ -419,14 +465,14 @@ impl Lane {
             pages,
         } = outcome;
         let outcome = if differences.is_empty() {
-            Audit::AGREES
+            AuditOutcome::Agrees
         } else {
-            Audit::DIFFERS
+            AuditOutcome::Differs
         };
         let told = Audit {
             resource_version: Some(at.clone()),
             compared,
-            reason: (method == Audit::LIST_NEWEST).then(|| REFUSES_EXACT.into()),
+            reason: (method == AuditMethod::ListNewest).then(|| REFUSES_EXACT.into()),
             ..audit(turn, method, outcome)
         };
         self.tell(turn, told);
@@ -513,9 +559,9 @@ impl Lane {
             self.tell_of(
                 &object,
                 turn,
-                Audit::LIST_ONE_TWICE,
+                AuditMethod::ListOneTwice,
                 Some(at),
-                Audit::DIFFERS,
+                AuditOutcome::Differs,
             );
         } else {
             self.tasks.push_front(Task::Was {
@@ -529,7 +575,7 @@ impl Lane {
     /// What may be a cache's was compared: what differs is looked up in etcd, one by one.
     fn follow(
         &mut self,
-        method: &'static str,
+        method: AuditMethod,
         at: ResourceVersion,
         outcome: &Outcome,
         turn: &mut Turn<'_>,
@@ -539,14 +585,15 @@ impl Lane {
         let is_news = |found: &&Difference| !is_confirmed(found, turn.watch);
         let news: Vec<&Difference> = differences.iter().filter(is_news).take(FOLLOWED).collect();
         let (told, why) = match (differences.is_empty(), news.is_empty()) {
-            (true, _) => (Audit::AGREES, MAY_BE_A_CACHES),
-            (false, true) => (Audit::DIFFERS, KNOWN),
-            (false, false) => (Audit::CANNOT_TELL, LOOKED_UP),
+            (true, _) => (AuditOutcome::Agrees, Limit::MayBeACaches),
+            (false, true) => (AuditOutcome::Differs, Limit::Known),
+            (false, false) => (AuditOutcome::CannotTell, Limit::LookedUp),
         };
         let told = Audit {
             resource_version: Some(at.clone()),
             compared: outcome.compared,
-            reason: Some(why.into()),
+            reason: Some(why.sentence().into()),
+            authority: Some(why.authority()),
             ..audit(turn, method, told)
         };
         self.tell(turn, told);
@@ -597,7 +644,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(version.clone()),
             reason: Some(why.as_str().into()),
-            ..audit(turn, Audit::AHEAD_TWICE, Audit::CANNOT_TELL)
+            ..audit(turn, AuditMethod::AheadTwice, AuditOutcome::CannotTell)
         };
         self.tell(turn, told);
     }
@@ -630,7 +677,7 @@ impl Lane {
             compared: 1,
             object: Some(object.clone()),
             reason: Some(ONLY_LEFT.into()),
-            ..audit(turn, Audit::GET_LEFT, Audit::AGREES)
+            ..audit(turn, AuditMethod::GetLeft, AuditOutcome::Agrees)
         };
         self.tell(turn, told);
     }
@@ -648,7 +695,7 @@ impl Lane {
             Compared::Equal => {
                 if self.owes(object) {
                     let at = watch.progress.clone();
-                    self.tell_of(object, turn, Audit::GET, at, Audit::AGREES);
+                    self.tell_of(object, turn, AuditMethod::Get, at, AuditOutcome::Agrees);
                 } else {
                     self.is_so(object);
                 }
@@ -666,19 +713,25 @@ impl Lane {
             progress if is_known => {
                 self.is_wrong(object);
                 if self.owes(object) {
-                    self.tell_of(object, turn, Audit::GET, progress.clone(), Audit::DIFFERS);
+                    self.tell_of(
+                        object,
+                        turn,
+                        AuditMethod::Get,
+                        progress.clone(),
+                        AuditOutcome::Differs,
+                    );
                 }
             }
             _ if is_unordered(watch) => {
-                self.cannot_tell(turn, Audit::GET, None, NOT_EQUAL.to_owned());
+                self.cannot_tell(turn, AuditMethod::Get, None, NOT_EQUAL.to_owned());
             }
             Some(_) if found.is_some() && self.refuses_exact => {
-                self.cannot_tell(turn, Audit::GET, None, CANNOT_CONFIRM.to_owned());
+                self.cannot_tell(turn, AuditMethod::Get, None, CANNOT_CONFIRM.to_owned());
             }
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
                 let why = "versions that are no numbers do not say which is newer".to_owned();
-                self.cannot_tell(turn, Audit::GET, None, why);
+                self.cannot_tell(turn, AuditMethod::Get, None, why);
             }
         }
     }
@@ -694,7 +747,7 @@ impl Lane {
     ) {
         let past = self.history.at(turn.watch, &at);
         if past.is_none() && self.owes(object) && turn.watch.progress.as_ref() == Some(&at) {
-            return self.cannot_tell(turn, Audit::LIST_ONE, Some(at), NO_PAST.to_owned());
+            return self.cannot_tell(turn, AuditMethod::ListOne, Some(at), NO_PAST.to_owned());
         }
         let Some(past) = past.filter(|past| past.still_holds(object)) else {
             return;
@@ -708,20 +761,26 @@ impl Lane {
                 clear(object, turn);
             }
             Compared::Equal => {
-                self.tell_of(object, turn, Audit::LIST_ONE, Some(at), Audit::AGREES);
+                self.tell_of(
+                    object,
+                    turn,
+                    AuditMethod::ListOne,
+                    Some(at),
+                    AuditOutcome::Agrees,
+                );
                 clear(object, turn);
             }
             Compared::Unclear if self.owes(object) => {
-                self.cannot_tell(turn, Audit::LIST_ONE, Some(at), not_comparable(1));
+                self.cannot_tell(turn, AuditMethod::ListOne, Some(at), not_comparable(1));
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
                 self.tell_of(
                     object,
                     turn,
-                    Audit::LIST_ONE,
+                    AuditMethod::ListOne,
                     Some(at.clone()),
-                    Audit::DIFFERS,
+                    AuditOutcome::Differs,
                 );
                 let is_second = first.as_ref() == Some(&found);
                 let judged = judge(&found, is_second, turn);
@@ -777,7 +836,7 @@ impl Lane {
             // The next best to a list at an exact version: one that happens to be of it. It cannot be asked for again.
             if newest_lists_are_etcds(server) {
                 let at = page.version.clone();
-                self.conclude(Audit::LIST_NEWEST, at, outcome, Some(Vec::new()), turn);
+                self.conclude(AuditMethod::ListNewest, at, outcome, Some(Vec::new()), turn);
             } else {
                 self.tell_both_refused(page, outcome.compared, is_equal, turn);
             }
@@ -798,11 +857,11 @@ impl Lane {
         }
         self.behind = None;
         if is_whole {
-            let why = (!newest_lists_are_etcds(server)).then_some(MAY_BE_A_CACHES);
+            let why = (!newest_lists_are_etcds(server)).then_some(Limit::MayBeACaches);
             self.newest_agrees(page, outcome.compared, why, turn);
         } else if let Some(why) = self.why_not_whole(page, unclear, watch) {
             let at = Some(page.version.clone());
-            self.cannot_tell(turn, Audit::LIST_NEWEST, at, why);
+            self.cannot_tell(turn, AuditMethod::ListNewest, at, why);
         }
     }
 
@@ -847,7 +906,7 @@ impl Lane {
     fn no_past(&mut self, turn: &mut Turn<'_>) {
         if matches!(self.owed, Some(Owed::All { .. })) {
             let at = turn.watch.progress.clone();
-            self.cannot_tell(turn, Audit::LIST_NEWEST, at, NO_PAST.to_owned());
+            self.cannot_tell(turn, AuditMethod::ListNewest, at, NO_PAST.to_owned());
         }
     }
 
@@ -856,14 +915,15 @@ impl Lane {
         &mut self,
         page: &Page,
         compared: u64,
-        why: Option<&str>,
+        why: Option<Limit>,
         turn: &mut Turn<'_>,
     ) {
         let told = Audit {
             resource_version: Some(page.version.clone()),
             compared,
-            reason: why.map(Into::into),
-            ..audit(turn, Audit::LIST_NEWEST, Audit::AGREES)
+            reason: why.map(|why| why.sentence().into()),
+            authority: why.map(Limit::authority),
+            ..audit(turn, AuditMethod::ListNewest, AuditOutcome::Agrees)
         };
         self.tell(turn, told);
     }
@@ -885,7 +945,7 @@ impl Lane {
         };
         if page.unreadable > 0 {
             let at = Some(page.version.clone());
-            return self.cannot_tell(turn, Audit::LIST_NEWEST, at, unreadable(page));
+            return self.cannot_tell(turn, AuditMethod::ListNewest, at, unreadable(page));
         }
         if unclear > 0 || differs {
             // What came meanwhile may be still on its way to the watch.
@@ -894,14 +954,14 @@ impl Lane {
                 return self.look_again(turn.now);
             }
             let at = Some(page.version.clone());
-            return self.cannot_tell(turn, Audit::LIST_NEWEST, at, NOT_EQUAL.to_owned());
+            return self.cannot_tell(turn, AuditMethod::ListNewest, at, NOT_EQUAL.to_owned());
         }
         self.has_differed = false;
         if is_first_of_several {
             let (at, why) = (Some(page.version.clone()), PAGES_UNORDERED.to_owned());
-            return self.cannot_tell(turn, Audit::LIST_NEWEST, at, why);
+            return self.cannot_tell(turn, AuditMethod::ListNewest, at, why);
         }
-        self.newest_agrees(page, outcome.compared, Some(ONLY_EQUAL), turn);
+        self.newest_agrees(page, outcome.compared, Some(Limit::OnlyEqual), turn);
     }
 
     /// A list that may be a cache's was compared, and nothing better can be had.
@@ -913,10 +973,15 @@ impl Lane {
         turn: &mut Turn<'_>,
     ) {
         if is_equal {
-            self.newest_agrees(page, compared, Some(REFUSES_BOTH), turn);
+            self.newest_agrees(page, compared, Some(Limit::RefusesBoth), turn);
         } else {
-            let why = REFUSES_BOTH.to_owned();
-            self.cannot_tell(turn, Audit::LIST_NEWEST, Some(page.version.clone()), why);
+            let why = Limit::RefusesBoth.sentence().to_owned();
+            self.cannot_tell(
+                turn,
+                AuditMethod::ListNewest,
+                Some(page.version.clone()),
+                why,
+            );
         }
     }
 
@@ -934,7 +999,7 @@ impl Lane {
         );
         self.cannot_tell(
             turn,
-            Audit::LIST_NEWEST_TWICE,
+            AuditMethod::ListNewestTwice,
             Some(page.version.clone()),
             why,
         );
@@ -966,7 +1031,7 @@ impl Lane {
              from what is held",
             behind.version
         );
-        self.cannot_tell(turn, Audit::LIST_ANY_TWICE, Some(version), why);
+        self.cannot_tell(turn, AuditMethod::ListAnyTwice, Some(version), why);
     }
 
     /// The server's cache has come to `current` only, and a list at `at` was asked for: the same again soon, which shows
@@ -993,7 +1058,11 @@ impl Lane {
                     .as_str()
                     .into(),
             ),
-            ..audit(turn, Audit::LIST_EXACT_TOO_LARGE, Audit::CANNOT_TELL)
+            ..audit(
+                turn,
+                AuditMethod::ListExactTooLarge,
+                AuditOutcome::CannotTell,
+            )
         };
         self.tell(turn, told);
     }
@@ -1019,7 +1088,7 @@ impl Lane {
             }
             status => {
                 let why = format!("the server answered {status}");
-                self.cannot_tell(turn, Audit::LIST_EXACT, Some(comparison.at), why);
+                self.cannot_tell(turn, AuditMethod::ListExact, Some(comparison.at), why);
             }
         }
     }
@@ -1033,7 +1102,7 @@ impl Lane {
                 self.tasks.push_front(Task::Exact(comparison));
             }
             _ if self.restarts <= MAX_RESTARTS => self.tasks.push_front(Task::Newest),
-            _ => self.cannot_tell(turn, Audit::LIST_EXACT, Some(at), COMPACTED.to_owned()),
+            _ => self.cannot_tell(turn, AuditMethod::ListExact, Some(at), COMPACTED.to_owned()),
         }
     }
 
@@ -1042,15 +1111,15 @@ impl Lane {
         if self.sampled > 0 {
             let sampled = std::mem::take(&mut self.sampled);
             let method = if self.refuses_get {
-                Audit::LIST_ONE
+                AuditMethod::ListOne
             } else {
-                Audit::GET
+                AuditMethod::Get
             };
             let told = Audit {
                 resource_version: turn.watch.progress.clone(),
                 compared: sampled,
                 reason: self.refuses_get.then(|| REFUSES_GET.into()),
-                ..audit(turn, method, Audit::AGREES)
+                ..audit(turn, method, AuditOutcome::Agrees)
             };
             self.tell(turn, told);
         }
@@ -1059,7 +1128,7 @@ impl Lane {
     pub(super) fn cannot_tell(
         &mut self,
         turn: &mut Turn<'_>,
-        method: &'static str,
+        method: AuditMethod,
         at: Option<ResourceVersion>,
         why: String,
     ) {
@@ -1068,7 +1137,7 @@ impl Lane {
             let told = Audit {
                 resource_version: at,
                 reason: Some(untold.1.as_str().into()),
-                ..audit(turn, method, Audit::CANNOT_TELL)
+                ..audit(turn, method, AuditOutcome::CannotTell)
             };
             self.tell(turn, told);
             self.untold = Some(untold);
@@ -1080,9 +1149,9 @@ impl Lane {
         &mut self,
         object: &Arc<Object>,
         turn: &mut Turn<'_>,
-        method: &'static str,
+        method: AuditMethod,
         at: Option<ResourceVersion>,
-        outcome: &'static str,
+        outcome: AuditOutcome,
     ) {
         let told = Audit {
             resource_version: at,
@@ -1095,17 +1164,21 @@ impl Lane {
 
     pub(super) fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
         self.untold = None;
-        if self.lists_whole && told.method.starts_with("list") {
+        if is_whole(&told) {
+            told.whole = Some(true);
+            told.authority.get_or_insert(Authority::Etcd);
+        }
+        if self.lists_whole && is_list(told.method()) {
             let reason = told.reason.map(|why| format!("{why}; {LISTS_WHOLE}"));
             told.reason =
                 Some(reason.map_or_else(|| LISTS_WHOLE.into(), |why| why.as_str().into()));
         }
         let is_answer = match (&self.owed, &told.object) {
             (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
-            (Some(Owed::One(_)), None) => &*told.outcome == Audit::CANNOT_TELL,
+            (Some(Owed::One(_)), None) => told.outcome() == AuditOutcome::CannotTell,
             // A list is still to come, or nothing came of it.
             (Some(Owed::All { .. }), _) => {
-                !matches!(&*told.method, Audit::GET_EACH | Audit::GET_LEFT)
+                !matches!(told.method(), AuditMethod::GetEach | AuditMethod::GetLeft)
             }
             _ => true,
         };
@@ -1133,9 +1206,22 @@ impl Lane {
         };
         if !is_seen_to {
             let why = "the watch moved on while it was read: ask again".to_owned();
-            self.cannot_tell(turn, Audit::GET, None, why);
+            self.cannot_tell(turn, AuditMethod::Get, None, why);
         }
     }
+}
+
+/// Whether a read is a list.
+fn is_list(method: AuditMethod) -> bool {
+    !matches!(
+        method,
+        AuditMethod::AheadTwice
+            | AuditMethod::Get
+            | AuditMethod::GetLeft
+            | AuditMethod::GetEach
+            | AuditMethod::SecondWatch
+            | AuditMethod::Unknown
+    )
 }
 
 fn unreadable(page: &Page) -> String {
@@ -1147,16 +1233,32 @@ fn not_comparable(objects: u64) -> String {
 }
 
 /// An audit of a watch, of nothing yet.
-pub(super) fn audit(turn: &Turn<'_>, method: &'static str, outcome: &'static str) -> Audit {
+pub(super) fn audit(turn: &Turn<'_>, method: AuditMethod, outcome: AuditOutcome) -> Audit {
     Audit {
         watch: turn.name.clone(),
         resource_version: None,
-        method: method.into(),
+        method: method.word().into(),
         compared: 0,
-        outcome: outcome.into(),
+        outcome: outcome.word().into(),
         reason: None,
         object: None,
+        authority: None,
+        whole: None,
     }
+}
+
+/// Whether a read compared all that the watch held at its version.
+fn is_whole(told: &Audit) -> bool {
+    let is_of_all = match told.method() {
+        AuditMethod::ListExact
+        | AuditMethod::ListExactAgain
+        | AuditMethod::ListNewest
+        | AuditMethod::ListElsewhere => true,
+        // Its reason may be that some changed before they were looked up.
+        AuditMethod::GetEach => told.reason.is_none(),
+        _ => false,
+    };
+    told.object.is_none() && is_of_all && told.outcome() != AuditOutcome::CannotTell
 }
 
 impl Turn<'_> {
@@ -1169,15 +1271,15 @@ impl Turn<'_> {
 }
 
 impl Task {
-    fn method(&self) -> &'static str {
+    fn method(&self) -> AuditMethod {
         match self {
-            Self::Exact(_) => Audit::LIST_EXACT,
-            Self::Newest => Audit::LIST_NEWEST,
-            Self::Any => Audit::LIST_ANY,
-            Self::Get(_) => Audit::GET,
-            Self::Left { .. } => Audit::GET_LEFT,
-            Self::One { .. } => Audit::LIST_ONE,
-            Self::Was { .. } => Audit::LIST_ONE_TWICE,
+            Self::Exact(_) => AuditMethod::ListExact,
+            Self::Newest => AuditMethod::ListNewest,
+            Self::Any => AuditMethod::ListAny,
+            Self::Get(_) => AuditMethod::Get,
+            Self::Left { .. } => AuditMethod::GetLeft,
+            Self::One { .. } => AuditMethod::ListOne,
+            Self::Was { .. } => AuditMethod::ListOneTwice,
         }
     }
 }
@@ -1248,34 +1350,5 @@ fn judge(found: &Difference, is_second: bool, turn: &mut Turn<'_>) -> Judged {
 fn clear(object: &Object, turn: &mut Turn<'_>) {
     if let Some(open) = turn.watch.verdict_on(object) {
         turn.out.push(cleared(&open.verdict).into());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reason_that_a_list_may_be_a_caches_is_known_for_one() {
-        let of = |reason: &str| Audit {
-            watch: "shop/pods".into(),
-            resource_version: None,
-            method: Audit::LIST_EXACT.into(),
-            compared: 0,
-            outcome: Audit::AGREES.into(),
-            reason: Some(reason.into()),
-            object: None,
-        };
-        let may_be = |why: &&str| of(why).may_be_a_caches();
-        assert!(
-            [MAY_BE_A_CACHES, REFUSES_BOTH, LOOKED_UP, KNOWN]
-                .iter()
-                .all(may_be)
-        );
-        assert!(
-            ![REFUSES_EXACT, REFUSES_GET, ONLY_EQUAL, LISTS_WHOLE]
-                .iter()
-                .any(may_be)
-        );
     }
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use watchscope_model::event::Audit;
+use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
 use watchscope_model::{Object, ResourceVersion, Time};
 
 use super::conclude::{REFUSES_GET, audit, same_place};
@@ -72,13 +73,13 @@ impl Each {
     }
 
     /// What came of all, if it is not over before for a reason.
-    fn outcome(&self, why: Option<&str>) -> (&'static str, Vec<String>) {
+    fn outcome(&self, why: Option<&str>) -> (AuditOutcome, Vec<String>) {
         let outcome = if self.wrong > 0 {
-            Audit::DIFFERS
+            AuditOutcome::Differs
         } else if why.is_some() || self.failed > 0 {
-            Audit::CANNOT_TELL
+            AuditOutcome::CannotTell
         } else {
-            Audit::AGREES
+            AuditOutcome::Agrees
         };
         let (all, so) = (count(self.all, "object"), self.so);
         let cut = why.map(|why| {
@@ -230,7 +231,7 @@ impl Lane {
             resource_version: Some(each.at),
             compared: each.so + each.wrong,
             reason: (!reason.is_empty()).then(|| reason.join("; ").as_str().into()),
-            ..audit(turn, Audit::GET_EACH, outcome)
+            ..audit(turn, AuditMethod::GetEach, outcome)
         };
         self.tell(turn, told);
     }

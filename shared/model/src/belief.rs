@@ -1,0 +1,137 @@
+//! What a client program believes, read from the JSON of its reports. This is the one reader of it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::id::{Object, ResourceVersion, Text, Uid};
+use crate::vocabulary::ClientPhase;
+
+/// What a client holds of one resource.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Belief {
+    /// The resource: `pods`, `deployments.apps`.
+    pub resource: Text,
+    /// Which part of the client holds it, where it has several; else empty.
+    pub part: Text,
+    /// The revision up to which it believes to know everything, if it keeps one that is a number.
+    pub revision: Option<u64>,
+    /// How many objects it holds.
+    pub objects: u64,
+    /// Those it named.
+    pub held: Vec<Held>,
+}
+
+/// An object a client holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Which.
+    pub object: Arc<Object>,
+    /// At which resourceVersion.
+    pub version: Text,
+}
+
+impl Belief {
+    /// Reads the `belief` of a `client.report`: a list with an entry for each resource. What is no such thing is passed
+    /// over.
+    #[must_use]
+    pub fn read(text: &str) -> Vec<Self> {
+        match serde_json::from_str(text) {
+            Ok(Value::Array(parts)) => parts.iter().map(Self::of).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn of(part: &Value) -> Self {
+        let text = |name: &str| -> Text { part[name].as_str().unwrap_or_default().into() };
+        let held = part["held"].as_object().into_iter().flatten();
+        let held: Vec<Held> = held
+            .filter_map(|(key, value)| Held::of(key, value))
+            .collect();
+        let revision = part["resourceVersion"].as_str();
+        Self {
+            resource: text("resource"),
+            part: text("part"),
+            revision: revision.and_then(number),
+            objects: part["objects"].as_u64().unwrap_or(held.len() as u64),
+            held,
+        }
+    }
+
+    /// Whether it names each object that it holds.
+    #[must_use]
+    pub fn names_all(&self) -> bool {
+        self.objects == self.held.len() as u64
+    }
+}
+
+impl Held {
+    /// Reads an entry: `NAMESPACE/NAME` or a name alone, and `UID@RESOURCEVERSION`.
+    fn of(key: &str, value: &Value) -> Option<Self> {
+        let (namespace, name) = match key.split_once('/') {
+            Some((namespace, name)) => (Some(namespace.into()), name),
+            None => (None, key),
+        };
+        let (uid, version) = value.as_str()?.rsplit_once('@')?;
+        let object = Arc::new(Object {
+            namespace,
+            name: name.into(),
+            uid: Uid::parse(uid),
+        });
+        Some(Self {
+            object,
+            version: version.into(),
+        })
+    }
+
+    /// Its resourceVersion, if that is a number.
+    #[must_use]
+    pub fn revision(&self) -> Option<u64> {
+        number(&self.version)
+    }
+
+    /// Whether it has the namespace and name of another, whatever their uids.
+    #[must_use]
+    pub fn is_in_place_of(&self, other: &Self) -> bool {
+        self.object.name == other.object.name && self.object.namespace == other.object.namespace
+    }
+}
+
+fn number(version: &str) -> Option<u64> {
+    ResourceVersion::parse(version).number()
+}
+
+impl ClientPhase {
+    /// Whether a client has ended: its process is no more, and holds nothing.
+    #[must_use]
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Failed | Self::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_belief_is_read_and_what_is_none_is_passed_over() {
+        let text = r#"[{"resource":"configmaps","resourceVersion":"604","objects":70,
+            "held":{"shop/a":"u1@519","b":"u2@603","odd":7}}]"#;
+        let [belief] = &Belief::read(text)[..] else {
+            panic!("one belief")
+        };
+        assert_eq!(
+            (&*belief.resource, belief.revision, belief.objects),
+            ("configmaps", Some(604), 70)
+        );
+        let names: Vec<(&str, Option<u64>)> = belief
+            .held
+            .iter()
+            .map(|held| (&*held.object.name, held.revision()))
+            .collect();
+        assert_eq!(names, [("a", Some(519)), ("b", Some(603))]);
+        assert_eq!(belief.held[1].object.namespace, None);
+        assert_eq!(Belief::read("nothing"), []);
+        assert_eq!(Belief::read("{}"), []);
+    }
+}
