@@ -25,7 +25,7 @@ mod test_programs;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::project::Project;
 use crate::setup::Installs;
@@ -63,8 +63,14 @@ enum Task {
         #[arg(long)]
         target: Option<String>,
     },
-    /// Formatting, clippy for host and wasm32, boundaries, licences, documentation.
-    Check,
+    /// Formatting, clippy for host and wasm32, boundaries, rooms, words, licences, documentation.
+    Check {
+        /// Only list where sentences are hard to read, and what to write instead.
+        only: Option<Listed>,
+        /// With `words`: write the lower counts into xtask/words.txt.
+        #[arg(long, requires = "only")]
+        write: bool,
+    },
     /// Build everything and run every test.
     Test {
         /// Also run the tests that take hours, and write docs/long-test.md.
@@ -87,6 +93,12 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
+}
+
+/// What `check` lists alone.
+#[derive(Clone, Copy, ValueEnum)]
+enum Listed {
+    Words,
 }
 
 fn main() -> ExitCode {
@@ -112,7 +124,11 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
         Task::Build { release, target } => {
             build::build(&project, installs, release, target.as_deref())?;
         }
-        Task::Check => check::check(&project, installs)?,
+        Task::Check { only: None, .. } => check::check(&project, installs)?,
+        Task::Check {
+            only: Some(Listed::Words),
+            write,
+        } => check::words(&project, write)?,
         Task::Test { long } => return test::test(&project, installs, long),
         Task::Mutate { ids } => mutate::mutate(&project, &ids)?,
         Task::Bench { list: true, .. } => bench::list(&project)?,

@@ -6,7 +6,9 @@ mod boundaries;
 mod licences;
 mod mentions;
 mod rooms;
+mod text_matching;
 mod versions;
+mod words;
 
 use std::fmt;
 use std::process::Command;
@@ -54,6 +56,10 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         report(boundaries::violations(project)?)
     });
     rule("rooms", &mut || report(rooms::violations(project)?));
+    rule("decisions rest on types", &mut || {
+        report(text_matching::violations(project)?)
+    });
+    rule("words", &mut || report(words::violations(project)?));
     rule("licences", &mut || report(licences::violations(project)?));
     rule("planted bugs follow the code", &mut || {
         report(mutate::violations(project)?)
@@ -123,6 +129,15 @@ fn document(command: &mut Command) -> Result<()> {
             "-D warnings -A rustdoc::private_intra_doc_links",
         );
     shell::run(command)
+}
+
+/// Lists the idioms that make sentences hard to read, or writes how often each stands where.
+pub(crate) fn words(project: &Project, writes: bool) -> Result<()> {
+    if writes {
+        return report(words::write(project)?);
+    }
+    print!("{}", words::list(project)?);
+    Ok(())
 }
 
 fn report(violations: Vec<Violation>) -> Result<()> {

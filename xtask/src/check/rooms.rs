@@ -16,6 +16,7 @@ use anyhow::Result;
 
 use self::plan::{Crate, PLAN, Room};
 use self::source::Sources;
+pub(super) use self::source::without_tests;
 use super::Violation;
 use crate::project::Project;
 

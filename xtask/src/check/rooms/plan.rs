@@ -213,7 +213,7 @@ const TIMELINE: Crate = Crate {
             &["tokens", "id", "glyph", "scene", "format", "view", "svg"],
             &[],
         ),
-        room("levels", &["store/layers", "ways"], &["ground"]).owing(&["inside", "store"]),
+        room("levels", &["store/layers", "ways"], &["ground"]).owing(&["store"]),
         room("store", &["store"], &["ground", "levels"]),
         room("findings", &["findings"], &["ground", "levels", "store"]),
         room("evidence", &["evidence"], &["findings", "ground", "store"]).owing(&["words"]),
@@ -227,7 +227,6 @@ const TIMELINE: Crate = Crate {
         room(
             "inside",
             &[
-                "belief",
                 "draw/layers",
                 "draw/travel",
                 "lanes/layers",
@@ -319,6 +318,7 @@ const MODEL: Crate = Crate {
             ],
         ),
         room("wire", &["wire"], &["base", "codec", "field"]),
+        room("belief", &["belief"], &["base"]),
         room("read", &["read"], &["base"]),
         room("root", &["lib"], &[]),
     ],

@@ -203,7 +203,7 @@ fn idents(tokens: TokenStream, words: &mut BTreeSet<String>) {
 }
 
 /// The items of a file without those for tests only, and apart from them what it re-exports.
-fn without_tests(tokens: TokenStream) -> (TokenStream, TokenStream) {
+pub(in crate::check) fn without_tests(tokens: TokenStream) -> (TokenStream, TokenStream) {
     let (mut code, mut given) = (Vec::new(), Vec::new());
     let mut item: Vec<TokenTree> = Vec::new();
     for token in tokens {
