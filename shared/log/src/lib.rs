@@ -11,9 +11,9 @@
 mod reader;
 mod ring;
 mod sealer;
+mod segment;
 
 pub use reader::{BEHIND_BYTES, BEHIND_US, MAX_BACKFILLS, Parting, Reader, Refusal, Served, Step};
-pub use ring::{
-    Chapter, HeadSnapshot, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES, SealedSegment,
-};
-pub use sealer::{CHAPTER_BYTES, NextChapter, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealed, Sealer};
+pub use ring::{Chapter, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
+pub use sealer::{CHAPTER_BYTES, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealer};
+pub use segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};

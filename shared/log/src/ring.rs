@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-use crate::sealer::{NextChapter, Sealed};
+use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
 /// A head snapshot is handed to readers who join within so many microseconds…
 pub const SNAPSHOT_AGE_US: i64 = 250_000;
@@ -15,52 +15,6 @@ pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
 /// What a segment costs beside its bytes: its entry here and its allocation.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
-
-/// A sealed run of records, encoded once for all.
-#[derive(Clone, Debug)]
-pub struct SealedSegment {
-    /// First record.
-    pub first: Seq,
-    /// Last record.
-    pub last: Seq,
-    /// Time of the first record.
-    pub first_at: Time,
-    /// Time of the last record.
-    pub last_at: Time,
-    /// The wire message; the segment frame is its end.
-    pub message: Bytes,
-    pub(crate) frame_at: usize,
-    /// Bytes of all messages before it in the epoch; set by the ring.
-    pub(crate) bytes_before: u64,
-}
-
-impl SealedSegment {
-    /// The segment's frame.
-    #[must_use]
-    pub fn frame(&self) -> &[u8] {
-        &self.message[self.frame_at..]
-    }
-}
-
-/// The fold at some head, for readers who join.
-#[derive(Clone, Debug)]
-pub struct HeadSnapshot {
-    /// The last record folded.
-    pub seq: Seq,
-    /// When it was made.
-    pub taken_at: Time,
-    /// The wire message; the head frame is its end.
-    pub message: Bytes,
-    pub(crate) frame_at: usize,
-}
-
-impl HeadSnapshot {
-    /// The head frame.
-    #[must_use]
-    pub fn frame(&self) -> &[u8] {
-        &self.message[self.frame_at..]
-    }
-}
 
 /// A run of segments that can be read alone.
 #[derive(Clone, Debug)]

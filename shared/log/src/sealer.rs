@@ -7,7 +7,7 @@ use watchscope_model::{
     Entry, EpochId, Event, Inside, InsideRecord, Layers, LogId, Record, Seq, State, Time,
 };
 
-use crate::ring::{HeadSnapshot, SealedSegment};
+use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
 /// A segment is sealed so long after the one before, or at once if that long ago nothing was sealed; in microseconds.
 pub const SEAL_US: i64 = 16_000;
@@ -34,26 +34,6 @@ pub struct Sealer {
     chapter_bytes: usize,
     open: Option<(Seq, Time)>,
     last_seal: Option<Time>,
-}
-
-/// What sealing gives to the ring.
-#[derive(Clone, Debug)]
-pub struct Sealed {
-    /// The segment.
-    pub segment: SealedSegment,
-    /// The opening of the next chapter, if this segment closed one.
-    pub next: Option<NextChapter>,
-}
-
-/// What opens a chapter.
-#[derive(Clone, Debug)]
-pub struct NextChapter {
-    /// The head frame.
-    pub opening: Bytes,
-    /// The chapter's first record.
-    pub first: Seq,
-    /// When it was opened.
-    pub at: Time,
 }
 
 impl Sealer {

@@ -1,0 +1,70 @@
+//! What the sealer hands to the ring, and the ring to readers: sealed segments, openings of chapters and snapshots.
+
+use bytes::Bytes;
+use watchscope_model::{Seq, Time};
+
+/// A sealed run of records, encoded once for all.
+#[derive(Clone, Debug)]
+pub struct SealedSegment {
+    /// First record.
+    pub first: Seq,
+    /// Last record.
+    pub last: Seq,
+    /// Time of the first record.
+    pub first_at: Time,
+    /// Time of the last record.
+    pub last_at: Time,
+    /// The wire message; the segment frame is its end.
+    pub message: Bytes,
+    pub(crate) frame_at: usize,
+    /// Bytes of all messages before it in the epoch; set by the ring.
+    pub(crate) bytes_before: u64,
+}
+
+impl SealedSegment {
+    /// The segment's frame.
+    #[must_use]
+    pub fn frame(&self) -> &[u8] {
+        &self.message[self.frame_at..]
+    }
+}
+
+/// The fold at some head, for readers who join.
+#[derive(Clone, Debug)]
+pub struct HeadSnapshot {
+    /// The last record folded.
+    pub seq: Seq,
+    /// When it was made.
+    pub taken_at: Time,
+    /// The wire message; the head frame is its end.
+    pub message: Bytes,
+    pub(crate) frame_at: usize,
+}
+
+impl HeadSnapshot {
+    /// The head frame.
+    #[must_use]
+    pub fn frame(&self) -> &[u8] {
+        &self.message[self.frame_at..]
+    }
+}
+
+/// What sealing gives to the ring.
+#[derive(Clone, Debug)]
+pub struct Sealed {
+    /// The segment.
+    pub segment: SealedSegment,
+    /// The opening of the next chapter, if this segment closed one.
+    pub next: Option<NextChapter>,
+}
+
+/// What opens a chapter.
+#[derive(Clone, Debug)]
+pub struct NextChapter {
+    /// The head frame.
+    pub opening: Bytes,
+    /// The chapter's first record.
+    pub first: Seq,
+    /// When it was opened.
+    pub at: Time,
+}
