@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use watchscope_log::Ring;
-use watchscope_model::codec::ChapterReader;
+use watchscope_model::chapter::ChapterReader;
 use watchscope_model::{Entry, Layers, Seq, State};
 
 use super::{RingProgress, Shared, lock};

@@ -222,7 +222,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use watchscope_model::Event;
-    use watchscope_model::codec::{ChapterReader, decode_chapter};
+    use watchscope_model::chapter::{ChapterReader, decode_chapter};
     use watchscope_model::event::Note;
     use watchscope_model::vocabulary::Author;
 

@@ -1,7 +1,7 @@
 //! Turns events into records, records into segments, segments into chapters.
 
 use bytes::Bytes;
-use watchscope_model::codec::{ChapterWriter, Fold};
+use watchscope_model::chapter::{ChapterWriter, Fold};
 use watchscope_model::wire::{self, MAX_MESSAGE_BYTES};
 use watchscope_model::{
     Entry, EpochId, Event, Inside, InsideRecord, Layers, LogId, Record, Seq, State, Time,
@@ -189,7 +189,7 @@ impl Sealer {
 
 #[cfg(test)]
 mod tests {
-    use watchscope_model::codec::{ChapterReader, decode_chapter};
+    use watchscope_model::chapter::{ChapterReader, decode_chapter};
     use watchscope_model::event::{Clock, Gap, Note, StreamEnded, WatchStarted};
     use watchscope_model::vocabulary::{Author, Cause};
     use watchscope_model::{StreamId, WatchName};

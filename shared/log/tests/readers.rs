@@ -6,7 +6,7 @@ mod world;
 
 use watchscope_log::{BEHIND_US, MAX_BACKFILLS, Parting, Refusal, Step};
 use watchscope_model::Seq;
-use watchscope_model::codec::decode_chapter;
+use watchscope_model::chapter::decode_chapter;
 use watchscope_model::wire::{
     Acknowledge, Backfill, Hello, MAX_MESSAGE_BYTES, PROTOCOL_VERSION, Subscribe, WINDOW_BYTES,
 };

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use cases::cases;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use watchscope_model::codec::{ChapterReader, ChapterWriter, FORMAT_VERSION, decode_chapter};
+use watchscope_model::chapter::{ChapterReader, ChapterWriter, decode_chapter};
+use watchscope_model::codec::FORMAT_VERSION;
 use watchscope_model::event::{
     Attribution, Bookmark, Change, Clock, ClusterConnected, ConnectionClosed, ConnectionOpened,
     Finding, Gap, ListComplete, ListPage, Loss, Note, RequestAnswered, RequestSent, StreamEnded,

@@ -14,9 +14,8 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use watchscope_model::codec::{
-    ChapterReader, ChapterWriter, FORMAT_VERSION, Fold, FrameKind, split_frame,
-};
+use watchscope_model::chapter::{ChapterReader, ChapterWriter, Fold};
+use watchscope_model::codec::{FORMAT_VERSION, FrameKind, split_frame};
 use watchscope_model::event::{Change, ClientReport, ClientRequest, ClientStarted, Clock};
 use watchscope_model::inside::{
     InsideCache, InsideConnection, InsideEtcd, InsideHeld, InsideServer, InsideWatcher,

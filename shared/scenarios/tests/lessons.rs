@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use watchscope_model::codec::ChapterWriter;
+use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
 use watchscope_scenarios::lessons::{Found, Lesson, Run, Sought, Stage, lesson, lessons};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchscope_diagnosis::audit::Level;
-use watchscope_model::codec::ChapterWriter;
+use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::AuditOutcome;
 use watchscope_model::{Event, State, WatchName};
 use watchscope_scenarios::Run;

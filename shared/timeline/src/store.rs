@@ -19,7 +19,8 @@ mod parts;
 mod spans;
 mod trace;
 
-use watchscope_model::codec::{ChapterReader, DecodeError, split_frame};
+use watchscope_model::chapter::ChapterReader;
+use watchscope_model::codec::{DecodeError, split_frame};
 use watchscope_model::fold::Moment;
 use watchscope_model::{
     Entry, EpochId, Layers, LogId, Object, Record, Seq, State, Text, Time, WatchName,

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Log, START, at, object};
-use watchscope_model::codec::{ChapterWriter, Fold};
+use watchscope_model::chapter::{ChapterWriter, Fold};
 use watchscope_model::event::*;
 use watchscope_model::inside::*;
 use watchscope_model::vocabulary::*;

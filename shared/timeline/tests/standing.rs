@@ -5,7 +5,7 @@ mod common;
 use common::random::random_log;
 use common::{Log, at};
 use insta::assert_snapshot;
-use watchscope_model::codec::ChapterWriter;
+use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Attribution, Audit, Change, Finding, Verdict, WatchStopped};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;

@@ -36,7 +36,7 @@ use watchscope::log::{LogConfig, LogHandle};
 use watchscope::session::{Sessions, TokenFile};
 use watchscope::web::hosts::AllowedHosts;
 use watchscope::web::{Limits, Policy, WebConfig, router, serve};
-use watchscope_model::codec::ChapterReader;
+use watchscope_model::chapter::ChapterReader;
 use watchscope_model::event::{Change, WatchStarted};
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{

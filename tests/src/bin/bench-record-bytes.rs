@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use tokio::time::Instant;
 use watchscope_log::{Sealed, Sealer};
-use watchscope_model::codec::decode_chapter;
+use watchscope_model::chapter::decode_chapter;
 use watchscope_model::event::{Bookmark, Change, ListComplete, StreamOpened, WatchStarted};
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Event, Object, RequestId, StreamId, Text, Time, Uid, WatchName};

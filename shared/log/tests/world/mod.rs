@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use watchscope_log::{Ring, Sealer, Step};
-use watchscope_model::codec::{ChapterReader, decode_chapter};
+use watchscope_model::chapter::{ChapterReader, decode_chapter};
 use watchscope_model::event::{Change, Note, WatchStarted};
 use watchscope_model::vocabulary::{Author, ChangeType, Origin};
 use watchscope_model::wire::{

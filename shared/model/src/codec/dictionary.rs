@@ -11,13 +11,16 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use super::frame::DecodeError;
+use super::port::Ids;
 use super::reader::Reader;
-use super::writer::{Writer, push_inline, push_varint, unzigzag, zigzag};
+use super::tables::{ALLOCATION_BYTES, Tables, entry_bytes};
+use super::varint::{push_inline, push_varint, unzigzag, zigzag};
+use super::writer::Writer;
 use crate::id::{Object, Text, Uid};
 
 /// The writer's side: what has a number. Bounded by the chapter: what the next opening does not use is forgotten.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Interner {
+pub(crate) struct Interner {
     texts: Numbers<Text>,
     objects: Numbers<Arc<Object>>,
     unwritten_bytes: usize,
@@ -30,7 +33,7 @@ const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 17;
 
 impl Interner {
     /// The number of a text, given if it is new.
-    pub(super) fn number_text(&mut self, text: &Text) -> u64 {
+    pub(crate) fn number_text(&mut self, text: &Text) -> u64 {
         if let Some(&number) = self.texts.known.get(text) {
             return number;
         }
@@ -39,7 +42,7 @@ impl Interner {
     }
 
     /// The number of an object, given if it is new, with its namespace.
-    pub(super) fn number_object(&mut self, object: &Arc<Object>) -> u64 {
+    pub(crate) fn number_object(&mut self, object: &Arc<Object>) -> u64 {
         if let Some(&number) = self.objects.known.get(object) {
             return number;
         }
@@ -55,12 +58,12 @@ impl Interner {
     }
 
     /// The number of a text, noted as used.
-    pub(super) fn use_text(&self, text: &Text, used: &mut Used) -> Option<u64> {
+    pub(crate) fn use_text(&self, text: &Text, used: &mut Used) -> Option<u64> {
         self.texts.use_number(text, &mut used.texts)
     }
 
     /// The number of an object, noted as used with its namespace.
-    pub(super) fn use_object(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
+    pub(crate) fn use_object(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
         if let Some(namespace) = &object.namespace {
             self.texts.use_number(namespace, &mut used.texts);
         }
@@ -68,12 +71,12 @@ impl Interner {
     }
 
     /// At most so many bytes are the definitions that no frame has carried yet.
-    pub(super) fn unwritten_bytes(&self) -> usize {
+    pub(crate) fn unwritten_bytes(&self) -> usize {
         self.unwritten_bytes
     }
 
     /// Writes the definitions that no frame has carried yet.
-    pub(super) fn write_new(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn write_new(&mut self, out: &mut Vec<u8>) {
         self.unwritten_bytes = 0;
         let texts = std::mem::take(&mut self.texts.unwritten);
         let objects = std::mem::take(&mut self.objects.unwritten);
@@ -86,7 +89,7 @@ impl Interner {
 
     /// Writes all definitions: those used in the order of their use, so that sorted names share their beginnings,
     /// then the rest.
-    pub(super) fn write_all(&self, used: &Used, out: &mut Vec<u8>) {
+    pub(crate) fn write_all(&self, used: &Used, out: &mut Vec<u8>) {
         write_texts(
             self.texts
                 .used(&used.texts)
@@ -102,7 +105,7 @@ impl Interner {
     }
 
     /// Writes the definitions used and forgets all others.
-    pub(super) fn write_used_and_prune(&mut self, used: &Used, out: &mut Vec<u8>) {
+    pub(crate) fn write_used_and_prune(&mut self, used: &Used, out: &mut Vec<u8>) {
         write_texts(self.texts.used(&used.texts), out);
         self.write_objects(self.objects.used(&used.objects), out);
         self.texts.prune(&used.texts);
@@ -130,9 +133,33 @@ impl Interner {
     }
 }
 
+/// Unknown texts are given a number.
+impl Ids for Interner {
+    fn text(&mut self, text: &Text) -> Option<u64> {
+        Some(self.number_text(text))
+    }
+
+    fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
+        Some(self.number_object(object))
+    }
+}
+
+/// Unknown texts are written in place: only segments, and the first opening, define numbers anew.
+pub(crate) struct Frozen<'a>(pub(crate) &'a Interner, pub(crate) &'a mut Used);
+
+impl Ids for Frozen<'_> {
+    fn text(&mut self, text: &Text) -> Option<u64> {
+        self.0.use_text(text, self.1)
+    }
+
+    fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
+        self.0.use_object(object, self.1)
+    }
+}
+
 /// What a snapshot uses of a dictionary.
 #[derive(Debug, Default)]
-pub(super) struct Used {
+pub(crate) struct Used {
     texts: Marks,
     objects: Marks,
 }
@@ -245,84 +272,10 @@ fn push_suffix(before: &[u8], text: &[u8], out: &mut Vec<u8>) {
     push_inline(&text[shared..], out);
 }
 
-/// The reader's side: what numbers mean.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tables {
-    texts: Table<Text>,
-    objects: Table<Arc<Object>>,
-}
-
-/// Things by number. Numbers are given without holes, so nearly all are found by place; pruning may leave holes as wide
-/// as the largest chapter there was, and what lies beyond them is found by hash.
-#[derive(Clone, Debug)]
-struct Table<T> {
-    dense: Vec<Option<T>>,
-    sparse: IndexMap<u64, T, FxBuildHasher>,
-    /// Insertions so far; the places stay within a multiple of it.
-    inserted: usize,
-}
-
-/// Places a table may have whatever was inserted.
-const MIN_PLACES: usize = 64;
-
-impl<T> Table<T> {
-    const fn new() -> Self {
-        Self {
-            dense: Vec::new(),
-            sparse: IndexMap::with_hasher(FxBuildHasher),
-            inserted: 0,
-        }
-    }
-
-    fn get(&self, number: u64) -> Option<&T> {
-        let place = usize::try_from(number).ok()?;
-        match self.dense.get(place) {
-            Some(Some(thing)) => Some(thing),
-            _ => self.sparse.get(&number),
-        }
-    }
-
-    fn insert(&mut self, number: u64, thing: T) {
-        self.inserted += 1;
-        let most = self.inserted.saturating_mul(2).saturating_add(MIN_PLACES);
-        match usize::try_from(number) {
-            Ok(place) if place < most => {
-                if self.dense.len() <= place {
-                    self.dense.resize_with(place + 1, || None);
-                }
-                self.dense[place] = Some(thing);
-            }
-            _ => {
-                self.sparse.insert(number, thing);
-            }
-        }
-    }
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Tables {
-    /// Defines nothing.
-    pub(super) const NONE: &Self = &Self {
-        texts: Table::new(),
-        objects: Table::new(),
-    };
-
-    pub(super) fn text(&self, number: u64) -> Option<&Text> {
-        self.texts.get(number)
-    }
-
-    pub(super) fn object(&self, number: u64) -> Option<&Arc<Object>> {
-        self.objects.get(number)
-    }
-
     /// Reads definitions written by [`Interner`]; a number defined anew loses its old meaning.
     /// After an error, which the reader keeps, they are of no further use.
-    pub(super) fn read_new(&mut self, reader: &mut Reader<'_>) {
+    pub(crate) fn read_new(&mut self, reader: &mut Reader<'_>) {
         let (mut name, mut expected) = (Vec::new(), 0);
         for _ in 0..reader.count(3, entry_bytes::<Text>()) {
             let number = read_number(&mut expected, reader);
@@ -330,7 +283,7 @@ impl Tables {
             if reader.has_failed() {
                 return;
             }
-            self.texts.insert(number, text);
+            self.insert_text(number, text);
         }
         (name, expected) = (Vec::new(), 0);
         for _ in 0..reader.count(5, entry_bytes::<Arc<Object>>()) {
@@ -353,18 +306,9 @@ impl Tables {
                 name: text,
                 uid,
             });
-            self.objects.insert(number, object);
+            self.insert_object(number, object);
         }
     }
-}
-
-/// What an allocation costs beside its content: the reference counts and the allocator's own.
-pub(super) const ALLOCATION_BYTES: usize = 32;
-
-/// What an entry of a table costs at most, by place (two places, while they grow to twice their number) or by hash
-/// (entries and index, likewise).
-const fn entry_bytes<T>() -> usize {
-    3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
 }
 
 fn read_number(expected: &mut u64, reader: &mut Reader<'_>) -> u64 {

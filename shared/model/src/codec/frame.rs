@@ -163,7 +163,7 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
 }
 
 /// Puts a header before a payload.
-pub(super) fn seal_frame(kind: FrameKind, payload: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn seal_frame(kind: FrameKind, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER_BYTES + length);
     bytes.push(kind.tag());

@@ -1,4 +1,4 @@
-//! The binary form: frames, the dictionary, segments and chapters.
+//! The binary form: bytes, frames, the dictionary. Chapters are put together of it in [`crate::chapter`].
 //!
 //! ```text
 //!   chapter = head frame, then segment frames         frame = tag, version, length, CRC-32, payload
@@ -18,14 +18,15 @@
 //! opening but the first. Decoding arbitrary bytes never panics, and never allocates over 16 times its input plus
 //! 1 MiB: every allocation is charged against that budget first.
 
-mod chapter;
 mod checksum;
-mod dictionary;
-mod frame;
-mod reader;
-mod writer;
+pub(crate) mod dictionary;
+pub(crate) mod frame;
+pub(crate) mod port;
+pub(crate) mod reader;
+pub(crate) mod tables;
+pub(crate) mod varint;
+pub(crate) mod writer;
 
-pub use chapter::{ChapterReader, ChapterWriter, Fold, Opening, decode_chapter};
 pub use frame::{DecodeError, FORMAT_VERSION, Frame, FrameKind, MAX_FRAME_BYTES, split_frame};
 pub use reader::Reader;
 pub use writer::Writer;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::dictionary::{ALLOCATION_BYTES, Tables};
 use super::frame::DecodeError;
-use super::writer::unzigzag;
+use super::tables::{ALLOCATION_BYTES, Tables};
+use super::varint::unzigzag;
 use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
@@ -25,15 +25,15 @@ pub struct Reader<'a> {
     budget: usize,
     error: Option<DecodeError>,
     tables: &'a Tables,
-    pub(super) base_version: u64,
+    pub(crate) base_version: u64,
     /// Format 1: each version read becomes the base.
-    pub(super) every_version_is_base: bool,
-    pub(super) base_at: Time,
-    pub(super) base_seq: Seq,
+    pub(crate) every_version_is_base: bool,
+    pub(crate) base_at: Time,
+    pub(crate) base_seq: Seq,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], tables: &'a Tables) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], tables: &'a Tables) -> Self {
         Self {
             bytes,
             position: 0,
@@ -81,14 +81,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes on where `self` stands, with other tables and what is left of the budget.
-    pub(super) fn with_tables<'b>(self, tables: &'b Tables) -> Reader<'b>
+    pub(crate) fn with_tables<'b>(self, tables: &'b Tables) -> Reader<'b>
     where
         'a: 'b,
     {
         Reader { tables, ..self }
     }
 
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.position
     }
 
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text of bytes that were read from `at` on.
-    pub(super) fn utf8<'b>(&mut self, at: usize, bytes: &'b [u8]) -> &'b str {
+    pub(crate) fn utf8<'b>(&mut self, at: usize, bytes: &'b [u8]) -> &'b str {
         str::from_utf8(bytes).unwrap_or_else(|_| {
             self.fail(DecodeError::Utf8 { at });
             ""

@@ -2,54 +2,22 @@
 
 use std::sync::Arc;
 
-use super::dictionary::{Interner, Used};
+use super::port::Ids;
+use super::varint::{push_inline, push_varint, push_wide, zigzag};
 use crate::id::{Object, ResourceVersion, Seq, Text, Uid};
 use crate::time::Time;
 
-/// Where a [`Writer`] gets numbers from.
-pub(super) trait Ids {
-    /// The number of a text; without one it is written in place.
-    fn text(&mut self, text: &Text) -> Option<u64>;
-
-    /// The number of an object; without one it is written in place.
-    fn object(&mut self, object: &Arc<Object>) -> Option<u64>;
-}
-
-/// Unknown texts are given a number.
-impl Ids for Interner {
-    fn text(&mut self, text: &Text) -> Option<u64> {
-        Some(self.number_text(text))
-    }
-
-    fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
-        Some(self.number_object(object))
-    }
-}
-
-/// Unknown texts are written in place: only segments, and the first opening, define numbers anew.
-pub(super) struct Frozen<'a>(pub(super) &'a Interner, pub(super) &'a mut Used);
-
-impl Ids for Frozen<'_> {
-    fn text(&mut self, text: &Text) -> Option<u64> {
-        self.0.use_text(text, self.1)
-    }
-
-    fn object(&mut self, object: &Arc<Object>) -> Option<u64> {
-        self.0.use_object(object, self.1)
-    }
-}
-
 /// Appends fields to a payload, with the chapter's dictionary at hand.
 pub struct Writer<'a> {
-    pub(super) out: &'a mut Vec<u8>,
+    pub(crate) out: &'a mut Vec<u8>,
     /// Absent: every text is written in place.
-    pub(super) ids: Option<&'a mut dyn Ids>,
+    pub(crate) ids: Option<&'a mut dyn Ids>,
     /// What resourceVersions are written as the distance from.
-    pub(super) base_version: u64,
+    pub(crate) base_version: u64,
     /// What times are written as the distance from.
-    pub(super) base_at: Time,
+    pub(crate) base_at: Time,
     /// What seqs of moments are written as the distance from.
-    pub(super) base_seq: Seq,
+    pub(crate) base_seq: Seq,
 }
 
 impl Writer<'_> {
@@ -158,7 +126,7 @@ impl Writer<'_> {
         Self::push_uid(uid, self.out);
     }
 
-    pub(super) fn push_uid(uid: &Uid, out: &mut Vec<u8>) {
+    pub(crate) fn push_uid(uid: &Uid, out: &mut Vec<u8>) {
         match uid {
             Uid::Uuid(bytes) => {
                 out.push(0);
@@ -183,48 +151,6 @@ impl Writer<'_> {
             let mut prefix = Vec::with_capacity(5);
             push_varint(length as u64, &mut prefix);
             self.out.splice(start..=start, prefix);
-        }
-    }
-}
-
-pub(crate) fn push_varint(value: u64, out: &mut Vec<u8>) {
-    push_wide(u128::from(value), out);
-}
-
-fn push_wide(mut value: u128, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-pub(crate) fn push_inline(bytes: &[u8], out: &mut Vec<u8>) {
-    push_varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
-}
-
-pub(super) fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
-pub(super) fn unzigzag(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn numbers_and_texts_are_encoded_as_postcard_encodes_them(value: u64, signed: i64, text: String) {
-            let mut ours = Vec::new();
-            push_varint(value, &mut ours);
-            push_varint(zigzag(signed), &mut ours);
-            push_inline(text.as_bytes(), &mut ours);
-            prop_assert_eq!(ours, postcard::to_allocvec(&(value, signed, text)).unwrap());
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod shot;
 
-use watchscope_model::codec::ChapterWriter;
+use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::{Event, InsideRecord, Record, State, Time};
 use watchscope_scenarios::Run;
 use watchscope_scenarios::catalogue::Row;

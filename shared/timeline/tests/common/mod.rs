@@ -11,7 +11,8 @@ pub mod random;
 
 use std::sync::Arc;
 
-use watchscope_model::codec::{ChapterWriter, split_frame};
+use watchscope_model::chapter::ChapterWriter;
+use watchscope_model::codec::split_frame;
 use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;

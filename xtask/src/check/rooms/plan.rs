@@ -313,7 +313,7 @@ const MODEL: Crate = Crate {
         ),
         room(
             "chapter",
-            &["codec/chapter"],
+            &["chapter"],
             &[
                 "base", "codec", "event", "field", "fold", "inside", "json", "layers",
             ],
@@ -324,10 +324,7 @@ const MODEL: Crate = Crate {
         room("root", &["lib"], &[]),
     ],
     machines: &[],
-    circles: &[
-        &["codec/dictionary.rs", "codec/reader.rs", "codec/writer.rs"],
-        &["fold.rs", "fold/objects.rs"],
-    ],
+    circles: &[&["fold.rs", "fold/objects.rs"]],
 };
 
 const SIMULATOR: Crate = Crate {

@@ -1,9 +1,12 @@
 //! Chapters: an opening snapshot and the segments after it, written by one and read by many.
 
-use super::dictionary::{Interner, Tables, Used};
-use super::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
-use super::reader::Reader;
-use super::writer::{Frozen, Ids, Writer, push_inline, push_varint};
+use crate::codec::dictionary::{Frozen, Interner, Used};
+use crate::codec::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
+use crate::codec::port::Ids;
+use crate::codec::reader::Reader;
+use crate::codec::tables::Tables;
+use crate::codec::varint::{push_inline, push_varint};
+use crate::codec::writer::Writer;
 use crate::event::{Event, Record};
 use crate::field::Fields;
 use crate::fold::State;

@@ -1,0 +1,101 @@
+//! What the numbers of a chapter's dictionary mean, for who reads it.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::id::{Object, Text};
+
+/// The reader's side: what numbers mean.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    texts: Table<Text>,
+    objects: Table<Arc<Object>>,
+}
+
+/// Things by number. Numbers are given without holes, so nearly all are found by place; pruning may leave holes as wide
+/// as the largest chapter there was, and what lies beyond them is found by hash.
+#[derive(Clone, Debug)]
+struct Table<T> {
+    dense: Vec<Option<T>>,
+    sparse: IndexMap<u64, T, FxBuildHasher>,
+    /// Insertions so far; the places stay within a multiple of it.
+    inserted: usize,
+}
+
+/// Places a table may have whatever was inserted.
+const MIN_PLACES: usize = 64;
+
+impl<T> Table<T> {
+    const fn new() -> Self {
+        Self {
+            dense: Vec::new(),
+            sparse: IndexMap::with_hasher(FxBuildHasher),
+            inserted: 0,
+        }
+    }
+
+    fn get(&self, number: u64) -> Option<&T> {
+        let place = usize::try_from(number).ok()?;
+        match self.dense.get(place) {
+            Some(Some(thing)) => Some(thing),
+            _ => self.sparse.get(&number),
+        }
+    }
+
+    fn insert(&mut self, number: u64, thing: T) {
+        self.inserted += 1;
+        let most = self.inserted.saturating_mul(2).saturating_add(MIN_PLACES);
+        match usize::try_from(number) {
+            Ok(place) if place < most => {
+                if self.dense.len() <= place {
+                    self.dense.resize_with(place + 1, || None);
+                }
+                self.dense[place] = Some(thing);
+            }
+            _ => {
+                self.sparse.insert(number, thing);
+            }
+        }
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tables {
+    /// Defines nothing.
+    pub(crate) const NONE: &Self = &Self {
+        texts: Table::new(),
+        objects: Table::new(),
+    };
+
+    pub(crate) fn text(&self, number: u64) -> Option<&Text> {
+        self.texts.get(number)
+    }
+
+    pub(crate) fn object(&self, number: u64) -> Option<&Arc<Object>> {
+        self.objects.get(number)
+    }
+
+    pub(crate) fn insert_text(&mut self, number: u64, text: Text) {
+        self.texts.insert(number, text);
+    }
+
+    pub(crate) fn insert_object(&mut self, number: u64, object: Arc<Object>) {
+        self.objects.insert(number, object);
+    }
+}
+
+/// What an allocation costs beside its content: the reference counts and the allocator's own.
+pub(crate) const ALLOCATION_BYTES: usize = 32;
+
+/// What an entry of a table costs at most, by place (two places, while they grow to twice their number) or by hash
+/// (entries and index, likewise).
+pub(crate) const fn entry_bytes<T>() -> usize {
+    3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
+}
