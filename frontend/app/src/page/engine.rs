@@ -37,6 +37,9 @@ use crate::source::feed::Delivery;
 const UNKNOWN_SPAN_US: i64 = 300_000_000;
 /// Waits up to this are left to the animation frames, in milliseconds.
 const SMOOTH_MS: f64 = 34.0;
+/// The least time between two frames that only move the pen on, in milliseconds. A young log's axis spans 20 s, and its
+/// pen moves by a px each 15 ms. Painting at that pace delayed events: they waited for a frame under way, 4 ms at p50.
+const MOTION_MS: f64 = 40.0;
 /// Panels are written at most so often, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
 
@@ -485,7 +488,7 @@ impl Engine {
             if self.reduced_motion {
                 px_ms.max(1_000.0)
             } else {
-                px_ms.min(1_000.0)
+                px_ms.clamp(MOTION_MS, 1_000.0)
             }
         });
         let publish_ms = self
