@@ -197,9 +197,8 @@ impl Tally {
             }
             Event::Audit(event) => {
                 if let Some((series, _)) = self.of(&event.watch) {
-                    let known = AuditOutcome::ALL.iter();
-                    let place = known.take_while(|outcome| **outcome != event.outcome());
-                    series.audits[place.count()] += 1;
+                    // An unknown outcome has the number after all others, which is the place of OTHER.
+                    series.audits[event.outcome().number() as usize] += 1;
                     // A second watch is compared event by event.
                     if event.method() != AuditMethod::SecondWatch {
                         series.audited += event.compared;

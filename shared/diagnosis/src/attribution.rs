@@ -8,11 +8,9 @@
 //! anew if the list stands less than 100 revisions above the oldest one left. How near that oldest one is to the
 //! watch's progress proves nothing: a cache that has just run over has one as near.
 
-use watchscope_model::Row;
-use watchscope_model::Seq;
 use watchscope_model::row::Attributed;
-use watchscope_model::tree;
 use watchscope_model::vocabulary::{Cause, Certainty};
+use watchscope_model::{Row, Seq, tree};
 
 use crate::ends::{BARREN_MS, End, Ends, Fact, FactKind, ServerError};
 use crate::server_words;

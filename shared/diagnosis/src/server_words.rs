@@ -1,8 +1,8 @@
 //! What a server says in its own words, as questions: the one place of this crate that matches text.
 //!
 //! The message of a Status is no part of the API. Each question here says which versions use the words that it looks for,
-//! and where that is known from (F and table numbers are those of the semantics reference). A server of other words gets
-//! the answer no, and what rests on it is told with less certainty.
+//! and where that is known from (F and table numbers are those of the semantics reference). Where a server
+//! uses other words, the answer is no, and the findings that rest on it are less certain.
 
 /// The cache of a server keeps no history from there on: "too old resource version: X (Y)".
 ///

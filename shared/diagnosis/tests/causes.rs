@@ -507,7 +507,8 @@ fn etcd_without_a_leader_ends_the_watches_that_go_to_it_for_one_reason() {
     insta::assert_snapshot!(stage.found(), @"32.250 F16 raised warning likely x1 events at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/events,b/events,c/events: etcd had no leader, and the server 10.0.0.1:6443 ended the streams of events: they go to etcd itself, without a cache. Of 3 watches: 3 not back yet.");
 }
 
-/// Watch-lists of three watches of a type are cut short three times, so long after each other.
+/// The server cuts the watch-lists of three watches of one type short, three times each and `apart_ms` after each other.
+/// Returns the findings.
 fn cut_short(apart_ms: u64) -> String {
     let (mut stage, _) = widgets();
     for watch in WIDGETS {

@@ -90,13 +90,7 @@ impl ChapterWriter {
     #[must_use]
     pub fn open_next<'a>(&mut self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
-        let mut used = Used::default();
-        let mut body = Vec::new();
-        write_fold(
-            fold.into(),
-            &mut Frozen(&self.interner, &mut used),
-            &mut body,
-        );
+        let (used, body) = self.body(fold.into());
         let mut dictionary = Vec::new();
         self.interner.write_used_and_prune(&used, &mut dictionary);
         self.head(&dictionary, &body)
@@ -189,16 +183,17 @@ impl ChapterWriter {
             self.open_count, 0,
             "a head snapshot is taken between segments"
         );
-        let mut used = Used::default();
-        let mut body = Vec::new();
-        write_fold(
-            fold.into(),
-            &mut Frozen(&self.interner, &mut used),
-            &mut body,
-        );
+        let (used, body) = self.body(fold.into());
         let mut dictionary = Vec::new();
         self.interner.write_all(&used, &mut dictionary);
         self.head(&dictionary, &body)
+    }
+
+    /// A snapshot's fold under the numbers of this chapter's dictionary, and what it uses of that.
+    fn body(&self, fold: Fold<'_>) -> (Used, Vec<u8>) {
+        let (mut used, mut body) = (Used::default(), Vec::new());
+        write_fold(fold, &mut Frozen(&self.interner, &mut used), &mut body);
+        (used, body)
     }
 
     fn head(&self, dictionary: &[u8], body: &[u8]) -> Vec<u8> {

@@ -359,7 +359,7 @@ events! {
         method "method": Text,
         /// Objects compared.
         compared "compared": u64,
-        /// What came of it: the word of an [`AuditOutcome`].
+        /// The result of the comparison: the word of an [`AuditOutcome`].
         outcome "outcome": Text,
         /// What this read cannot reveal, or why nothing can be told, in a sentence.
         reason "reason": Option<Text>,
@@ -589,7 +589,7 @@ impl Audit {
         AuditMethod::of(&self.method)
     }
 
-    /// What came of it.
+    /// The result of the comparison.
     #[must_use]
     pub fn outcome(&self) -> AuditOutcome {
         AuditOutcome::of(&self.outcome)
@@ -605,12 +605,6 @@ impl Audit {
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
         self.authority != Some(Authority::Etcd)
-    }
-
-    /// Whether all that the watch held is so, by etcd's own account.
-    #[must_use]
-    pub fn proves_whole(&self) -> bool {
-        self.is_whole() && !self.may_be_a_caches() && self.outcome() == AuditOutcome::Agrees
     }
 }
 

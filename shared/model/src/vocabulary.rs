@@ -250,7 +250,7 @@ words! {
         ListAnyTwice = "list any twice",
         /// One object, or samples that are not named, by a list of its name at the version that the watch is at.
         ListOne = "list one exact",
-        /// An object was not in etcd at the version that the watch was told of it, twice (F33).
+        /// Two reads of etcd lack an object at the version at which the watch delivered it (F33).
         ListOneTwice = "list one as told twice",
         /// One object, or samples that are not named, by path: as etcd has them now.
         Get = "get",
@@ -261,7 +261,7 @@ words! {
         /// What another watch told of the same time (C9): events, and no objects.
         SecondWatch = "second watch",
     }
-    /// What came of a read of the audit. Records have the word.
+    /// The result of a comparison by the audit. Records have the word.
     AuditOutcome {
         /// All that was compared is as the watch holds it.
         Agrees = "agrees",

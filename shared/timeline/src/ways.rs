@@ -175,7 +175,7 @@ impl<'a> Follower<'a> {
             && self
                 .trace
                 .level_at(self.client, at)
-                .is_some_and(|(_, level)| !level.has_ended)
+                .is_some_and(|(_, level)| !level.has_ended())
     }
 
     /// The way of a write that it follows.

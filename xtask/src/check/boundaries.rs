@@ -247,23 +247,29 @@ impl Graph {
     }
 
     /// Our crates that a crate reaches, through dev-dependencies of any of them too.
-    fn reached(&self, from: &str) -> BTreeSet<&str> {
-        let mut reached = BTreeSet::new();
-        let mut open = vec![from];
-        while let Some(name) = open.pop() {
-            for used in self
-                .ours
-                .get(name)
-                .into_iter()
-                .flat_map(|node| &node.direct)
-            {
-                if reached.insert(used.as_str()) {
-                    open.push(used);
-                }
+    fn reached<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {
+        reached(from, |name| {
+            let node = self.ours.get(name).into_iter();
+            node.flat_map(|node| node.direct.iter().map(String::as_str))
+        })
+    }
+}
+
+/// All that is used from somewhere, directly or by what is used.
+pub(super) fn reached<'a, I>(from: &'a str, uses: impl Fn(&'a str) -> I) -> BTreeSet<&'a str>
+where
+    I: Iterator<Item = &'a str>,
+{
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(name) = open.pop() {
+        for used in uses(name) {
+            if reached.insert(used) {
+                open.push(used);
             }
         }
-        reached
     }
+    reached
 }
 
 fn arrows_turn_one_way(graph: &Graph) -> Vec<Violation> {

@@ -18,6 +18,7 @@ use self::plan::{Crate, PLAN, Room};
 use self::source::Sources;
 pub(super) use self::source::without_tests;
 use super::Violation;
+use super::boundaries::reached;
 use crate::project::Project;
 
 /// What is said of all that is against the plan.
@@ -157,20 +158,11 @@ fn violation(place: String, problem: String, remedy: String) -> Violation {
 
 /// The groups of two or more that all reach each other, each sorted.
 fn circles<'a>(graph: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
-    let reached = |from: &'a str| {
-        let mut reached = BTreeSet::new();
-        let mut open = vec![from];
-        while let Some(name) = open.pop() {
-            for used in graph.get(name).into_iter().flatten() {
-                if reached.insert(*used) {
-                    open.push(used);
-                }
-            }
-        }
-        reached
-    };
-    let reaches: BTreeMap<&str, BTreeSet<&str>> =
-        graph.keys().map(|name| (*name, reached(name))).collect();
+    let uses = |name: &'a str| graph.get(name).into_iter().flatten().copied();
+    let reaches: BTreeMap<&str, BTreeSet<&str>> = graph
+        .keys()
+        .map(|name| (*name, reached(name, uses)))
+        .collect();
     let mut all = BTreeSet::new();
     for (name, others) in &reaches {
         let circle: Vec<&str> = others

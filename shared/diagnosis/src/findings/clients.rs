@@ -55,9 +55,8 @@ const GHOST_US: i64 = 2_000_000;
 struct Client {
     /// Whether its turns are its handler's, and what it handled the events it was given.
     is_informer: bool,
-    /// What it does, in its own word, and of those that are known.
+    /// What it does, in its own word.
     phase: Text,
-    does: ClientPhase,
     phase_since: Time,
     phase_seq: Seq,
     iterations: u64,
@@ -184,7 +183,6 @@ impl Clients {
         let client = Client {
             is_informer: &*event.program == "informer",
             phase: "".into(),
-            does: ClientPhase::Unknown,
             phase_since: record.at,
             phase_seq: record.seq,
             iterations: 0,
@@ -387,7 +385,7 @@ impl Clients {
                 .as_ref()
                 .is_some_and(|asked| asked.is_versionless && asked.version.is_none())
                 && !matches!(
-                    client.does,
+                    client.does(),
                     ClientPhase::Returned
                         | ClientPhase::Failed
                         | ClientPhase::Done
@@ -491,7 +489,6 @@ impl Clients {
                 book.clear(row, subject.clone(), record.seq, why);
             }
             client.phase = event.phase.clone();
-            client.does = does;
             client.phase_since = record.at;
             client.phase_seq = record.seq;
         }
@@ -588,7 +585,7 @@ impl Clients {
         let Some(client) = clients.get_mut(name) else {
             return;
         };
-        let asks_no_more = client.does == ClientPhase::Returned || client.does.has_ended();
+        let asks_no_more = client.does() == ClientPhase::Returned || client.does().has_ended();
         if !client.may_hold_ghosts || asks_no_more {
             return;
         }
@@ -625,7 +622,7 @@ impl Clients {
                 .as_ref()
                 .is_some_and(|asked| asked.is_watch && now.micros_since(asked.at) >= us)
         };
-        let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match client.does {
+        let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match client.does() {
             ClientPhase::Returned if now.micros_since(client.phase_since) >= SILENT_US => {
                 let at_once = client.asked.as_ref().is_some_and(|asked| {
                     asked.version.is_some_and(|version| version > 0)
@@ -705,6 +702,11 @@ impl Gone {
 }
 
 impl Client {
+    /// What it does, if its word is a known one.
+    fn does(&self) -> ClientPhase {
+        ClientPhase::of(&self.phase)
+    }
+
     /// It asks for something: notes what it watches, and whether it lists something else of that.
     fn compares(&mut self, line: &Line<'_>, seq: Seq) {
         let (resource, scope) = (line.resource(), line.scope());
@@ -785,7 +787,7 @@ fn spin(
     let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
     let per_s = turns.saturating_mul(1_000) / since_ms;
     let reads = matches!(
-        client.does,
+        client.does(),
         ClientPhase::Watching | ClientPhase::Syncing | ClientPhase::Listing
     );
     if per_s <= SPIN_PER_S || reads {

@@ -81,7 +81,7 @@ struct Lane {
     not_found: Option<Moment>,
     /// 429s in a row.
     throttled: Streak,
-    /// By which server, since when, and how often in a row it was told that the cache of its type is not ready.
+    /// The server that answers that the cache of the type is not ready: since when, and how many times in a row.
     unready: Option<(Text, Time, u64)>,
     /// Failures in a row about what cannot be read or converted.
     poison: Streak,

@@ -235,8 +235,13 @@ pub(crate) struct Level {
     pub(crate) looks_at: (Text, Text),
     /// Whether it is a client that looks at all objects of one kind there and names each that it holds.
     pub(crate) names_all: bool,
+}
+
+impl Level {
     /// Whether it is a client whose process has ended: it holds nothing any more.
-    pub(crate) has_ended: bool,
+    pub(crate) fn has_ended(&self) -> bool {
+        self.client.is_some_and(ClientPhase::has_ended)
+    }
 }
 
 /// How a layer does.
@@ -649,7 +654,6 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
         cut: 0,
         looks_at: ("".into(), "".into()),
         names_all: false,
-        has_ended: false,
     };
     Some(match layer {
         // What a crowd does is what its members do: it has no level of its own.
@@ -755,7 +759,7 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
             let beliefs = beliefs.unwrap_or_default();
             let ghosts = |belief: &Belief| {
                 let held = belief.held.iter();
-                let gone = held.filter(|held| !is_held_in_etcd(layers, &belief.resource, held));
+                let gone = held.filter(|held| !is_in_etcd(layers, &belief.resource, &held.object));
                 gone.count() as u64
             };
             let revisions = beliefs.iter().filter_map(|belief| belief.revision);
@@ -793,7 +797,6 @@ fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
                     namespace_of(request).into(),
                 ),
                 names_all: !selects(request) && matches!(&beliefs[..], [only] if only.names_all()),
-                has_ended,
                 ..base
             }
         }
@@ -934,20 +937,7 @@ fn tone_of(phase: ClientPhase) -> Tone {
     }
 }
 
-/// Whether etcd holds what a client holds; of what is not known there, it is taken for so.
-fn is_held_in_etcd(layers: &Layers, resource: &Text, held: &Held) -> bool {
-    let stock = layers
-        .etcd
-        .as_ref()
-        .and_then(|etcd| etcd.objects.get(resource));
-    stock.is_none_or(|stock| {
-        stock.unnamed() > 0
-            || stock
-                .get(&held.object)
-                .is_some_and(|(there, _)| there.uid == held.object.uid)
-    })
-}
-
+/// Whether etcd holds an object; of what is not known there, it is taken for so.
 fn is_in_etcd(layers: &Layers, resource: &Text, object: &Arc<Object>) -> bool {
     let stock = layers
         .etcd
