@@ -3,10 +3,12 @@
 //! Every rule runs even when one before it failed, so one run names all there is to repair.
 
 mod boundaries;
+mod citations;
 mod licences;
 mod mentions;
 mod rooms;
 mod text_matching;
+mod texts;
 mod versions;
 mod words;
 
@@ -60,6 +62,9 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
         report(text_matching::violations(project)?)
     });
     rule("words", &mut || report(words::violations(project)?));
+    rule("citations lead somewhere", &mut || {
+        report(citations::violations(project)?)
+    });
     rule("licences", &mut || report(licences::violations(project)?));
     rule("planted bugs follow the code", &mut || {
         report(mutate::violations(project)?)

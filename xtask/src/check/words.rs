@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use walkdir::WalkDir;
 
 use super::Violation;
+use super::texts::{self, Joined, TextFile};
 use crate::project::Project;
 
 /// An idiom, and what to write instead.
@@ -195,54 +195,28 @@ fn counts_of(text: &str) -> Result<Counts> {
 /// All idioms in the project's sentences, file by file.
 fn places(root: &Path) -> Result<Vec<Place>> {
     let mut places = Vec::new();
-    for read in READ {
-        for entry in WalkDir::new(root.join(read)).sort_by_file_name() {
-            let entry = entry?;
-            let extension = entry.path().extension().and_then(|ending| ending.to_str());
-            let has_sentences = extension.is_some_and(|ending| WITH_SENTENCES.contains(&ending));
-            if !entry.file_type().is_file() || !has_sentences {
-                continue;
-            }
-            let below = entry.path().strip_prefix(root)?;
-            let parts = below.components();
-            let parts: Vec<_> = parts
-                .map(|part| part.as_os_str().to_string_lossy())
-                .collect();
-            let text = fs::read_to_string(entry.path())
-                .with_context(|| format!("reading {}", entry.path().display()))?;
-            let path = parts.join("/");
-            places.extend(idioms(&text).map(|(line, idiom)| Place {
-                path: path.clone(),
-                line,
-                idiom,
-            }));
-        }
+    for TextFile { path, text } in texts::read(root, &READ, &WITH_SENTENCES)? {
+        places.extend(idioms(&text).map(|(line, idiom)| Place {
+            path: path.clone(),
+            line,
+            idiom,
+        }));
     }
     Ok(places)
 }
 
-/// The lines on which idioms begin, and which they are. An idiom may go on in the next line of a comment.
+/// The lines on which idioms begin, and which they are.
 fn idioms(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    let mut joined = String::with_capacity(text.len());
-    let mut begins = Vec::new();
-    for line in text.lines() {
-        begins.push(joined.len());
-        let line = line.trim();
-        let line = ["///", "//!", "//"]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark))
-            .unwrap_or(line);
-        joined.push_str(&line.trim_start().to_ascii_lowercase());
-        joined.push(' ');
-    }
+    let joined = Joined::new(text);
+    let text = joined.text.to_ascii_lowercase();
     let mut found = Vec::new();
     for (place, (idiom, _)) in IDIOMS.iter().enumerate() {
-        for (at, _) in joined.match_indices(idiom) {
+        for (at, _) in text.match_indices(idiom) {
             let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            let is_within = is_letter(joined[..at].chars().next_back())
-                || is_letter(joined[at + idiom.len()..].chars().next());
+            let is_within = is_letter(text[..at].chars().next_back())
+                || is_letter(text[at + idiom.len()..].chars().next());
             if !is_within {
-                found.push((begins.partition_point(|begin| *begin <= at), place));
+                found.push((joined.line(at), place));
             }
         }
     }

@@ -1,0 +1,340 @@
+//! Citations lead somewhere: a link of a Markdown page to a file that exists, and a citation of docs/semantics to a page
+//! and an anchor that exist.
+//!
+//! Pages of docs/semantics are cited by path and anchor (`docs/semantics/streams.md#rule-reset`). Their anchors are the
+//! `<a id="…">` in them, not the slugs of headings, so that a heading can be reworded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::Violation;
+use super::texts::{self, TextFile};
+use crate::project::Project;
+
+/// The folder of the pages that are cited.
+const PAGES: &str = "docs/semantics";
+
+/// Folders whose files are read, and files of the root. This crate is left out: its rules and tests name what is refused.
+const READ: [&str; 11] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.toml",
+    "README.md",
+    "assets",
+    "backend",
+    "docs",
+    "frontend",
+    "shared",
+    "tests",
+];
+
+/// Files in which something can be cited.
+const WITH_CITATIONS: [&str; 6] = ["css", "html", "js", "md", "rs", "toml"];
+
+/// Citations that lead nowhere.
+pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
+    let files = texts::read(&project.root, &READ, &WITH_CITATIONS)?;
+    let mut anchors = Anchors::new(&project.root);
+    let mut broken = Vec::new();
+    for file in &files {
+        if file.path.starts_with(PAGES) {
+            broken.extend(repeated_anchors(file));
+        }
+        for citation in citations(file) {
+            broken.extend(anchors.check(&citation)?);
+        }
+    }
+    Ok(broken)
+}
+
+/// A place that names a page.
+#[derive(Debug, PartialEq, Eq)]
+struct Citation {
+    /// File and line.
+    place: String,
+    /// The page, from the root of the project.
+    page: String,
+    anchor: Option<String>,
+    /// Whether the page alone says too little: a comment cites one fact.
+    needs_anchor: bool,
+}
+
+/// The citations in a file: links, where it is a Markdown page, and what names a page of docs/semantics by its path.
+fn citations(file: &TextFile) -> Vec<Citation> {
+    let is_markdown = file.path.ends_with(".md");
+    let mut found = Vec::new();
+    for (line, text) in file.text.lines().enumerate() {
+        let place = format!("{}:{}", file.path, line + 1);
+        if is_markdown {
+            let links = text.split("](").skip(1);
+            let targets = links.filter_map(|rest| rest.split_once(')'));
+            found.extend(targets.filter_map(|(target, _)| link(file, &place, target)));
+        }
+        for (at, _) in text.match_indices(PAGES) {
+            let rest = &text[at + PAGES.len()..];
+            let Some(rest) = rest.strip_prefix('/') else {
+                continue;
+            };
+            let end = rest.find(|c: char| !is_of_path(c)).unwrap_or(rest.len());
+            let name = rest[..end].trim_end_matches('.');
+            let (name, anchor) = match name.split_once('#') {
+                Some((name, anchor)) => (name, Some(anchor.to_owned())),
+                None => (name, None),
+            };
+            if name.is_empty() {
+                continue;
+            }
+            found.push(Citation {
+                place: place.clone(),
+                page: format!("{PAGES}/{name}"),
+                anchor,
+                needs_anchor: !is_markdown,
+            });
+        }
+    }
+    found
+}
+
+fn is_of_path(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '#')
+}
+
+/// What a link of a Markdown page leads to; `None` where that is not a file of the project.
+fn link(file: &TextFile, place: &str, target: &str) -> Option<Citation> {
+    if target.contains("://") || target.starts_with("mailto:") || target.contains(' ') {
+        return None;
+    }
+    let (path, anchor) = match target.split_once('#') {
+        Some((path, anchor)) => (path, Some(anchor.to_owned())),
+        None => (target, None),
+    };
+    let page = if path.is_empty() {
+        file.path.clone()
+    } else {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        resolved(folder, path)
+    };
+    Some(Citation {
+        place: place.to_owned(),
+        page,
+        anchor,
+        needs_anchor: false,
+    })
+}
+
+/// A path below a folder, with `..` carried out.
+fn resolved(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The anchors of pages, each read once.
+struct Anchors<'a> {
+    root: &'a Path,
+    /// By page; `None` where there is no such file.
+    known: BTreeMap<String, Option<BTreeSet<String>>>,
+}
+
+impl<'a> Anchors<'a> {
+    fn new(root: &'a Path) -> Self {
+        Self {
+            root,
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn check(&mut self, citation: &Citation) -> Result<Option<Violation>> {
+        let Citation {
+            place,
+            page,
+            anchor,
+            needs_anchor,
+        } = citation;
+        let violation = |problem: String, remedy: &str| {
+            Ok(Some(Violation {
+                place: place.clone(),
+                problem,
+                remedy: remedy.to_owned(),
+            }))
+        };
+        let Some(anchors) = self.of(page)? else {
+            return violation(
+                format!("cites {page}, which does not exist"),
+                "mend the path",
+            );
+        };
+        match anchor {
+            Some(anchor) if !anchors.contains(anchor) => violation(
+                format!("cites {page}#{anchor}, and that page has no such anchor"),
+                "name one that it has, or give it one",
+            ),
+            None if *needs_anchor => violation(
+                format!("cites {page} without an anchor"),
+                "name the anchor of what is cited",
+            ),
+            _ => Ok(None),
+        }
+    }
+
+    /// The anchors of a page, if it exists.
+    fn of(&mut self, page: &str) -> Result<Option<&BTreeSet<String>>> {
+        if !self.known.contains_key(page) {
+            let anchors = self.read(page)?;
+            self.known.insert(page.to_owned(), anchors);
+        }
+        Ok(self.known.get(page).and_then(Option::as_ref))
+    }
+
+    fn read(&self, page: &str) -> Result<Option<BTreeSet<String>>> {
+        let path = self.root.join(page);
+        if !path.exists() {
+            return Ok(None);
+        }
+        if !page.ends_with(".md") {
+            return Ok(Some(BTreeSet::new()));
+        }
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        let mut anchors: BTreeSet<String> = ids(&text).map(|(_, id)| id.to_owned()).collect();
+        if !page.starts_with(PAGES) {
+            anchors.extend(slugs(&text));
+        }
+        Ok(Some(anchors))
+    }
+}
+
+/// The explicit anchors of a page, each with its line.
+fn ids(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().flat_map(|(line, text)| {
+        let rest = text.split("<a id=\"").skip(1);
+        rest.filter_map(move |rest| Some((line + 1, rest.split_once('"')?.0)))
+    })
+}
+
+/// The slugs of a page's headings.
+fn slugs(text: &str) -> impl Iterator<Item = String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.map(|heading| {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
+}
+
+/// Anchors that a page has twice.
+fn repeated_anchors(file: &TextFile) -> Vec<Violation> {
+    let mut seen = BTreeSet::new();
+    let repeated = ids(&file.text).filter(|(_, id)| !seen.insert(*id));
+    repeated
+        .map(|(line, id)| Violation {
+            place: format!("{}:{line}", file.path),
+            problem: format!("has the anchor {id:?} twice"),
+            remedy: "name each by its content".to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> TextFile {
+        TextFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn cited(path: &str, text: &str) -> Vec<String> {
+        let found = citations(&file(path, text));
+        let found = found.into_iter();
+        found
+            .map(|it| match it.anchor {
+                Some(anchor) => format!("{} {}#{anchor}", it.place, it.page),
+                None => format!("{} {}", it.place, it.page),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn comments_cite_by_path_and_pages_by_links_too() {
+        assert_eq!(
+            cited(
+                "shared/a.rs",
+                "/// Resets (docs/semantics/streams.md#rule-reset).\n/// [not](a.md) docs/semantics/\n"
+            ),
+            ["shared/a.rs:1 docs/semantics/streams.md#rule-reset"]
+        );
+        assert_eq!(
+            cited(
+                "docs/semantics/streams.md",
+                "[a](#b), [c](../findings/F01.md) and [d](requests.md#e)\n[web](https://example.com/x.md#y)"
+            ),
+            [
+                "docs/semantics/streams.md:1 docs/semantics/streams.md#b",
+                "docs/semantics/streams.md:1 docs/findings/F01.md",
+                "docs/semantics/streams.md:1 docs/semantics/requests.md#e",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_page_or_an_anchor_that_does_not_exist_is_found() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir_all(folder.path().join(PAGES))?;
+        let page = "<a id=\"one\"></a>\n\n## Of two\n";
+        fs::write(folder.path().join(PAGES).join("a.md"), page)?;
+        fs::write(
+            folder.path().join("README.md"),
+            "# The `first`, so to speak\n",
+        )?;
+        let mut anchors = Anchors::new(folder.path());
+        let mut said = |path: &str, text: &str| -> Result<String> {
+            let mut lines = Vec::new();
+            for citation in citations(&file(path, text)) {
+                lines.extend(anchors.check(&citation)?.map(|it| it.to_string()));
+            }
+            Ok(lines.join("\n"))
+        };
+        let text = "// docs/semantics/a.md#one, docs/semantics/a.md#of-two, docs/semantics/a.md,\n\
+                    // docs/semantics/b.md#one.";
+        insta::assert_snapshot!(said("x.rs", text)?, @"
+        x.rs:1: cites docs/semantics/a.md#of-two, and that page has no such anchor; name one that it has, or give it one
+        x.rs:1: cites docs/semantics/a.md without an anchor; name the anchor of what is cited
+        x.rs:2: cites docs/semantics/b.md, which does not exist; mend the path
+        ");
+        let text =
+            "[a](docs/semantics/a.md) [b](README.md#the-first-so-to-speak) [c](#gone) [d](no.png)";
+        insta::assert_snapshot!(said("README.md", text)?, @"
+        README.md:1: cites README.md#gone, and that page has no such anchor; name one that it has, or give it one
+        README.md:1: cites no.png, which does not exist; mend the path
+        ");
+        Ok(())
+    }
+
+    #[test]
+    fn an_anchor_stands_once_in_its_page() {
+        let page = "<a id=\"a\"></a>\n| <a id=\"b\"></a>x | <a id=\"a\"></a>y |\n";
+        let twice = repeated_anchors(&file("docs/semantics/a.md", page));
+        let twice: Vec<String> = twice.iter().map(Violation::to_string).collect();
+        assert_eq!(
+            twice,
+            ["docs/semantics/a.md:2: has the anchor \"a\" twice; name each by its content"]
+        );
+    }
+}
