@@ -792,6 +792,20 @@ impl Store {
         Some(over.at)
     }
 
+    /// The end of the picture of a story that is over: the story's own end, or the last finding within 60 s after it.
+    /// Some of what a story does is found only once nothing more is done.
+    #[must_use]
+    pub fn story_shown_until(&self) -> Option<Time> {
+        const FOUND_LATER_US: i64 = 60_000_000;
+        let over = self.story_over()?;
+        let raised = self.state()?.findings.values();
+        raised
+            .map(|open| open.last_raised.unwrap_or(open.since).at)
+            .filter(|at| at.micros_since(over) <= FOUND_LATER_US)
+            .chain([over])
+            .max()
+    }
+
     /// When something last happened, as the head knows: a change that a stream delivered, a broken stream, a gap, or a
     /// finding that stands.
     #[must_use]

@@ -6,7 +6,7 @@ use common::random::random_log;
 use common::{Log, at};
 use insta::assert_snapshot;
 use watchscope_model::chapter::ChapterWriter;
-use watchscope_model::event::{Attribution, Audit, Change, Finding, Verdict, WatchStopped};
+use watchscope_model::event::{Attribution, Audit, Change, Finding, Note, Verdict, WatchStopped};
 use watchscope_model::vocabulary::*;
 use watchscope_model::*;
 use watchscope_timeline::draw::RECORDS;
@@ -1109,4 +1109,26 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
         confirmed(&log, "cart-0"),
         "A read of 09:31:36.500 (list exact, at resourceVersion 120) compared 2 objects and agrees."
     );
+}
+
+#[test]
+fn a_story_that_is_over_is_shown_up_to_what_is_found_within_a_minute_of_its_end() {
+    use Severity::Error;
+    use Standing::Raised;
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["cart-0"], 100);
+    log.finding(10.0, "F23", Error, Raised, PODS, "went back");
+    assert_eq!(log.store().story_shown_until(), None);
+    let over = Note {
+        author: Author::Story,
+        text: "The story is over.".into(),
+        watch: None,
+        over: Some(true),
+    };
+    log.push(30.0, over);
+    assert_eq!(log.store().story_shown_until(), Some(at(30.0)));
+    log.finding(34.0, "F33", Error, Raised, PODS, "an older history");
+    assert_eq!(log.store().story_shown_until(), Some(at(34.0)));
+    log.finding(91.0, "F34", Error, Raised, PODS, "no bookmarks");
+    assert_eq!(log.store().story_shown_until(), Some(at(34.0)));
 }

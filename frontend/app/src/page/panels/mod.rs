@@ -27,7 +27,9 @@ mod watches;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
+use watchscope_model::Time;
 use watchscope_model::id::LogId;
+use watchscope_timeline::View;
 use watchscope_timeline::words::Footing;
 use web_sys::HtmlInputElement;
 
@@ -51,8 +53,8 @@ pub(super) struct Desk {
     gestures: Gestures,
     /// What the last release means, until its click.
     released: Option<Gesture>,
-    /// The picture of a story that is over was fitted, once.
-    is_story_fitted: bool,
+    /// How a story that is over is shown.
+    story: StoryFit,
     /// Records at the head when following stopped.
     paused_at: Option<u64>,
     filter_field: Option<HtmlInputElement>,
@@ -64,6 +66,18 @@ pub(super) struct Desk {
     muted_of: Option<LogId>,
     /// What wants to know when the picture was drawn.
     drawn: Option<js_sys::Function>,
+}
+
+/// How a story that is over is shown.
+#[derive(Clone, Copy, Debug, Default)]
+enum StoryFit {
+    /// It is not over, as far as the page knows.
+    #[default]
+    Running,
+    /// The page shows this view of it, which reaches to the time beside it.
+    Shown(View, Time),
+    /// A person looks elsewhere.
+    Left,
 }
 
 impl Desk {

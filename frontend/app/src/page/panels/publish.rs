@@ -6,6 +6,7 @@ use watchscope_timeline::{View, format};
 
 use super::super::engine::Engine;
 use super::super::picture::RULER_PX;
+use super::StoryFit;
 use super::signals::{Emptiness, Remedy, StatusBar, publish};
 use crate::decimal::decimal;
 use crate::summary;
@@ -57,18 +58,33 @@ impl Engine {
         publish(self.panels().lane_text, lane_text);
     }
 
-    /// Shows all of a story that is over, and stays there. Who looks elsewhere is left alone.
+    /// Shows all of a story that is over, and stays there; what is found a little later is shown too.
+    /// A person who looks elsewhere is left alone.
     fn fit_story(&mut self) {
-        let Some(over) = self.store.story_over() else {
+        let Some(until) = self.store.story_shown_until() else {
             return;
         };
-        if std::mem::replace(&mut self.desk.is_story_fitted, true) || !self.view.following {
-            return;
-        }
-        if let Some(begin) = self.oldest_kept().filter(|begin| *begin < over) {
-            let margin_us = over.micros_since(begin) / 50;
-            let (from, to) = (begin.plus_micros(-margin_us), over.plus_micros(margin_us));
-            self.set_view(View::between(from, to, self.view.width_px));
+        let is_wanted = match self.desk.story {
+            StoryFit::Running => self.view.following,
+            StoryFit::Shown(view, _) if view != self.view => false,
+            StoryFit::Shown(_, shown_until) if shown_until == until => return,
+            StoryFit::Shown(..) => true,
+            StoryFit::Left => return,
+        };
+        self.desk.story = StoryFit::Left;
+        if let Some(begin) = self
+            .oldest_kept()
+            .filter(|begin| is_wanted && *begin < until)
+        {
+            // Room at the right for the words of a finding.
+            let span_us = until.micros_since(begin);
+            let (from, to) = (
+                begin.plus_micros(-span_us / 50),
+                until.plus_micros(span_us / 8),
+            );
+            let view = View::between(from, to, self.view.width_px);
+            self.set_view(view);
+            self.desk.story = StoryFit::Shown(view, until);
         }
     }
 
