@@ -14,7 +14,7 @@ pub struct Config {
     pub wall_start_us: i64,
     /// How long the cluster has lived when [`World::new`](crate::World::new) returns.
     pub warm_up: Duration,
-    /// The apiservers over the one etcd, by their versions (semantics 1.8); at least one.
+    /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates); at least one.
     pub servers: Vec<Version>,
     /// Between clients and apiserver.
     pub network: NetworkConfig,
@@ -107,9 +107,10 @@ pub struct EtcdConfig {
     pub commit_latency: (Duration, Duration),
     /// `--watch-progress-notify-interval`: etcd's default is 10 min, kubeadm sets 5 s.
     pub progress_notify_interval: Duration,
-    /// Three of these without a leader, and watches are cancelled (1.7).
+    /// Three of these without a leader, and watches are cancelled (docs/semantics/servers.md#leader-loss).
     pub election_timeout: Duration,
-    /// How often the apiserver compacts the revision it noted one interval before (1.7: 5 min).
+    /// How often the apiserver compacts the revision it noted one interval before: 5 min
+    /// (docs/semantics/servers.md#compaction).
     pub compaction_interval: Duration,
     /// Keep every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or not.
     /// Unbounded, so for tests only.
@@ -135,19 +136,20 @@ impl Default for EtcdConfig {
 /// The server's clocks and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiserverConfig {
-    /// Events a watch cache keeps at least and at most (1.7: 100 to 102 400).
+    /// Events a watch cache keeps at least and at most: 100 to 102,400 (docs/semantics/servers.md#ring).
     pub history_events: (usize, usize),
-    /// The history window the ring's size adapts to (1.7: 75 s).
+    /// The history window the ring's size adapts to: 75 s (docs/semantics/servers.md#ring).
     pub history_window: Duration,
-    /// Lifetime of a watch without timeoutSeconds (1.7: 1800 to 3600 s).
+    /// Lifetime of a watch without timeoutSeconds: 1800 to 3600 s (docs/semantics/servers.md#watch-lifetime).
     pub watch_lifetime: (Duration, Duration),
-    /// How often a watch gets a bookmark (1.5: about 60 s).
+    /// How often a watch gets a bookmark: about every 60 s (docs/semantics/lists-and-watches.md#bookmark-period).
     pub bookmark_interval: Duration,
-    /// How long a read waits for the cache to be fresh (1.7: 3 s).
+    /// How long a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait).
     pub fresh_wait: Duration,
     /// What a watch cache's own list of etcd takes per object.
     pub list_latency_per_object: Duration,
-    /// What sending the initial events of a watch takes per event (section 6: 14,000 take 67 ms to 1 s).
+    /// What sending the initial events of a watch takes per event: 14,000 take 67 ms to 1 s
+    /// (docs/semantics/servers.md#load).
     pub initial_event_latency: Duration,
 }
 

@@ -59,7 +59,7 @@ pub(crate) enum EtcdAlarm {
     },
 }
 
-/// Election timeouts without a leader after which watches are cancelled (1.7).
+/// Election timeouts without a leader after which watches are cancelled (docs/semantics/servers.md#leader-loss).
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
 /// How long etcd's client goes on asking a member that says it has no leader: 100 attempts, 25 ms apart.
@@ -251,7 +251,7 @@ impl Etcd {
         }
     }
 
-    /// Whether apiservers trust its progress notifications (1.3).
+    /// Whether apiservers trust its progress notifications (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_trusted(&self) -> bool {
         match self.config.version {
             Some(version) => version.is_trusted(),

@@ -24,7 +24,7 @@ pub enum Target {
     Server(ServerId),
 }
 
-/// The emitters of 429, which differ in body and headers (semantics 1.6).
+/// The emitters of 429, which differ in body and headers (docs/semantics/requests.md#too-many-requests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Throttle {
     /// The max-inflight filter: text body, Retry-After 1; watches are exempt, as long-running requests are.

@@ -34,7 +34,8 @@ pub struct ResourceType {
     pub has_status: bool,
     /// Whether `metadata.generation` is kept.
     pub has_generation: bool,
-    /// Whether a watch cache serves it; events go to etcd at every version (semantics 1.4).
+    /// Whether a watch cache serves it; events go to etcd at every version
+    /// (docs/semantics/lists-and-watches.md#uncached).
     pub cached: bool,
     /// Whether a delete answers with the object instead of a Status.
     pub delete_returns_object: bool,

@@ -118,7 +118,7 @@ pub enum Flow {
     Immediate,
     /// Bytes count as read when the driver says so with [`World::consume`](crate::World::consume);
     /// what is delivered and not consumed fills the stream's window, then the watcher's buffer,
-    /// and then the apiserver ends the watch (semantics 1.9 rule 5, F36).
+    /// and then the apiserver ends the watch (docs/semantics/servers.md#slow-watch, F36).
     Credit,
 }
 

@@ -1,4 +1,4 @@
-//! The apiserver's version, and what it decides (semantics 1.3, 1.4, 1.8).
+//! The apiserver's version, and what it decides (docs/semantics/versions.md#gates).
 //!
 //! A version differs only where a case study or a row of the failure catalogue needs it to; all else is as in 1.36.
 
@@ -34,7 +34,7 @@ impl fmt::Display for UnknownServerVersion {
 
 impl std::error::Error for UnknownServerVersion {}
 
-/// What serves a watch without resourceVersion (the version matrix of 1.4).
+/// What serves a watch without resourceVersion (docs/semantics/lists-and-watches.md#watch-without-version).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnsetWatch {
     /// The watch cache, as it is.
@@ -46,7 +46,7 @@ pub(crate) enum UnsetWatch {
 }
 
 impl Version {
-    /// The oldest there is: of the fifth case study.
+    /// The oldest there is (docs/semantics/cases.md#regression-1-9-2).
     pub const OLDEST: Version = Version { minor: 9, patch: 0 };
     /// What a world runs if nothing else is asked for.
     pub const DEFAULT: Version = Version {

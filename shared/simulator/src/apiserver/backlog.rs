@@ -1,4 +1,5 @@
-//! What a watch has still to be sent: first what was there, then what is live, and how much of that may wait (1.9).
+//! What a watch has still to be sent: first what was there, then what is live, and how much of that may wait
+//! (docs/semantics/servers.md#buffers).
 //!
 //! ```text
 //!  initial events or replay ─► bookmark ─┐
@@ -56,7 +57,7 @@ pub(super) enum Next {
     Nothing,
     /// Nothing before this moment: it takes time to go through many objects.
     NotBefore(Time),
-    /// The ring lost what was to be replayed: the watch ends without a word (1.9 rule 6).
+    /// The ring lost what was to be replayed: the watch ends without a word (docs/semantics/servers.md#overrun).
     Overrun,
 }
 

@@ -1,4 +1,5 @@
-//! A watch cache: the store and the ring of history that lists and watches of one resource are served from (1.9).
+//! A watch cache: the store and the ring of history that lists and watches of one resource are served from
+//! (docs/semantics/servers.md#watch-cache).
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -95,7 +96,7 @@ impl WatchCache {
         (self.ring.len(), self.capacity)
     }
 
-    /// Takes a list from etcd: the store is replaced, the history is empty (1.9 rule 1).
+    /// Takes a list from etcd: the store is replaced, the history is empty (docs/semantics/servers.md#cache-start).
     pub(super) fn replace(&mut self, store: Objects, revision: u64) {
         self.store = store;
         self.edits += 1;
@@ -104,7 +105,8 @@ impl WatchCache {
         self.lost = false;
     }
 
-    /// Takes in an event; returns it as the cache tells it, with what the cache held before (1.9 rule 2).
+    /// Takes in an event; returns it as the cache tells it, with what the cache held before
+    /// (docs/semantics/servers.md#cache-event).
     ///
     /// It believes what comes, also what comes twice or from the past.
     pub(super) fn receive(
@@ -177,7 +179,8 @@ impl WatchCache {
         self.keeps_history = true;
     }
 
-    /// Where a watch from `after` goes through the ring, or the 410 if some of it is gone (1.9 rule 3).
+    /// Where a watch from `after` goes through the ring, or the 410 if some of it is gone
+    /// (docs/semantics/servers.md#cache-resume).
     pub(super) fn replay_after(&self, after: u64) -> Result<Replay, ApiError> {
         let oldest = self.oldest_resumable();
         if after < oldest {
@@ -196,7 +199,7 @@ impl WatchCache {
         self.ring.range(later..)
     }
 
-    /// The next events of a replay; empty at its end (1.9 rule 6).
+    /// The next events of a replay; empty at its end (docs/semantics/servers.md#overrun).
     pub(super) fn next_of(&self, replay: &mut Replay) -> Result<Vec<Arc<Change>>, Overrun> {
         if replay.next >= replay.end {
             return Ok(Vec::new());
@@ -222,8 +225,9 @@ impl WatchCache {
         from(&self.store, prefix, start)
     }
 
-    /// The same as they were at `revision`, if a snapshot of then or before is kept (1.9 rule 8): snapshots go with
-    /// the ring's events, and with compaction, below which `floor` says none is left.
+    /// The same as they were at `revision`, if a snapshot of then or before is kept
+    /// (docs/semantics/servers.md#snapshots): snapshots go with the ring's events, and with compaction, below which
+    /// `floor` says none is left.
     pub(super) fn list_at(
         &self,
         prefix: &str,
@@ -276,8 +280,8 @@ impl WatchCache {
         self.store.get(key)
     }
 
-    /// Slots of a new watcher's input channel, and of its result channel (1.9 rule 4). `indexed` says whether the
-    /// resource has an index that selectors can trigger, `triggered` whether this selector does.
+    /// Slots of a new watcher's input channel, and of its result channel (docs/semantics/servers.md#buffers). `indexed`
+    /// says whether the resource has an index that selectors can trigger, `triggered` whether this selector does.
     pub(super) fn buffer_slots(&self, indexed: bool, triggered: bool, version: Version) -> usize {
         if !version.sizes_buffers_by_ring() {
             return if indexed && !triggered { 1000 } else { 10 };
@@ -304,7 +308,8 @@ impl WatchCache {
         self.list_revision = revision;
     }
 
-    /// Doubles a full ring that spans less than the window, halves one whose newest quarter spans more (1.7).
+    /// Doubles a full ring that spans less than the window, halves one whose newest quarter spans more
+    /// (docs/semantics/servers.md#ring).
     fn adapt_capacity(&mut self, now: Time, config: &ApiserverConfig) {
         if self.ring.len() < self.capacity {
             return;

@@ -1,5 +1,5 @@
 //! The cacher of a resource: its own reflector over etcd keeps the watch cache, and everything read from it waits or is
-//! refused until it is ready (1.9 rule 1).
+//! refused until it is ready (docs/semantics/servers.md#cache-start).
 //!
 //! ```text
 //!           ┌────────────── 1 s later: its watches end ───────────────┐
@@ -376,7 +376,8 @@ fn is_poisoned(event: &WatchedChange, ctx: &Context<'_>) -> bool {
     })
 }
 
-/// `clamp(e^(0.06·s), 1, 30)` in whole seconds, from the seconds at which it reaches each (1.6).
+/// `clamp(e^(0.06·s), 1, 30)` in whole seconds, from the seconds at which it reaches each
+/// (docs/semantics/requests.md#not-ready).
 fn retry_after_secs(downtime: Duration) -> u32 {
     /// Milliseconds of downtime from which the answer is 2, 3, … 30: ln(n) / 0.06.
     const FROM_MS: [u64; 29] = [

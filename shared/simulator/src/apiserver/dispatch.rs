@@ -1,5 +1,5 @@
 //! The dispatcher of a cacher: hands each event to every watch, waits a little for full ones, and ends those that stay
-//! full (1.9 rules 2 and 5).
+//! full (docs/semantics/servers.md#slow-watch).
 
 use std::collections::VecDeque;
 use std::sync::Arc;

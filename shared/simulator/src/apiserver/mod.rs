@@ -446,7 +446,7 @@ impl Apiserver {
         }
     }
 
-    /// etcd was compacted; the server learns of it by polling (1.9 rule 8).
+    /// etcd was compacted; the server learns of it by polling (docs/semantics/servers.md#snapshots).
     pub(crate) fn compacted(&mut self, revision: u64, now: Time) {
         let known = self.known_compaction(now);
         self.compactions.retain(|(_, at)| *at >= known);
@@ -650,7 +650,7 @@ impl Apiserver {
 
 /// How long a write may take (`requestTimeoutUpperBound`).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
-/// How long a read may take (1.7; `--request-timeout`).
+/// How long a read may take (`--request-timeout`; docs/semantics/servers.md#request-timeout).
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// In less no request is answered.

@@ -7,7 +7,7 @@ use super::status::{ApiError, bad_request, not_acceptable, not_modelled, unsuppo
 use crate::kinds::ResourceType;
 use crate::message::Request;
 
-/// The form in which objects are answered (semantics 1.1).
+/// The form in which objects are answered (docs/semantics/requests.md#forms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Representation {
     /// The object itself.

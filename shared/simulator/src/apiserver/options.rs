@@ -76,7 +76,7 @@ impl Query {
 }
 
 impl ListOptions {
-    /// Reads, defaults and checks the parameters that a version knows (1.4).
+    /// Reads, defaults and checks the parameters that a version knows (docs/semantics/requests.md#parameters).
     pub(crate) fn parse(query: &Query, version: Version) -> Result<ListOptions, ApiError> {
         let text = |name: &str| query.get(name).unwrap_or("").to_owned();
         let mut options = ListOptions {

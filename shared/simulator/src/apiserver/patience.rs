@@ -6,7 +6,8 @@ use super::options::Query;
 use super::status::{ApiError, bad_request};
 
 /// How long a client waits for an answer that is no watch's; `None` if it leaves that to the server, as it does with
-/// none, and with one that is not above zero or above what the server allows (`--request-timeout`, 1.7: 60 s).
+/// none, and with one that is not above zero or above what the server allows (`--request-timeout`, 60 s:
+/// docs/semantics/servers.md#request-timeout).
 pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
     let text = query.get("timeout").unwrap_or("");
     if text.is_empty() {

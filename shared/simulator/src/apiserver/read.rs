@@ -1,4 +1,5 @@
-//! Get and list: which revision a read is of, where it is served from, in which pages (semantics 1.3).
+//! Get and list: which revision a read is of, where it is served from, in which pages
+//! (docs/semantics/lists-and-watches.md#list).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,10 +33,11 @@ use crate::object::{Object, encode, sort_all};
 /// Lists are sent in chunks of about this size.
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// How often a waiting read makes the apiserver ask etcd for progress (1.3).
+/// How often a waiting read makes the apiserver ask etcd for progress
+/// (docs/semantics/lists-and-watches.md#consistent-list).
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
-/// How long a request that is no watch may take (1.7).
+/// How long a request that is no watch may take (docs/semantics/servers.md#request-timeout).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A read that waits for its cache.
@@ -349,7 +351,7 @@ impl Apiserver {
             && cacher.is_some_and(|c| c.cache.revision() < revision)
     }
 
-    /// Lists as the cache was at a revision, if it keeps a snapshot of then (1.9 rule 8).
+    /// Lists as the cache was at a revision, if it keeps a snapshot of then (docs/semantics/servers.md#snapshots).
     fn list_from_snapshot(
         &self,
         read: &ListRead,
@@ -394,7 +396,8 @@ impl Apiserver {
         self.want_progress(resource, ctx);
     }
 
-    /// Asks etcd for progress every 100 ms while reads wait for it (1.3); versions that read from etcd do not.
+    /// Asks etcd for progress every 100 ms while reads wait for it
+    /// (docs/semantics/lists-and-watches.md#consistent-list); versions that read from etcd do not.
     fn want_progress(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let asks = ctx.version.lists_consistently_from_cache() && ctx.etcd.is_trusted();
         if asks && self.progress_asked.insert(resource) {
@@ -458,7 +461,7 @@ impl Apiserver {
     }
 
     /// The cache did not get there in time: a consistent list falls back to etcd, other reads are told 504, a watch is
-    /// told in band (1.6).
+    /// told in band (docs/semantics/requests.md#too-large).
     pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(waiting) = self.waiting.remove(&id) else {
             return;

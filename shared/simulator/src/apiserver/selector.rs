@@ -57,7 +57,8 @@ impl Selector {
             .map(|f| f.value.as_str())
     }
 
-    /// Whether this is the selector every kubelet uses, for which the cache has an index (1.9 rule 4).
+    /// Whether this is the selector every kubelet uses, for which the cache has an index
+    /// (docs/semantics/servers.md#buffers).
     pub(crate) fn selects_node(&self) -> bool {
         self.fields
             .iter()

@@ -354,7 +354,8 @@ pub(crate) fn expired(message: impl Into<String>) -> ApiError {
     error(410, "Expired", message.into())
 }
 
-/// 410 of a watch cache: `oldest` is the lowest resourceVersion a watch can still start from (semantics 1.6).
+/// 410 of a watch cache: `oldest` is the lowest resourceVersion a watch can still start from
+/// (docs/semantics/requests.md#expired).
 pub(crate) fn too_old(requested: u64, oldest: u64) -> ApiError {
     expired(format!("too old resource version: {requested} ({oldest})"))
 }

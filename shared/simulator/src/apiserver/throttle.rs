@@ -1,4 +1,4 @@
-//! The emitters of 429, switched on as faults (1.6, F15).
+//! The emitters of 429, switched on as faults (docs/semantics/requests.md#too-many-requests, F15).
 
 use super::options::Query;
 use super::route::Route;

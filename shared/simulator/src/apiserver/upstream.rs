@@ -1,7 +1,7 @@
 //! This server's client of etcd: which of its watches a response is for, and watches opened anew when a stream breaks.
 //!
 //! As etcd's client it has a stream per resource, shared by all watches with equal context metadata, and buffers what
-//! comes without a limit of its own (1.10).
+//! comes without a limit of its own (docs/semantics/servers.md#watch-stream).
 
 use watchscope_model::tree::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Watches: where they start, what they are sent, when they end (semantics 1.4, 1.5, 1.9).
+//! Watches: where they start, what they are sent, when they end (docs/semantics/lists-and-watches.md#watch).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,15 @@ use crate::object::{Object, encode, frame};
 use crate::time::{Time, Wall};
 use crate::version::UnsetWatch;
 
-/// A bookmark comes this long before the deadline (1.5).
+/// A bookmark comes this long before the deadline (docs/semantics/lists-and-watches.md#bookmark-period).
 const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// The dispatcher's bookmark timer ticks about every second, so a due bookmark is this much late at most (1.5).
+/// The dispatcher's bookmark timer ticks about every second, so a due bookmark is this much late at most
+/// (docs/semantics/lists-and-watches.md#bookmark-period).
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
-/// Frames of a direct watch that may wait: the etcd client's buffer has no bound (1.4), this one is the largest ring's.
+/// Frames of a direct watch that may wait: the etcd client's buffer has no bound
+/// (docs/semantics/lists-and-watches.md#uncached), this one is the largest ring's.
 const DIRECT_SLOTS: usize = 51_200;
 
 /// A watch that is understood and not yet begun.
@@ -227,7 +229,7 @@ impl Apiserver {
     }
 
     /// A watch that etcd serves: for resources without a watch cache, and for those without resourceVersion in the
-    /// versions that send them there (1.4).
+    /// versions that send them there (docs/semantics/lists-and-watches.md#watch-without-version).
     fn begin_direct_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
         let current = ctx.etcd.revision();
         if watch.fresh_at > current {
@@ -313,7 +315,7 @@ impl Apiserver {
         }
     }
 
-    /// Opens the stream only to say in band why it cannot go on (1.6).
+    /// Opens the stream only to say in band why it cannot go on (docs/semantics/requests.md#errors).
     pub(super) fn fail_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         let headers = stream_headers(ctx);
         let status = error.status_of(ctx.version);
@@ -348,7 +350,8 @@ impl Apiserver {
                     self.direct_watch_takes(id, &event, ctx);
                 }
             }
-            // Only the watch cache asks for progress; bookmarks are its affair (1.4).
+            // Only the watch cache asks for progress; bookmarks are its affair
+            // (docs/semantics/lists-and-watches.md#uncached).
             Content::Progress => {}
             Content::Compacted => self.error_watch(id, &watch_compacted(), ctx),
             Content::NoLeader => self.error_watch(id, &no_leader(), ctx),

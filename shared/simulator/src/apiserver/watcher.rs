@@ -90,7 +90,7 @@ impl Watcher {
         self.event(change, telling)
     }
 
-    /// The frame a change becomes for this watch, if it becomes one (1.9 rule 7).
+    /// The frame a change becomes for this watch, if it becomes one (docs/semantics/servers.md#type-translation).
     pub(super) fn event(&mut self, change: &Change, telling: Telling<'_>) -> Option<Bytes> {
         if !change.key.starts_with(self.prefix()) {
             return None;

@@ -126,7 +126,8 @@ impl Belief {
                     }
                     unseen.remove(&key);
                 }
-                // Another object of that name: what is held is a ghost, and what is there is missing (4.2).
+                // Another object of that name: what is held is a ghost, and what is there is missing
+                // (docs/semantics/checks.md#procedure).
                 _ => comparison.missing.push(key),
             }
         }

@@ -1,4 +1,4 @@
-//! kube-rs' `watcher`, with a store or a flattened stream behind it (semantics 2.4).
+//! kube-rs' `watcher`, with a store or a flattened stream behind it (docs/semantics/clients.md#kube-rs).
 //!
 //! ```text
 //!  Empty ─► InitPage* ─► InitListed ─► Watching ─┐      ListWatch

@@ -49,7 +49,7 @@ pub struct ClientId(pub u64);
 /// What a client runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Lists again and again and never watches (case 4: watch versus poll).
+    /// Lists again and again and never watches (watch versus poll, docs/semantics/cases.md#life-of-an-event).
     Poller {
         /// From one answer to the next request.
         every: Duration,
@@ -61,33 +61,35 @@ pub enum Program {
         /// From one answer to the next list.
         every: Duration,
     },
-    /// A bare client-go reflector that fills a store (2.1, 2.2; that of 1.9 is case 5's).
+    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector); that of 1.9 is the one of
+    /// docs/semantics/cases.md#regression-1-9-2.
     Reflector {
         /// Which client-go.
         version: ClientGo,
     },
-    /// The end-to-end test's loop over a watch (case 1).
+    /// The end-to-end test's loop over a watch (docs/semantics/cases.md#ghost-you).
     PvcLoop {
         /// Whether it notices that the channel is closed.
         fixed: bool,
     },
-    /// `WatchDeployment` (case 2).
+    /// `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
     WatchDeployment(WatchDeployment),
     /// A loop that resumes from the last event it saw, whatever that was (F21).
     LastSeen,
-    /// client-go's RetryWatcher behind a list (2.3).
+    /// client-go's RetryWatcher behind a list (docs/semantics/clients.md#retry-watcher).
     RetryWatcher {
         /// Which client-go.
         version: ClientGo,
     },
-    /// A controller over client-go's informer (2.5).
+    /// A controller over client-go's informer (docs/semantics/clients.md#informer).
     Controller(Controller),
-    /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (case 4). Of its scope the namespace counts.
+    /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (docs/semantics/cases.md#life-of-an-event). Of
+    /// its scope the namespace counts.
     MiniScheduler {
         /// Which client-go.
         version: ClientGo,
     },
-    /// kube-rs' watcher (2.4).
+    /// kube-rs' watcher (docs/semantics/clients.md#kube-rs).
     KubeWatcher(KubeWatcher),
 }
 

@@ -1,4 +1,5 @@
-//! Case 1: the end-to-end test that reads a watch in a select loop and never asks whether the channel is closed.
+//! The end-to-end test (docs/semantics/cases.md#ghost-you) that reads a watch in a select loop and never asks whether
+//! the channel is closed.
 //!
 //! It watches without a resourceVersion, waits at most 30 s, is content when the object is deleted and fails on an
 //! ERROR event. Broken, a closed channel yields zero values at once, and the loop prints each (F01). Fixed, it notices
@@ -13,7 +14,8 @@ use super::wire::{EventType, Frame};
 use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
 use crate::time::Time;
 
-/// The test's own deadline: 30 s as the case study says. The constant it names is 5 min in the copies that were found.
+/// The test's own deadline: 30 s as docs/semantics/cases.md#ghost-you says. The constant it names is 5 min in the
+/// copies that were found.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// That of the test's year, 2020.
 const CLIENT_GO: ClientGo = ClientGo::minor(19);

@@ -1,4 +1,5 @@
-//! client-go's RetryWatcher, begun from a list as `watchtools.Until` begins it (semantics 2.3).
+//! client-go's RetryWatcher, begun from a list as `watchtools.Until` begins it
+//! (docs/semantics/clients.md#retry-watcher).
 //!
 //! It watches again, at most once a second, from the last resourceVersion; hides bookmarks; ends for good at an
 //! in-band 410, at 401 and at 403 (F48); tries an HTTP 410 for ever (F13). It never makes up for missed deletions.

@@ -1,5 +1,6 @@
-//! Case 4: a mini scheduler. Informers of nodes and pods over one connection; two filtering handlers on the pods, one
-//! that feeds the cache of what is scheduled and one that feeds the queue of what is not; a loop that binds.
+//! A mini scheduler (docs/semantics/cases.md#life-of-an-event). Informers of nodes and pods over one connection; two
+//! filtering handlers on the pods, one that feeds the cache of what is scheduled and one that feeds the queue of what
+//! is not; a loop that binds.
 //!
 //! One event can be a deletion for one filter and an addition for the other: a pod that gets its node leaves the queue
 //! and enters the cache. It schedules pods whose `schedulerName` is its own, one at a time, to the node with the

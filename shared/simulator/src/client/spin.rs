@@ -2,8 +2,8 @@
 
 use crate::time::{Time, micros};
 
-/// Turns a second of a Go loop that formats and prints a line on each: the order of what case 1 saw (millions of lines
-/// in 30 s).
+/// Turns a second of a Go loop that formats and prints a line on each: the order of what the author of
+/// docs/semantics/cases.md#ghost-you saw (millions of lines in 30 s).
 const TURNS_PER_SEC: u64 = 100_000;
 
 /// A loop that began to spin.

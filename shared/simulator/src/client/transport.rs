@@ -11,9 +11,10 @@ use crate::time::Time;
 
 /// Dialling is given up after so long (client-go and kube-rs).
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Silence after which a connection is asked whether it lives: HTTP/2 ping (1.7) and TCP keepalive alike.
+/// Silence after which a connection is asked whether it lives: HTTP/2 ping (docs/semantics/servers.md#ping) and TCP
+/// keepalive alike.
 const PING_AFTER: Duration = Duration::from_secs(30);
-/// How long an HTTP/2 ping may stay unanswered (1.7).
+/// How long an HTTP/2 ping may stay unanswered (docs/semantics/servers.md#ping).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Silence after which Linux gives up an idle connection with Go's keepalive: 30 s and nine probes 30 s apart.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);

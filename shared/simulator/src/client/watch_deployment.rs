@@ -1,4 +1,5 @@
-//! Case 2: `WatchDeployment` in its three versions, over the StreamWatcher that swallows what happened.
+//! `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls) in its three versions, over the StreamWatcher that
+//! swallows what happened.
 //!
 //! The first returns when the result channel closes and is silent for ever (F03). The second continues, and logs in a
 //! loop that never waits (F02). The last runs in a loop: after each end it sleeps 5 s and watches again, without a

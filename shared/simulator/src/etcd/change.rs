@@ -28,7 +28,7 @@ impl ChangeKind {
     }
 }
 
-/// One write: each touches one key, so one revision is one change (semantics 1.10).
+/// One write: each touches one key, so one revision is one change (docs/semantics/servers.md#revisions).
 #[derive(Debug)]
 pub struct Change {
     /// etcd's revision, which is the resourceVersion.

@@ -1,4 +1,5 @@
-//! Known defects of etcd, each behind its own switch (semantics 1.10; etcd's robustness track record and changelogs).
+//! Known defects of etcd, each behind its own switch (docs/semantics/servers.md#etcd-defects; etcd's robustness track
+//! record and changelogs).
 
 /// A known defect of etcd, switched on with [`Fault::EtcdDefect`](crate::Fault::EtcdDefect).
 ///
@@ -17,7 +18,7 @@ pub enum Defect {
     DuplicateEvents,
     /// etcd#17529, fixed in 3.4.31 and 3.5.13: when the notice that a watcher's start is compacted finds the stream's
     /// channel full, the watcher is moved to the next revision instead and never learns what it missed.
-    /// Shows with a starved stream and a compaction (semantics 3.1).
+    /// Shows with a starved stream and a compaction (docs/semantics/servers.md#ghost-step-by-step).
     GapUnderStarvation,
     /// PR 17566, fixed in 3.4.31 and 3.5.13: progress asked for while a watcher of the stream was not synced is not
     /// sent until the next event goes over the stream, nor is any that is asked for later.
@@ -51,7 +52,7 @@ impl Defect {
     ];
 
     /// Whether every etcd that has it is too old for an apiserver to trust its progress notifications: below 3.4.31
-    /// and 3.5.13 consistent reads go to etcd at every version (semantics 1.3).
+    /// and 3.5.13 consistent reads go to etcd at every version (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_of_untrusted_etcd(self) -> bool {
         matches!(
             self,

@@ -113,7 +113,8 @@ impl Store {
         self.history.iter()
     }
 
-    /// Whether the state before a change can still be read, as etcd does for `prevKV` when it sends the change (1.10).
+    /// Whether the state before a change can still be read, as etcd does for `prevKV` when it sends the change
+    /// (docs/semantics/servers.md#prev-kv-read).
     pub(crate) fn has_previous(&self, change: &Change) -> bool {
         change.previous.is_some() && change.revision > self.compacted
     }

@@ -1,4 +1,5 @@
-//! One gRPC watch stream: the response channel that all watchers on it share, and the loop that empties it (1.10).
+//! One gRPC watch stream: the response channel that all watchers on it share, and the loop that empties it
+//! (docs/semantics/servers.md#watch-stream).
 //!
 //! ```text
 //!  watchers ──► channel of 128 responses ──► send loop: reads prevKV, takes its time ──► Sent ──► network
@@ -190,7 +191,7 @@ impl Stream {
         Some(self.busy_until)
     }
 
-    /// Reads what prevKV it can, only now (1.10), and takes its time.
+    /// Reads what prevKV it can, only now (docs/semantics/servers.md#prev-kv-read), and takes its time.
     fn send(
         &mut self,
         mut response: Response,

@@ -1,4 +1,5 @@
-//! etcd's watches, row by row of semantics 1.10, with a driver that hands alarms back when they are due.
+//! etcd's watches, row by row of docs/semantics/servers.md#etcd, with a driver that hands alarms back when they are
+//! due.
 
 use std::time::Duration;
 

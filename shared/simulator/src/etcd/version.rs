@@ -1,4 +1,5 @@
-//! etcd's releases, and which of its known defects each has (semantics 1.10; etcd's changelogs).
+//! etcd's releases, and which of its known defects each has (docs/semantics/servers.md#etcd-defects; etcd's
+//! changelogs).
 
 use std::fmt;
 use std::str::FromStr;
@@ -130,7 +131,8 @@ impl EtcdVersion {
         }
     }
 
-    /// Whether apiservers trust its progress notifications (semantics 1.3: from 3.4.31 and 3.5.13 on).
+    /// Whether apiservers trust its progress notifications (from 3.4.31 and 3.5.13 on:
+    /// docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_trusted(self) -> bool {
         match self.minor {
             4 => self.patch >= 31,
@@ -235,7 +237,7 @@ mod tests {
             before = shipped;
         }
         assert_eq!(before.map(|v| v.to_string()).as_deref(), Some("3.6.8"));
-        // Case study 3: 1.27 came with an etcd that has the gap.
+        // 1.27 came with an etcd that has the gap (docs/semantics/cases.md#lost-events).
         let shipped = EtcdVersion::shipped_with("1.27".parse().unwrap()).unwrap();
         let gap = Fault::EtcdDefect(Defect::GapUnderStarvation);
         assert_eq!(shipped.check(&gap), Ok(()));

@@ -1,4 +1,5 @@
-//! The watchers of etcd: synced ones are told each write, unsynced ones are caught up, victims wait for room (1.10).
+//! The watchers of etcd: synced ones are told each write, unsynced ones are caught up, victims wait for room
+//! (docs/semantics/servers.md#watchers).
 //!
 //! ```text
 //!            start > revision                     channel full
@@ -367,7 +368,8 @@ impl Watches {
                 behind.push(id);
                 continue;
             }
-            // Its start is compacted: it is told so if the channel has room, else next time (1.10).
+            // Its start is compacted: it is told so if the channel has room, else next time
+            // (docs/semantics/servers.md#compacted-watcher).
             let key = watcher.stream;
             let notice = Response {
                 to: Addressee::Watcher(id),

@@ -424,7 +424,7 @@ impl Auditor {
             .is_none_or(|side| object.value()["metadata"]["labels"]["side"] == side)
     }
 
-    /// What a change is to a watch with this selector (1.9 rule 7).
+    /// What a change is to a watch with this selector (docs/semantics/servers.md#type-translation).
     fn as_told(&self, change: &Change) -> Option<Told> {
         let matches = change.kind != ChangeKind::Deleted && self.selects(&change.object);
         let matched = change.previous.as_ref().is_some_and(|o| self.selects(o));

@@ -1,4 +1,4 @@
-//! The informer pipeline and the controller behind it (2.5).
+//! The informer pipeline and the controller behind it (docs/semantics/clients.md#informer).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! kube-rs' watcher, row by row of table 2.4.
+//! kube-rs' watcher, row by row of docs/semantics/clients.md#kube-rs.
 
 use std::time::Duration;
 

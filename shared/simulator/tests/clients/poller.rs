@@ -1,4 +1,4 @@
-//! The poller (case 4: watch versus poll).
+//! The poller (watch versus poll, docs/semantics/cases.md#life-of-an-event).
 
 use std::time::Duration;
 

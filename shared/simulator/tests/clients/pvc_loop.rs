@@ -1,4 +1,4 @@
-//! Case 1: watches ghost you.
+//! Watches ghost you (docs/semantics/cases.md#ghost-you).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! client-go's reflector, column by column of table 2.2.
+//! client-go's reflector, column by column of docs/semantics/clients.md#reflector-versions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! client-go's RetryWatcher (2.3).
+//! client-go's RetryWatcher (docs/semantics/clients.md#retry-watcher).
 
 use watchscope_simulator::{ClientGo, ClientPhase, Fault, Program};
 

@@ -1,4 +1,4 @@
-//! Case 4: the mini scheduler.
+//! The mini scheduler (docs/semantics/cases.md#life-of-an-event).
 
 use serde_json::{Value, json};
 use watchscope_simulator::{ClientGo, ClientId, Config, Fault, Program, Request, WorkloadConfig};

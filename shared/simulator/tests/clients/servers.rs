@@ -195,7 +195,8 @@ impl Run {
             let id = world.start_client(&format!("client-{turn}"), program, &maps());
             (id, program.clone())
         };
-        // kube-rs' streaming list has nothing to fall back on where a server does not know it (2.4).
+        // kube-rs' streaming list has nothing to fall back on where a server does not know it
+        // (docs/semantics/clients.md#kube-rs).
         let streams = |program: &Program| matches!(program, Program::KubeWatcher(how) if how.list == KubeList::Streaming);
         let has_watch_list = |version: &Version| version.minor() == 32 || version.minor() >= 34;
         let can_stream = versions.iter().all(has_watch_list);

@@ -1,4 +1,4 @@
-//! Case 2: client-go watch pitfalls.
+//! client-go watch pitfalls (docs/semantics/cases.md#watch-pitfalls).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Lists: the cells of semantics 1.3, pages, forms, and what is refused.
+//! Lists: the cells of docs/semantics/lists-and-watches.md#list, pages, forms, and what is refused.
 
 use std::time::Duration;
 
@@ -436,7 +436,7 @@ fn events_are_listed_from_etcd() {
     assert_eq!(single["items"], json!([]));
 }
 
-/// The apiserver compacts every five minutes what it noted five minutes before (1.7).
+/// The apiserver compacts every five minutes what it noted five minutes before (docs/semantics/servers.md#compaction).
 #[test]
 fn a_revision_lives_five_to_ten_minutes() {
     let lives = [10, 150, 290, 310, 599].map(|written_after| {

@@ -1,4 +1,4 @@
-//! Watches: the cells of semantics 1.4, bookmarks, ends, selectors, forms, slow readers.
+//! Watches: the cells of docs/semantics/lists-and-watches.md#watch, bookmarks, ends, selectors, forms, slow readers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The informer's pipeline: reflector, queue, indexer, notifications (semantics 2.5).
+//! The informer's pipeline: reflector, queue, indexer, notifications (docs/semantics/clients.md#informer).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What an informer queues changes in: DeltaFIFO, grouped by object, or RealFIFO, in order (semantics 2.5).
+//! What an informer queues changes in: DeltaFIFO, grouped by object, or RealFIFO, in order
+//! (docs/semantics/clients.md#informer).
 
 use std::collections::VecDeque;
 use std::sync::Arc;

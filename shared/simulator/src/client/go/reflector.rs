@@ -1,4 +1,5 @@
-//! client-go's reflector by version: lists, watches, and tells a store what to do (semantics 2.1 and 2.2).
+//! client-go's reflector by version: lists, watches, and tells a store what to do
+//! (docs/semantics/clients.md#reflector).
 
 use std::sync::Arc;
 use std::time::Duration;

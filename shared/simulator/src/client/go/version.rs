@@ -1,4 +1,4 @@
-//! client-go's versions, by what the programs do differently (semantics, table 2.2).
+//! client-go's versions, by what the programs do differently (docs/semantics/clients.md#reflector-versions).
 
 use std::fmt;
 use std::str::FromStr;
@@ -59,7 +59,7 @@ const RELEASES: [(u8, u8, &str); 35] = [
 ];
 
 impl ClientGo {
-    /// The oldest: that of case 5.
+    /// The oldest (docs/semantics/cases.md#regression-1-9-2).
     pub const V1_9: ClientGo = ClientGo::minor(9);
     /// The newest.
     pub const LATEST: ClientGo = ClientGo::minor(36);
@@ -234,7 +234,7 @@ pub(super) enum OpenDelay {
     Shared,
 }
 
-/// What the informer queues changes in (2.5).
+/// What the informer queues changes in (docs/semantics/clients.md#informer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueKind {
     /// Grouped by object.
