@@ -1,7 +1,8 @@
-//! Why a stream ended: the rules of section 3.3 of the semantics reference, in their order.
+//! Why a stream ended: the rules of docs/semantics/streams.md#rules, in their order.
 //!
-//! A replay of at least 10 events right after an early orderly end shows a slow reader (rule 8): likely, twice in a row
-//! too, and definite only where our own slow reading was measured.
+//! A replay of at least 10 events right after an early orderly end shows a slow reader
+//! (docs/semantics/streams.md#rule-slow-reader): likely, twice in a row too, and definite only where our own slow
+//! reading was measured.
 //!
 //! Where the resume after an early orderly end meets a 410 and no 429, the list that follows shows whether the cache was
 //! built anew (F16, F17) or has run over (F11). A cache drops events only while it holds at least 100, so it was built
@@ -20,7 +21,8 @@ const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// An end in good order that comes so much later than the timeout was held up on its way, as a buffering proxy does
 /// (F44): a server ends the stream by then. Later than this the server does not keep to timeouts. In milliseconds.
 const TIMEOUT_LATE_MS: u64 = 60_000;
-/// Lives of a stream that asked for no timeout (table 1.7: 1800 s to 3600 s), in milliseconds.
+/// Lives of a stream that asked for no timeout (1800 s to 3600 s: docs/semantics/servers.md#watch-lifetime), in
+/// milliseconds.
 const SERVER_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// The smallest buffer of a watcher at the server (F36): a stream with fewer events cannot have filled it.
 const SMALLEST_BUFFER: u64 = 10;
@@ -96,7 +98,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .collect()
     };
 
-    // Rule 5, with what the next requests met.
+    // A server that went away (docs/semantics/streams.md#rule-server-gone), with what the next requests met.
     let mut shutting_down = seqs(FactKind::ShuttingDown);
     shutting_down.extend(ends.shut_down(end));
     if !shutting_down.is_empty() {
@@ -197,7 +199,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         return Answer::new(Attributed::Unknown, Certainty::Unknown, end);
     }
 
-    // Rule 6.
+    // What ended streams of one type (docs/semantics/streams.md#rule-one-type).
     let not_served = seqs(FactKind::NotServed);
     if !not_served.is_empty() {
         return Answer::new(Row::F18, Certainty::Likely, end).with(not_served);
@@ -218,7 +220,8 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
         return Answer::new(why, Certainty::Likely, end).with(rebuilt);
     }
     let may_be_slow = end.events >= SMALLEST_BUFFER && !is_near_timeout;
-    // Rule 8 comes first where our own slow reading is measured: it is all streams' that we leave unread.
+    // Our own slow reading comes first where it is measured (docs/semantics/streams.md#rule-slow-measured): it is all
+    // streams' that we leave unread.
     let replayed = own(FactKind::Replayed);
     if may_be_slow && end.unread_ms.is_some() {
         let certainty = if replayed.is_empty() {
@@ -252,7 +255,7 @@ pub(crate) fn attribute(end: &End, ends: &Ends) -> Answer {
             .with(same_resource.iter().map(|other| other.seq));
     }
 
-    // Rules 7 to 9: never certain.
+    // What rests on circumstances is never certain (docs/semantics/streams.md#never-certain).
     if end.events == 0 && end.age_ms < BARREN_MS {
         let certainty = if end.barren >= BARREN_STREAMS {
             Certainty::Likely
@@ -280,7 +283,8 @@ fn is_most(ended: usize, alive: usize) -> bool {
     ended * 5 >= (ended + alive) * 4
 }
 
-/// Rules 1 to 4: what the end itself says.
+/// What the end itself says (docs/semantics/streams.md#rule-own-cancel to docs/semantics/streams.md#rule-unread, and
+/// docs/semantics/streams.md#rule-reset).
 fn by_itself(end: &End) -> Option<Answer> {
     match end.cause {
         Cause::Cancelled => Some(Answer::new(Attributed::Ours, Certainty::Definite, end)),
@@ -362,7 +366,7 @@ fn by_timeout(end: &End) -> Option<Answer> {
     }
 }
 
-/// The catalogue's row of an ERROR event, by table 1.6.
+/// The catalogue's row of an ERROR event (docs/semantics/streams.md#rule-error).
 fn by_error(end: &End) -> Answer {
     let Some(error) = &end.stream.error else {
         return Answer::new(Attributed::Unknown, Certainty::Unknown, end);

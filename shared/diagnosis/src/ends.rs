@@ -19,7 +19,7 @@ use watchscope_model::{
 use crate::attribution::{Answer, is_plain};
 use crate::server_words;
 
-/// Ends so close to each other are "together" (semantics 3), in microseconds.
+/// Ends so close to each other are "together" (docs/semantics/streams.md#together), in microseconds.
 pub const TOGETHER_US: i64 = 250_000;
 /// An answer is given, and may be replaced, until so long after the end, in microseconds.
 pub const REVISED_US: i64 = 2_000_000;

@@ -321,7 +321,7 @@ pub const EXPLANATIONS: [Explanation; Row::COUNT] = [
         "A client watches again without a resourceVersion.",
         "It keeps none, or forgot it at its restart.",
         "Everything comes again as ADDED, with no mark at the end; what was deleted in between is never told.",
-        "What such a watch begins with depends on the version (1.4 of the semantics).",
+        "What such a watch begins with depends on the version: docs/semantics/lists-and-watches.md#watch-without-version.",
         "It handles everything twice, and believes in what is gone.",
         "List and watch, or ask for initial events with their end marked and replace what is held.",
         "A watch request without resourceVersion of a client that held objects.",

@@ -10,8 +10,8 @@
 //! record with the fold before it, asks when to come again, and appends what comes out. The same records give the same
 //! judgements, whoever wrote them.
 //!
-//! It says why each stream ended (section 3.3 of the semantics reference), and which failures of the catalogue
-//! (section 3) the records show.
+//! It says why each stream ended (docs/semantics/streams.md#rules), and which failures of the catalogue
+//! (docs/findings) the records show.
 
 mod attribution;
 pub mod audit;

@@ -1,4 +1,5 @@
-//! Why streams end, as scripts of records tell it: each test is the story of one rule of semantics 3.3.
+//! Why streams end, as scripts of records tell it: each test is the story of one rule of
+//! docs/semantics/streams.md#rules.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(dead_code, reason = "the stage has more than these scripts use")]

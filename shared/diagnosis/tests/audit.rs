@@ -1,4 +1,5 @@
-//! The audit against a scripted server: what it finds, what it costs, and each trap of semantics 4.6 by name.
+//! The audit against a scripted server: what it finds, what it costs, and each trap of docs/semantics/checks.md#traps
+//! by name.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -828,7 +829,7 @@ fn a_list_of_several_pages_is_compared_as_one() {
     );
 }
 
-// The traps of semantics 4.6.
+// The traps of docs/semantics/checks.md#traps.
 
 #[test]
 fn trap_comparing_before_the_watch_has_come_so_far() {

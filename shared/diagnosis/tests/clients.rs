@@ -1,4 +1,4 @@
-//! What client programs' own records show (semantics 3), as scripts tell them.
+//! What client programs' own records show, as scripts tell them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(dead_code, reason = "the stage has more than these scripts use")]
@@ -91,7 +91,8 @@ fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
 ");
 }
 
-/// 1.27.0 to 1.27.12, 1.28.0 to 1.28.8 and 1.29.0 to 1.29.3 ask etcd for each such watch (semantics 1.4).
+/// 1.27.0 to 1.27.12, 1.28.0 to 1.28.8 and 1.29.0 to 1.29.3 ask etcd for each such watch
+/// (docs/semantics/lists-and-watches.md#watch-without-version).
 #[test]
 fn a_crowd_of_watches_without_a_version_is_told_of_only_where_each_is_a_watch_of_etcd() {
     let is_found = |version: &str| {

@@ -1,4 +1,5 @@
-//! The checks of a stream (semantics 4.5), as scripts of records tell them: each thing that must not come, and its twin.
+//! The checks of a stream (docs/semantics/checks.md#stream-checks), as scripts of records tell them: each thing that
+//! must not come, and its twin.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(dead_code, reason = "the stage has more than these scripts use")]
@@ -165,7 +166,8 @@ fn a_right_that_comes_back_clears_the_leak() {
     ");
 }
 
-/// `--etcd-servers-overrides`: versions of two resources may be of two etcds (semantics 4.6).
+/// `--etcd-servers-overrides`: versions of two resources may be of two etcds
+/// (docs/semantics/checks.md#trap-other-etcd).
 #[test]
 fn that_a_stream_lacks_bookmarks_is_sure_only_by_a_watch_of_the_same_resource() {
     let found = |others: &[(&str, u64)]| {

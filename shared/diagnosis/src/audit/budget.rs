@@ -1,4 +1,5 @@
-//! How many requests the audit may make, and when (semantics 4.2): the observer must not become the load.
+//! How many requests the audit may make, and when (docs/semantics/checks.md#budget): the observer must not become the
+//! load.
 
 use std::collections::VecDeque;
 

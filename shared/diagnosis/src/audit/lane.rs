@@ -23,7 +23,8 @@ use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
 use super::{FULL_WATCH, Gone, Level, Read};
 
-/// How long a watch may stand still short of a list: two periods of bookmarks (semantics 4.2), in microseconds.
+/// How long a watch may stand still short of a list: two periods of bookmarks (docs/semantics/checks.md#behind), in
+/// microseconds.
 pub(super) const BEHIND_US: i64 = 120_000_000;
 /// How long after a read that was ahead of the watch it is looked at again, in microseconds. A cache that is not there
 /// yet waits 3 s at most, so what is still behind after that is behind for another reason.

@@ -1,4 +1,4 @@
-//! The audit: whether what a watch holds is so (semantics 4).
+//! The audit: whether what a watch holds is so (docs/semantics/checks.md#procedure).
 //!
 //! ```text
 //!   record, and the fold before it ─► observe ─► per-key logs ─┐

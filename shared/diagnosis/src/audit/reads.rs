@@ -1,4 +1,4 @@
-//! What is asked, how it is spelt, and what each read can reveal (semantics 4.3).
+//! What is asked, how it is spelt, and what each read can reveal (docs/semantics/checks.md#reads).
 
 use std::borrow::Cow;
 

@@ -1,5 +1,6 @@
-//! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch told (C9), a
-//! revision that went back, or a history that is another one by now (F33), a watch from the future (F32).
+//! What the audit's reads show: objects that are wrong (F24 to F27, F45), events that only a second watch told
+//! (docs/semantics/checks.md#witness), a revision that went back, or a history that is another one by now (F33), a
+//! watch from the future (F32).
 //!
 //! Which of the causes it was cannot be seen from outside: the event is not there. Only where it must have come first on
 //! its stream is the race at a stream's start (F45) named before the others.
@@ -422,7 +423,8 @@ impl Audits {
         book.raise(found.until_cleared(), record.at);
     }
 
-    /// A list differs from what a watch holds, and the watch has not come to its version for long (semantics 4.2).
+    /// A list differs from what a watch holds, and the watch has not come to its version for long
+    /// (docs/semantics/checks.md#behind).
     fn stands_still(
         &mut self,
         event: &Audit,

@@ -1,4 +1,4 @@
-//! Findings about client programs, from what they ask, do and believe (client records; semantics 3).
+//! Findings about client programs, from what they ask, do and believe (client records; docs/findings).
 //!
 //! A program whose records these are may be simulated or tapped. What a client is told on its streams is not here.
 
@@ -931,8 +931,8 @@ fn merged(client: &mut Client, name: &Text, record: Moment, book: &mut Book) {
     book.raise(found, record.at);
 }
 
-/// Whether the servers may be of those that ask etcd for each watch without a resourceVersion (table 1.4); also if
-/// their version is not known.
+/// Whether the servers may be of those that ask etcd for each watch without a resourceVersion
+/// (docs/semantics/lists-and-watches.md#watch-without-version); also if their version is not known.
 fn may_ask_etcd(state: &State) -> bool {
     match server_version(state) {
         None => true,

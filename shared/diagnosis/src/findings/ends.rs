@@ -1,4 +1,4 @@
-//! Findings about streams' ends: what attribution says, once it says no other (section 3.3).
+//! Findings about streams' ends: what attribution says, once it says no other (docs/semantics/streams.md#revised).
 
 use watchscope_model::event::{Attribution, Gap, StreamEnded, StreamError};
 use watchscope_model::fold::Moment;
@@ -123,7 +123,7 @@ struct Stake {
 }
 
 impl Stake {
-    /// How severe an end was, by how its gap closed (look.md, section 2).
+    /// How severe an end was, by how its gap closed.
     fn severity(self, outcome: &Outcome) -> Severity {
         let is_blind_long = outcome.at.micros_since(self.blind_from) > BLIND_US;
         let is_over_lightly = outcome.from.is_some() || self.is_ordinary;
@@ -176,7 +176,8 @@ struct Answer {
 struct Said {
     /// The oldest version that could be gone on from.
     oldest: Option<u64>,
-    /// That etcd has no leader. Only a watch that goes to etcd itself is told so (table 1.6).
+    /// That etcd has no leader. Only a watch that goes to etcd itself is told so
+    /// (docs/semantics/requests.md#no-leader).
     is_leaderless: bool,
 }
 
@@ -757,8 +758,8 @@ impl Answer {
     }
 }
 
-/// The rows that look like one which a stream's end is attributed to. What is only a guess (rules 7 to 9 of 3.3) is no
-/// finding, and left to the attribution.
+/// The rows that look like one which a stream's end is attributed to. What is only a guess
+/// (docs/semantics/streams.md#never-certain) is no finding, and left to the attribution.
 fn alike(row: Row, certainty: Certainty) -> Option<&'static [Row]> {
     let is_suspected = certainty == Certainty::Suspected;
     Some(match row {

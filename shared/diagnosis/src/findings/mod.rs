@@ -1,13 +1,14 @@
-//! Findings: the rows of the failure catalogue that records show (semantics 3 and 4.5).
+//! Findings: the rows of the failure catalogue that records show (docs/findings and
+//! docs/semantics/checks.md#stream-checks).
 //!
 //! ```text
 //!   record, and the fold before it ─┬─► ends      why streams ended, once it is settled
-//!                                   ├─► streams   order, bookmarks, lives of objects (C1 to C8)
+//!                                   ├─► streams   order, bookmarks, lives of objects
 //!                                   ├─► requests  refusals, silence before an answer, lists
 //!                                   ├─► clients   what client programs do and believe
 //!                                   ├─► audits    what the audit's reads show
 //!                                   ├─► left      objects that left a view, and come back
-//!                                   └─► servers   several servers against each other (C9)
+//!                                   └─► servers   several servers against each other
 //!                                          └─► book: raised, counted, cleared
 //! ```
 //!

@@ -69,7 +69,7 @@ struct Lane {
     /// Where its last request went.
     place: Option<Place>,
     asks_bookmarks: bool,
-    /// Its right to list. RBAC's verbs are separate (semantics 1.1).
+    /// Its right to list. RBAC's verbs are separate (docs/semantics/requests.md#rights).
     list: Right,
     /// Its right to watch.
     watch: Right,
@@ -184,7 +184,8 @@ struct Open {
     at: Time,
     is_watch: bool,
     connection: ConnectionId,
-    /// Whether another apiserver answers it, which may send its headers with the first event (semantics 1.2).
+    /// Whether another apiserver answers it, which may send its headers with the first event
+    /// (docs/semantics/requests.md#late-headers).
     is_aggregated: bool,
     /// When it is told that there is no answer.
     due: Time,

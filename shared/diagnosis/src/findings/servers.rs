@@ -1,10 +1,11 @@
 //! Watches of the same by several apiservers, held against each other: who is behind (F31), and who has kept an event to
-//! itself (C9: a second watch is the best witness, and needs no read of etcd). With them goes the watch of the same by
-//! the configured address: what it tells late though each server has told it directly is held up on its way (F44).
+//! itself (a second watch is the best witness, and needs no read of etcd: docs/semantics/checks.md#witness). With them
+//! goes the watch of the same by the configured address: what it tells late though each server has told it directly is
+//! held up on its way (F44).
 //!
-//! resourceVersions of one etcd can be compared (semantics 4.7). That one server is at another version than the next is
-//! normal, and so is that now and then an event comes late; that one event in twenty comes seconds later is not, nor that
-//! a server goes beyond an event without telling of it.
+//! resourceVersions of one etcd can be compared (docs/semantics/checks.md#servers). That one server is at another
+//! version than the next is normal, and so is that now and then an event comes late; that one event in twenty comes
+//! seconds later is not, nor that a server goes beyond an event without telling of it.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! The checks of a stream that need no request of ours (semantics 4.5, C1 to C8), and bookmarks that do not come (F34).
+//! The checks of a stream that need no request of ours (docs/semantics/checks.md#stream-checks), and bookmarks that do
+//! not come (F34).
 //!
 //! resourceVersions that are no numbers, or are of another apiserver's counting, have no order, so nothing is said of it.
 
@@ -32,7 +33,8 @@ const NO_BOOKMARK: Row = Row::F34;
 const NO_END_US: i64 = 10_000_000;
 /// That they lack it.
 const NO_END: Row = Row::F35;
-/// Groups whose types raise their generation by one with each write of their spec (C8).
+/// Groups whose types raise their generation by one with each write of their spec
+/// (docs/semantics/checks.md#generation).
 const COUNTING_GROUPS: [&str; 2] = ["apps", "batch"];
 
 /// The rows that leave a ghost, or hide an object, without a word: they look alike from a stream.
@@ -93,13 +95,13 @@ enum Order {
     Later,
     /// Its version was there before, with the same object.
     Again,
-    /// A DELETED with the version its object had before (C7).
+    /// A DELETED with the version its object had before (docs/semantics/checks.md#deletion-version).
     OldDeleted,
-    /// Below a bookmark (C3).
+    /// Below a bookmark (docs/semantics/checks.md#above-bookmark).
     BelowBookmark(u64, Seq),
-    /// Not above where the stream began (C2).
+    /// Not above where the stream began (docs/semantics/checks.md#above-start).
     BeforeStart,
-    /// Below another event (C1).
+    /// Below another event (docs/semantics/checks.md#order).
     Late,
 }
 
@@ -273,7 +275,7 @@ impl Streams {
             // What initial events lack, or have under another uid, went while nothing was open (F28).
             Origin::Inferred if is_listing(before, &event.watch) => return,
             Origin::Inferred => {
-                // The name came back with another uid (C5).
+                // The name came back with another uid (docs/semantics/checks.md#life).
                 lost(LostEvent::Deleted, event, lane, record, book);
                 return;
             }
@@ -555,8 +557,8 @@ fn asks_for_long_enough(event: &StreamOpened, state: &State) -> bool {
     timeout_ms.is_none_or(|timeout_ms| timeout_ms >= NO_BOOKMARK_US.unsigned_abs() / 1_000)
 }
 
-/// Whether a type has a watch cache by default: events of both groups have none (semantics 1.4), so no bookmark comes
-/// by the clock.
+/// Whether a type has a watch cache by default: events of both groups have none
+/// (docs/semantics/lists-and-watches.md#uncached), so no bookmark comes by the clock.
 fn has_cache(watch: &WatchName) -> bool {
     !matches!(resource(watch), "events" | "events.events.k8s.io")
 }
@@ -681,7 +683,8 @@ fn disorder(
     );
 }
 
-/// C5 and C8: what the event says of its object's life goes on from what is held.
+/// What the event says of its object's life goes on from what is held (docs/semantics/checks.md#life and
+/// docs/semantics/checks.md#generation).
 fn check_life(
     event: &Change,
     held: Option<&Held>,
@@ -788,7 +791,7 @@ fn lost(what: LostEvent, event: &Change, lane: &Lane, record: Moment, book: &mut
     );
 }
 
-/// C6: an object that was not asked for.
+/// An object that was not asked for (docs/semantics/checks.md#scope).
 fn unasked(event: &Change, why: &str, evidence: Vec<Seq>, record: Moment, book: &mut Book) {
     let summary = format!(
         "{} came to {} at {}, {why}.",

@@ -320,8 +320,8 @@ impl Lane {
         news
     }
 
-    /// A second watch told of what came beyond `from`: events that both are past must have come from both (C9). Where the
-    /// watch lost one, its object is looked up.
+    /// A second watch told of what came beyond `from`: events that both are past must have come from both
+    /// (docs/semantics/checks.md#witness). Where the watch lost one, its object is looked up.
     pub(in crate::audit) fn witnessed(
         &mut self,
         from: &ResourceVersion,
