@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long a stream may stay unread before that is told: what the apiserver's own buffers of a watch bear in the worst
-/// case (semantics 3.3 rule 8).
+/// case (docs/semantics/streams.md#rule-slow-measured).
 const UNREAD: Duration = Duration::from_millis(100);
 
 /// A stretch that was over so long before the end has nothing to do with it: a server whose buffer is full ends the

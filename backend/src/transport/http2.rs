@@ -50,8 +50,8 @@ const MAX_STREAMS: usize = 250;
 /// Streams given up are remembered for late frames of theirs: so many, for so long.
 const MAX_RESET_STREAMS: usize = 64;
 const RESET_STREAM_MEMORY: Duration = Duration::from_secs(5);
-/// Silence after which the server is asked whether it lives, and how long it may take to answer (table 1.7, as
-/// client-go does).
+/// Silence after which the server is asked whether it lives, and how long it may take to answer
+/// (docs/semantics/servers.md#ping, as client-go does).
 const PING_AFTER: Duration = Duration::from_secs(30);
 const PING_LIMIT: Duration = Duration::from_secs(15);
 

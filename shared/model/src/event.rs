@@ -601,7 +601,8 @@ impl Audit {
         self.whole == Some(true)
     }
 
-    /// Whether it may show what only the apiserver's cache believes (semantics 4.3), as far as is known.
+    /// Whether it may show what only the apiserver's cache believes (docs/semantics/checks.md#reads), as far as is
+    /// known.
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
         self.authority != Some(Authority::Etcd)

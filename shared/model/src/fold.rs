@@ -1008,7 +1008,7 @@ impl Watch {
     }
 
     /// A version came by a stream. While the state is still being read there (initial events), it is no progress: what
-    /// was before it may not have come yet (semantics 2.6, rule 3).
+    /// was before it may not have come yet (docs/semantics/clients.md#probe-initial-events).
     fn learn(&mut self, version: &ResourceVersion) {
         self.see(version);
         let is_reading = self

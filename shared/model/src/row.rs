@@ -1,4 +1,4 @@
-//! The rows of the failure catalogue (semantics 3): code, name and usual severity of each.
+//! The rows of the failure catalogue (docs/findings): code, name and usual severity of each.
 //!
 //! In a record a row is its code, a text: a log of a later version may name rows that are not known here. In code a row is
 //! a [`Row`], so that what is said by row can be an array with a place for each.

@@ -258,7 +258,7 @@ words! {
         GetLeft = "get of what left",
         /// Each object that the watch held at the version, one by one in etcd, for one who asked.
         GetEach = "get each",
-        /// What another watch told of the same time (C9): events, and no objects.
+        /// What another watch told of the same time (docs/semantics/checks.md#witness): events, and no objects.
         SecondWatch = "second watch",
     }
     /// The result of a comparison by the audit. Records have the word.
@@ -270,7 +270,7 @@ words! {
         /// What was read says neither.
         CannotTell = "cannot-tell",
     }
-    /// Whose account a read of the audit is (semantics 4.3).
+    /// Whose account a read of the audit is (docs/semantics/checks.md#reads).
     Authority {
         /// etcd's.
         Etcd = "etcd",

@@ -8,7 +8,7 @@
 //!    wait ─► dial ─► list page… ─► watch request ─► stream ─► (resume: watch request | relist: list)
 //! ```
 //!
-//! It does what a correct client does (semantics reference, section 2.6) and hides nothing of it: every request,
+//! It does what a correct client does (docs/semantics/clients.md#probe) and hides nothing of it: every request,
 //! answer, page, document, end and wait is an event, and every byte of a body is in an event or counted as a loss.
 //! resourceVersions the watch may resume from (its progress) never go down, where they have an order: those of an
 //! aggregated API are only equal or not, and the last one is progress. Redaction happens here, while a body is

@@ -1,4 +1,4 @@
-//! An answer other than 200: what it says and what it calls for (table 1.6 of the semantics reference).
+//! An answer other than 200: what it says and what it calls for (docs/semantics/requests.md#errors).
 
 use watchscope_model::Time;
 use watchscope_model::event::RequestAnswered;

@@ -1,4 +1,5 @@
-//! Whether an object is one that a watch's selectors ask for, as far as its labels and its name say (C6 of semantics 4.5).
+//! Whether an object is one that a watch's selectors ask for, as far as its labels and its name say
+//! (docs/semantics/checks.md#scope).
 //!
 //! A part of a selector that is not understood asks for everything here: what cannot be checked is never held against a
 //! server. Other fields than `metadata.name` and `metadata.namespace` differ by resource and are not checked.

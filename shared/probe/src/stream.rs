@@ -96,7 +96,7 @@ pub(crate) enum Opening {
     AnyState,
 }
 
-/// What to do about an ERROR event (table 1.6 of the semantics reference).
+/// What to do about an ERROR event (docs/semantics/requests.md#errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remedy {
     /// 410: list.

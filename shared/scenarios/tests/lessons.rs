@@ -593,7 +593,8 @@ fn each_moment_of_a_passage_has_its_ring_at_its_mark() {
     assert!(checked > 40, "{checked}");
 }
 
-/// A watch without a resourceVersion goes to etcd in some releases (watch-semantics 1.4), and is drawn so.
+/// A watch without a resourceVersion goes to etcd in some releases
+/// (docs/semantics/lists-and-watches.md#watch-without-version), and is drawn so.
 #[test]
 fn a_watch_that_etcd_serves_is_drawn_past_the_cache() {
     let lesson = lesson("away").unwrap();

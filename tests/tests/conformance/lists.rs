@@ -1,4 +1,5 @@
-//! LIST and GET by resourceVersion, match and limit: every cell of table 1.3, and pages under writes.
+//! LIST and GET by resourceVersion, match and limit: every cell of docs/semantics/lists-and-watches.md#list, and pages
+//! under writes.
 
 use anyhow::{Result, ensure};
 use serde_json::json;

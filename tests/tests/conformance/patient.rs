@@ -9,7 +9,7 @@ use super::exchanges;
 
 exchanges![a_watch_from_before_the_oldest_event_of_a_full_ring_is_expired];
 
-/// A ring grows while its oldest event is younger than this, instead of losing it (1.7).
+/// A ring grows while its oldest event is younger than this, instead of losing it (docs/semantics/servers.md#ring).
 const WINDOW: Duration = Duration::from_secs(75);
 /// Events that a ring holds at the least.
 const RING: usize = 100;

@@ -1,4 +1,5 @@
-//! WATCH by resourceVersion and sendInitialEvents: every cell of table 1.4, and what ends a stream.
+//! WATCH by resourceVersion and sendInitialEvents: every cell of docs/semantics/lists-and-watches.md#watch, and what
+//! ends a stream.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;

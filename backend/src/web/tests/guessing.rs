@@ -6,7 +6,6 @@ async fn status(world: &World, cookie: &str) -> Answer {
     world.ask("GET", "/session", &[("Cookie", cookie)]).await
 }
 
-/// The design's section 5, Session.
 #[tokio::test]
 async fn a_link_becomes_a_cookie_once_and_the_session_is_told_to_anyone_on_the_right_host() {
     let world = World::start().await;

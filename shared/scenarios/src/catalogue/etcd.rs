@@ -1,6 +1,7 @@
 //! What goes wrong between etcd and the watch cache, where no client can see it.
 //!
-//! The ghost of semantics 3.1 is played with other servers and a sound etcd, too, by the tests below.
+//! The ghost of docs/semantics/servers.md#ghost-step-by-step is played with other servers and a sound etcd, too, by the
+//! tests below.
 
 use std::time::Duration;
 
@@ -101,8 +102,8 @@ pub(super) enum Flood {
     Births,
 }
 
-/// The ghost of 3.1: a crowd of watches without resourceVersion starves the watch cache's own, the deletion of `a` waits
-/// behind them, and is compacted away before it is told.
+/// The ghost of docs/semantics/servers.md#ghost-step-by-step: a crowd of watches without resourceVersion starves the
+/// watch cache's own, the deletion of `a` waits behind them, and is compacted away before it is told.
 fn ghost(code: &'static str, flood: Flood, server: &str) -> Row {
     starved(code, flood, server, delete("a"), write("b", 1)).says(
         8,
@@ -306,7 +307,8 @@ mod tests {
         }
     }
 
-    /// The ghost of 3.1 around 300 s, when the apiserver compacts what was written until it last looked, 5 min before.
+    /// The ghost of docs/semantics/servers.md#ghost-step-by-step around 300 s, when the apiserver compacts what was
+    /// written until it last looked, 5 min before.
     fn around_a_compaction(by_hand: bool) -> Row {
         let (namespace, scope) = elsewhere();
         let starved = slow(Duration::from_millis(200));

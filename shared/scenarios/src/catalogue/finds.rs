@@ -173,9 +173,10 @@ impl Finds {
 }
 
 /// All rows, F01 first. F12 strikes by itself, at the first resume after ten quiet minutes; its story makes sure of it by
-/// 1203 s. Waiting is 2 s where a stream's end is attributed (section 3.3) or what was allowed is asked for once more (F40, F41), 10 s for an answer that does not come, 30 s
-/// for a client that returned, 90 s of silence (F04), a round of the audit (15 s) and what it takes to be sure where that
-/// is needed, and a bookmark's minute before it where nothing else brings the watch past what it missed (F27).
+/// 1203 s. Waiting is 2 s where a stream's end is attributed (docs/semantics/streams.md#revised) or what was allowed is
+/// asked for once more (F40, F41), 10 s for an answer that does not come, 30 s for a client that returned, 90 s of
+/// silence (F04), a round of the audit (15 s) and what it takes to be sure where that is needed, and a bookmark's
+/// minute before it where nothing else brings the watch past what it missed (F27).
 pub const FINDS: [Finds; 50] = [
     row("F01", &["F01"], 5, 1, &[]),
     row("F02", &["F02"], 5, 1, &["F08"]),

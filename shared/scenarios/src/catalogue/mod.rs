@@ -1,4 +1,4 @@
-//! The failure catalogue (semantics 3) as stories: for each row what happens, how it looks on the wire, and what it does
+//! The failure catalogue (docs/findings) as stories: for each row what happens, how it looks on the wire, and what it does
 //! to naive and to correct clients.
 //!
 //! One file per family. [`Row::play`] tells a row's story to our probe and the row's clients, and says where it did not

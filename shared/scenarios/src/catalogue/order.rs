@@ -16,7 +16,8 @@ fn maps() -> String {
     MAPS_TYPE.to_owned()
 }
 
-/// The replay of 3.2, from the server that gives a deletion its object's old version.
+/// The replay of docs/semantics/servers.md#replay-step-by-step, from the server that gives a deletion its object's old
+/// version.
 fn replay(server: &'static str) -> Row {
     Row::new("F23")
         .servers(&[server])

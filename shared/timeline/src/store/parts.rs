@@ -90,7 +90,8 @@ pub(crate) struct VerdictSpan {
     pub(crate) kind: Divergence,
     pub(crate) listed: Option<ResourceVersion>,
     pub(crate) held: Option<ResourceVersion>,
-    /// Whether a second read at the same version found the same: only then is it shown as so (semantics 4.2).
+    /// Whether a second read at the same version found the same: only then is it shown as so
+    /// (docs/semantics/checks.md#confirm).
     pub(crate) is_confirmed: bool,
 }
 
