@@ -2,7 +2,8 @@
 //! and an anchor that exist.
 //!
 //! Pages of docs/semantics are cited by path and anchor (`docs/semantics/streams.md#rule-reset`). Their anchors are the
-//! `<a id="…">` in them, not the slugs of headings, so that a heading can be reworded.
+//! `<a id="…">` in them, not the slugs of headings, so that a heading can be reworded. Numbers of sections, which change
+//! with every page that is added, are refused, and so are pages that no reader of the repository has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +12,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::Violation;
-use super::texts::{self, TextFile};
+use super::texts::{self, Joined, TextFile};
 use crate::project::Project;
 
 /// The folder of the pages that are cited.
@@ -35,7 +36,10 @@ const READ: [&str; 11] = [
 /// Files in which something can be cited.
 const WITH_CITATIONS: [&str; 6] = ["css", "html", "js", "md", "rs", "toml"];
 
-/// Citations that lead nowhere.
+/// Pages that are not in the repository.
+const OUTSIDE: [&str; 4] = ["design.md", "house.md", "look.md", "watch-semantics.md"];
+
+/// Citations that lead nowhere, and those in an old form.
 pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
     let files = texts::read(&project.root, &READ, &WITH_CITATIONS)?;
     let mut anchors = Anchors::new(&project.root);
@@ -46,6 +50,13 @@ pub(crate) fn violations(project: &Project) -> Result<Vec<Violation>> {
         }
         for citation in citations(file) {
             broken.extend(anchors.check(&citation)?);
+        }
+        for (line, words) in old_forms(&file.text) {
+            broken.push(Violation {
+                place: format!("{}:{line}", file.path),
+                problem: format!("cites {words:?}"),
+                remedy: format!("name a page of {PAGES} and its anchor, as its README says"),
+            });
         }
     }
     Ok(broken)
@@ -249,6 +260,90 @@ fn repeated_anchors(file: &TextFile) -> Vec<Violation> {
         .collect()
 }
 
+/// A word of a sentence.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    at: usize,
+    /// With the punctuation around it.
+    raw: &'a str,
+    bare: &'a str,
+}
+
+/// Citations by number, and of pages outside the repository: the line of each, and its words.
+fn old_forms(text: &str) -> Vec<(usize, String)> {
+    let joined = Joined::new(text);
+    let words = words_of(&joined.text);
+    let mut found = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        let before = |back: usize| place.checked_sub(back).map(|place| words[place].bare);
+        let after = |on: usize| words.get(place + on).map_or("", |word| word.bare);
+        let is_semantics = word.bare.eq_ignore_ascii_case("semantics");
+        let names_part = ["section", "sections", "table", "reference"].contains(&after(1));
+        let is_section = ["section", "sections", "table"].contains(&word.bare)
+            && is_section_number(after(1))
+            && !(1..=4).any(|back| before(back).is_some_and(|word| word.contains("RFC")));
+        let is_rule = is_section_number(word.bare) && after(1).starts_with("rule");
+        let is_check = is_check_number(word.bare)
+            && (word.raw.starts_with('(')
+                || word.raw.contains(')')
+                || after(1) == "to" && is_check_number(after(2)));
+        let is_bracketed = word.raw.starts_with('(')
+            && (word.raw.contains(')') || word.raw.ends_with(':'))
+            && is_number_of_pages_then(word.bare);
+        let is_numbered =
+            is_semantics && (names_part || after(1).starts_with(|c: char| c.is_ascii_digit()));
+        let is_named = is_semantics && before(1) == Some("the") && before(2) == Some("of");
+        let length = if is_numbered || is_section || is_rule {
+            2
+        } else if is_check || is_bracketed || is_named || OUTSIDE.contains(&word.bare) {
+            1
+        } else {
+            continue;
+        };
+        let words: Vec<&str> = words[place..].iter().take(length).map(|w| w.raw).collect();
+        found.push((joined.line(word.at), words.join(" ")));
+    }
+    // One a line is enough to find it.
+    found.dedup_by_key(|(line, _)| *line);
+    found
+}
+
+fn words_of(text: &str) -> Vec<Word<'_>> {
+    let mut next = 0;
+    let pieces = text.split_inclusive(char::is_whitespace).map(|piece| {
+        let at = next;
+        next += piece.len();
+        let raw = piece.trim_end();
+        Word {
+            at,
+            raw,
+            bare: raw.trim_matches(|c: char| !c.is_alphanumeric()),
+        }
+    });
+    pieces.filter(|word| !word.raw.is_empty()).collect()
+}
+
+/// As 3.3: two numbers, the first from 1 to 8 and the second from 1 to 10.
+fn is_section_number(word: &str) -> bool {
+    let number = |part: &str| part.parse::<u8>().unwrap_or(0);
+    word.split_once('.').is_some_and(|(first, second)| {
+        (1..=8).contains(&number(first)) && (1..=10).contains(&number(second))
+    })
+}
+
+/// As C5.
+fn is_check_number(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'C', b'1'..=b'9'])
+}
+
+/// A section of the pages as they were numbered that is no version of Kubernetes which this project speaks of.
+fn is_number_of_pages_then(word: &str) -> bool {
+    matches!(
+        word.as_bytes(),
+        [b'1', b'.', b'1'..=b'8'] | [b'2', b'.', b'1'..=b'6']
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +364,10 @@ mod tests {
                 None => format!("{} {}", it.place, it.page),
             })
             .collect()
+    }
+
+    fn old(text: &str) -> Vec<(usize, String)> {
+        old_forms(text)
     }
 
     #[test]
@@ -336,5 +435,45 @@ mod tests {
             twice,
             ["docs/semantics/a.md:2: has the anchor \"a\" twice; name each by its content"]
         );
+    }
+
+    #[test]
+    fn numbers_of_sections_are_refused_also_across_lines_of_a_comment() {
+        for text in [
+            "the rules of section 3.3",
+            "(table 1.6)",
+            "semantics 4.2 says",
+            "(semantics, table 2.2)",
+            "the semantics reference",
+            "3.3 of the semantics.",
+            "/// as in 1.9\n/// rule 4",
+            "a lifecycle (C5)",
+            "(C6 of it)",
+            "checks C1 to C8",
+            "a bookmark (1.5).",
+            "one period (1.7: 5 min)",
+            "look.md, section 2",
+        ] {
+            assert_eq!(old(text).len(), 1, "{text}: {:?}", old(text));
+        }
+        assert_eq!(
+            old("fn f() {}\n/// See section\n/// 3.3."),
+            [(2, "section 3.3.".to_owned())]
+        );
+    }
+
+    #[test]
+    fn other_standards_versions_and_the_word_itself_are_not_refused() {
+        for text in [
+            "RFC 9113, section 7.4",
+            "(RFC 6455\n// section 7.4)",
+            "since (1.19), and 3.5.13",
+            "the semantics of a list",
+            "docs/semantics/streams.md#rule-reset",
+            "struct C1; let a = (1.5, 2.5);",
+            "1.27 rules",
+        ] {
+            assert_eq!(old(text), [], "{text}");
+        }
     }
 }
