@@ -793,7 +793,7 @@ impl Store {
     }
 
     /// The end of the picture of a story that is over: the story's own end, or the last finding within 60 s after it.
-    /// Some of what a story does is found only once nothing more is done.
+    /// Some failures of a story are found only after its last deed.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
         const FOUND_LATER_US: i64 = 60_000_000;
