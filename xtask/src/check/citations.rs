@@ -1,5 +1,5 @@
-//! Citations lead somewhere: a link of a Markdown page to a file that exists, and a citation of docs/semantics to a page
-//! and an anchor that exist.
+//! Citations lead somewhere: a link of a Markdown page, or a path that it names in code style, to a file that exists, and
+//! a citation of docs/semantics to a page and an anchor that exist.
 //!
 //! Pages of docs/semantics are cited by path and anchor (`docs/semantics/streams.md#rule-reset`). Their anchors are the
 //! `<a id="…">` in them, not the slugs of headings, so that a heading can be reworded. Numbers of sections, which change
@@ -31,6 +31,11 @@ const READ: [&str; 11] = [
     "frontend",
     "shared",
     "tests",
+];
+
+/// Folders of the root: a path in code style that begins with one is the project's.
+const FOLDERS: [&str; 7] = [
+    "assets", "backend", "deploy", "docs", "frontend", "shared", "xtask",
 ];
 
 /// Files in which something can be cited.
@@ -84,6 +89,14 @@ fn citations(file: &TextFile) -> Vec<Citation> {
             let links = text.split("](").skip(1);
             let targets = links.filter_map(|rest| rest.split_once(')'));
             found.extend(targets.filter_map(|(target, _)| link(file, &place, target)));
+            if !file.path.starts_with(PAGES) {
+                found.extend(named_paths(text).map(|page| Citation {
+                    place: place.clone(),
+                    page: page.to_owned(),
+                    anchor: None,
+                    needs_anchor: false,
+                }));
+            }
         }
         for (at, _) in text.match_indices(PAGES) {
             let rest = &text[at + PAGES.len()..];
@@ -134,6 +147,19 @@ fn link(file: &TextFile, place: &str, target: &str) -> Option<Citation> {
         page,
         anchor,
         needs_anchor: false,
+    })
+}
+
+/// The paths from the project's root that a line of a page names in code style, as `shared/log/src/lib.rs`. The pages of
+/// docs/semantics name paths of other projects so.
+fn named_paths(line: &str) -> impl Iterator<Item = &str> {
+    let spans = line.split('`').skip(1).step_by(2);
+    spans.filter(|span| {
+        let is_ours = FOLDERS.iter().any(|folder| {
+            let below = span.strip_prefix(folder);
+            below.is_some_and(|below| below.starts_with('/'))
+        });
+        is_ours && span.chars().all(|c| c == '/' || is_of_path(c) && c != '#')
     })
 }
 
@@ -424,6 +450,19 @@ mod tests {
         README.md:1: cites no.png, which does not exist; mend the path
         ");
         Ok(())
+    }
+
+    #[test]
+    fn a_path_in_code_style_is_cited_where_it_is_the_projects() {
+        let line = "see `shared/log/src/lib.rs`, `backend/`, `/metrics`, `demo/tests.rs`, `shared/{a,b}`, `cargo xtask`";
+        assert_eq!(
+            cited("ARCHITECTURE.md", line),
+            [
+                "ARCHITECTURE.md:1 shared/log/src/lib.rs",
+                "ARCHITECTURE.md:1 backend/"
+            ]
+        );
+        assert_eq!(cited("docs/semantics/a.md", line), [] as [&str; 0]);
     }
 
     #[test]
