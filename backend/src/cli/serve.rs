@@ -19,7 +19,7 @@ use super::page::Plan;
 use super::signals::stop_flag;
 use super::simulate::script;
 use crate::cluster::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, Environment};
-use crate::demo::{Demo, Word};
+use crate::demo::{Demo, DemoOutput};
 use crate::hub::{CommandRequest, LogHub};
 use crate::log::{Comparison, LogClosed, LogConfig, LogHandle};
 use crate::probes::{AUDIT_LOOKS, AuditLevel, Servers, Settings, StartError, Watches, Wishes};
@@ -102,7 +102,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
     "simulated".clone_into(&mut config.cluster);
     let log = open_log("demo", args.memory.bytes)?;
     let watches = start(&source, config, settings.clone(), &log).await?;
-    let words = std::mem::replace(&mut demo.words, mpsc::channel(1).1);
+    let outputs = std::mem::replace(&mut demo.outputs, mpsc::channel(1).1);
     run(
         log,
         Choice::Made(watches),
@@ -110,7 +110,7 @@ pub(super) async fn demo(args: DemoArgs) -> Result<(), Failure> {
         settings,
         plan,
         false,
-        Some(words),
+        Some(outputs),
     )
     .await
 }
@@ -128,7 +128,7 @@ async fn run(
     settings: Settings,
     plan: Plan,
     is_in_cluster: bool,
-    words: Option<mpsc::Receiver<Word>>,
+    outputs: Option<mpsc::Receiver<DemoOutput>>,
 ) -> Result<(), Failure> {
     let stop = stop_flag().map_err(Failure::failed)?;
     let page = plan.open().await?;
@@ -149,8 +149,8 @@ async fn run(
     };
     let (end, ending) = watch::channel(false);
     let keeping = tokio::spawn(keeper.keep(commands, stop.clone(), end));
-    if let Some(words) = words {
-        tokio::spawn(write_down(words, log.clone()));
+    if let Some(outputs) = outputs {
+        tokio::spawn(write_down(outputs, log.clone()));
     }
     let served = page.run(hub, log, is_in_cluster, stop, ending).await;
     keeping.abort();
@@ -265,11 +265,11 @@ fn audit_wish(argument: &str) -> Comparison {
 }
 
 /// What a simulated cluster says: into the log, the narrator's lines on standard error too.
-async fn write_down(mut words: mpsc::Receiver<Word>, log: LogHandle) {
-    while let Some(word) = words.recv().await {
-        let written = match word {
-            Word::Line(line) => narrate(line, &log).await,
-            Word::Told(told) => append_told(told, &log).await,
+async fn write_down(mut outputs: mpsc::Receiver<DemoOutput>, log: LogHandle) {
+    while let Some(output) = outputs.recv().await {
+        let written = match output {
+            DemoOutput::Line(line) => narrate(line, &log).await,
+            DemoOutput::Told(told) => append_told(told, &log).await,
         };
         if written.is_err() {
             return;

@@ -11,7 +11,7 @@ use watchscope_simulator::EtcdVersion;
 use super::args::{SimulateArgs, SimulatedArgs};
 use super::exit::Failure;
 use super::signals::stop_flag;
-use crate::demo::{Demo, Word};
+use crate::demo::{Demo, DemoOutput};
 use crate::stop::stopped;
 
 /// Serves the simulated apiserver until told to stop. Prints its address once it serves.
@@ -43,11 +43,11 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
     loop {
         tokio::select! {
             () = stopped(&mut stop) => return Ok(()),
-            word = demo.words.recv() => match word {
-                Some(Word::Line(line)) => {
+            output = demo.outputs.recv() => match output {
+                Some(DemoOutput::Line(line)) => {
                     let _ = writeln!(std::io::stderr(), "{}", line.text);
                 }
-                Some(Word::Told(_)) => {}
+                Some(DemoOutput::Told(_)) => {}
                 None => return Err(Failure::failed("the simulated cluster ended")),
             }
         }

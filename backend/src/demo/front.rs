@@ -5,31 +5,18 @@
 //! RST_STREAM. A client's first word says which it speaks: HTTP/2 comes with "prior knowledge", there is no TLS.
 
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, request};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use watchscope_simulator::{self as sim, ConnectionId, Head};
+use watchscope_simulator::ConnectionId;
 
+use super::exchange::FIRST_WORD_LIMIT;
 use super::pump::{Ask, Pump, Wire};
 use super::{http1, http2};
-use crate::web::hosts::AllowedHosts;
-use crate::web::judge_names;
 
-/// Largest request body taken; an apiserver takes 3 MiB.
-pub(super) const MAX_BODY_BYTES: usize = 3 << 20;
-/// What a larger one is told.
-pub(super) const TOO_LARGE: &str = "the request body is larger than 3 MiB\n";
-/// What is said when there is no world any more.
-pub(super) const ENDED: &str = "the simulated cluster has ended\n";
-/// For a client's first word, the head of a request on a fresh connection, and the wait between two with HTTP/1.1.
-pub(super) const FIRST_WORD_LIMIT: Duration = Duration::from_secs(120);
 /// Connections served at once; the next waits in the kernel's queue.
 const MAX_CONNECTIONS: usize = 512;
 /// How a client of HTTP/2 begins; no request of HTTP/1.1 does.
@@ -120,46 +107,6 @@ async fn begins_http2(stream: &TcpStream) -> bool {
     }
 }
 
-/// Whether a request may be answered; else the status and the advice.
-pub(super) fn judge(parts: &request::Parts) -> Result<(), (StatusCode, &'static str)> {
-    judge_names(&AllowedHosts::loopback(), &parts.uri, &parts.headers)
-        .map_err(|refusal| (refusal.status(), refusal.advice()))
-}
-
-/// A request as the world takes it.
-pub(super) fn simulated(parts: &request::Parts, body: Bytes) -> sim::Request {
-    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    sim::Request {
-        method: parts.method.to_string(),
-        path: parts.uri.path().to_owned(),
-        query: parts.uri.query().unwrap_or_default().to_owned(),
-        headers: parts
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_string(), text(value)))
-            .collect(),
-        body,
-    }
-}
-
-/// The head of a response of the world's.
-pub(super) fn head_of(head: Head) -> Response<()> {
-    let mut response = Response::new(());
-    *response.status_mut() =
-        StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in head.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            response.headers_mut().append(name, value);
-        }
-    }
-    response
-}
-
-/// Has the socket send RST instead of FIN when it is closed: with no lingering.
-pub(super) fn reset_on_close(stream: &TcpStream) {
-    let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
-}
-
 /// Tells the world when a client has gone.
 struct CloseOnDrop {
     pump: Pump,
@@ -169,54 +116,5 @@ struct CloseOnDrop {
 impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         self.pump.ask_now(Ask::Close(self.connection));
-    }
-}
-
-/// A TCP stream that is shared with whoever may reset it.
-pub(super) struct SharedStream(pub(super) Arc<TcpStream>);
-
-impl tokio::io::AsyncRead for SharedStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut tokio::io::ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        loop {
-            std::task::ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_read(buffer.initialize_unfilled()) {
-                Ok(count) => {
-                    buffer.advance(count);
-                    return Poll::Ready(Ok(()));
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-}
-
-impl tokio::io::AsyncWrite for SharedStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        loop {
-            std::task::ready!(self.0.poll_write_ready(cx))?;
-            match self.0.try_write(bytes) {
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(
-            rustix::net::shutdown(&*self.0, rustix::net::Shutdown::Write).map_err(Into::into),
-        )
     }
 }

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use watchscope_simulator::{ConnectionId, Cut, Head, RequestId};
 
-use super::front::{
+use super::exchange::{
     ENDED, FIRST_WORD_LIMIT, MAX_BODY_BYTES, SharedStream, TOO_LARGE, head_of, judge,
     reset_on_close, simulated,
 };

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use watchscope_simulator::{self as sim, ConnectionId, Cut, Head, RequestId};
 
-use super::front::{
+use super::exchange::{
     ENDED, FIRST_WORD_LIMIT, MAX_BODY_BYTES, SharedStream, TOO_LARGE, head_of, judge,
     reset_on_close, simulated,
 };

@@ -7,9 +7,11 @@
 //!
 //! Nothing here knows our probe: it reaches the simulated apiserver as it reaches a real one.
 
+mod exchange;
 mod front;
 mod http1;
 mod http2;
+mod output;
 mod pump;
 
 #[cfg(test)]
@@ -19,23 +21,15 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use watchscope_scenarios::{Line, Script, Telling, Told};
+use watchscope_scenarios::{Script, Telling};
 use watchscope_simulator::World;
 
+pub use self::output::DemoOutput;
 use self::pump::{Act, Ask, Pump};
 
-/// What may wait to be taken; further lines of the narrator are dropped until then, and what the world tells of itself
-/// waits with it.
-const WORDS: usize = 64;
-
-/// Something the cluster says beside its API.
-#[derive(Clone, Debug)]
-pub enum Word {
-    /// The narrator's.
-    Line(Line),
-    /// Of its client programs and its inside, in order.
-    Told(Vec<Told>),
-}
+/// Outputs that wait to be taken. While the queue is full, lines of the narrator are dropped, and what the world tells of
+/// itself waits in the pump.
+const MOST_OUTPUTS: usize = 64;
 
 /// A simulated apiserver that serves.
 #[derive(Debug)]
@@ -43,7 +37,7 @@ pub struct Demo {
     /// Where.
     pub address: SocketAddr,
     /// What it says beside its API.
-    pub words: mpsc::Receiver<Word>,
+    pub outputs: mpsc::Receiver<DemoOutput>,
     pump: Pump,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -63,7 +57,7 @@ impl Demo {
         Self::serve(script, world, listener)
     }
 
-    /// The same with a cluster that tells its inside: its words have etcd, caches and connections too.
+    /// The same with a cluster that tells its inside: its outputs show etcd, caches and connections too.
     ///
     /// # Errors
     /// If the listener has no address.
@@ -81,12 +75,12 @@ impl Demo {
     fn serve(script: Script, world: World, listener: TcpListener) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         let telling = Telling::begin(script, world.now());
-        let (sender, words) = mpsc::channel(WORDS);
+        let (sender, outputs) = mpsc::channel(MOST_OUTPUTS);
         let pump = Pump::start(world, Some(telling), sender);
         let serving = tokio::spawn(front::serve(listener, address, pump.clone()));
         Ok(Self {
             address,
-            words,
+            outputs,
             pump,
             serving,
         })

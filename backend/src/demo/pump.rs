@@ -13,7 +13,7 @@ use watchscope_simulator::{
     Arrival, ConnectionId, Cut, Flow, Head, Request, RequestId, Time, World,
 };
 
-use super::Word;
+use super::output::DemoOutput;
 
 /// Asks and deliveries that may wait between a socket and the world; a socket that does not take its deliveries fills
 /// the stream's window in the world long before.
@@ -88,9 +88,13 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Starts the task that owns `world` and tells `telling`; what is said beside the API goes to `words`. It ends when
+    /// Starts the task that owns `world` and tells `telling`; what is said beside the API goes to `outputs`. It ends when
     /// all handles are gone.
-    pub(super) fn start(world: World, telling: Option<Telling>, words: mpsc::Sender<Word>) -> Self {
+    pub(super) fn start(
+        world: World,
+        telling: Option<Telling>,
+        outputs: mpsc::Sender<DemoOutput>,
+    ) -> Self {
         let (asks, receiver) = mpsc::channel(QUEUE);
         let refuses = watch::Sender::new(world.refuses_connections());
         let refusing = refuses.subscribe();
@@ -99,7 +103,7 @@ impl Pump {
             began_at: world.now(),
             world,
             telling,
-            words,
+            outputs,
             told: Vec::new(),
             wires: BTreeMap::new(),
             refuses,
@@ -128,7 +132,7 @@ impl Pump {
 struct Running {
     world: World,
     telling: Option<Telling>,
-    words: mpsc::Sender<Word>,
+    outputs: mpsc::Sender<DemoOutput>,
     /// What the world told and nobody took yet; see [`TOLD_MOST`].
     told: Vec<Told>,
     wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
@@ -191,7 +195,7 @@ impl Running {
                 _ => Vec::new(),
             };
             for line in lines {
-                let _ = self.words.try_send(Word::Line(line));
+                let _ = self.outputs.try_send(DemoOutput::Line(line));
             }
             self.pass_on();
             for request in self.world.take_unmodelled() {
@@ -222,9 +226,9 @@ impl Running {
             self.told = vec![Told::Event(loss.into())];
         }
         if !self.told.is_empty()
-            && let Ok(place) = self.words.try_reserve()
+            && let Ok(place) = self.outputs.try_reserve()
         {
-            place.send(Word::Told(std::mem::take(&mut self.told)));
+            place.send(DemoOutput::Told(std::mem::take(&mut self.told)));
         }
     }
 

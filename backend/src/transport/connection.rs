@@ -4,22 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use http::{Request, StatusCode, Uri};
+use http::{HeaderMap, Request, StatusCode};
 use tokio::time::timeout;
 
 use super::error::{BodyEnd, CollectError, SendError};
 use super::facts::ConnectionFacts;
-use super::target::Endpoint;
+use super::message::{Framing, Head};
 use super::{http1, http2};
-
-/// A response head with more bytes is refused.
-pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
-
-/// A response head with more lines is refused.
-pub(super) const MAX_HEAD_LINES: usize = 128;
-
-const OUR_USER_AGENT: &str = concat!("watchscope/", env!("CARGO_PKG_VERSION"));
 
 /// One open connection that takes a request. With HTTP/1.1 it is the whole connection, and dropping it closes that;
 /// with HTTP/2 it is a share, and the last one dropped closes it.
@@ -31,19 +22,6 @@ pub struct Connection(pub(super) Spoken);
 pub(super) enum Spoken {
     Http1(Box<http1::Connection>),
     Http2(http2::Connection),
-}
-
-/// How the end of a body is told on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// Chunked: an end is told apart from a loss.
-    Chunked,
-    /// A length given in advance; so too.
-    Length(u64),
-    /// Until the connection closes (HTTP/1.0 style, as old proxies do): a loss looks like an end.
-    UntilClose,
-    /// HTTP/2's frames: an end is told apart from a loss.
-    Frames,
 }
 
 /// A response's head, and its body still to be read.
@@ -64,11 +42,11 @@ pub struct Response {
 
 /// A response's body and the connection (or share of one) it comes on.
 #[derive(Debug)]
-pub struct Body(pub(super) Read);
+pub struct Body(Read);
 
-/// How it is read.
+/// The protocol that the body comes by.
 #[derive(Debug)]
-pub(super) enum Read {
+enum Read {
     Http1(Box<http1::Body>),
     Http2(http2::Body),
 }
@@ -114,10 +92,16 @@ impl Connection {
         header_limit: Duration,
     ) -> Result<Response, SendError> {
         let exchange = async {
-            match self.0 {
-                Spoken::Http1(connection) => connection.send(request).await,
-                Spoken::Http2(connection) => connection.send(request).await,
-            }
+            Ok(match self.0 {
+                Spoken::Http1(connection) => {
+                    let (head, body) = connection.send(request).await?;
+                    Response::new(head, Read::Http1(Box::new(body)))
+                }
+                Spoken::Http2(connection) => {
+                    let (head, body) = connection.send(request).await?;
+                    Response::new(head, Read::Http2(body))
+                }
+            })
         };
         match timeout(header_limit, exchange).await {
             Ok(answer) => answer,
@@ -133,6 +117,18 @@ impl Connection {
         match &mut self.0 {
             Spoken::Http1(connection) => connection.ended().await,
             Spoken::Http2(connection) => connection.ended().await,
+        }
+    }
+}
+
+impl Response {
+    fn new(head: Head, body: Read) -> Self {
+        Self {
+            status: head.status,
+            headers: head.headers,
+            framing: head.framing,
+            stream: head.stream,
+            body: Body(body),
         }
     }
 }
@@ -215,43 +211,4 @@ impl Body {
             Read::Http2(body) => body.facts(),
         }
     }
-}
-
-/// Makes a request one for this server: path below its base path, and the headers that are ours to set. With
-/// `is_absolute` the URI names the server, as HTTP/2 wants it; else the Host header does.
-pub(super) fn prepare(
-    request: Request<Bytes>,
-    endpoint: &Endpoint,
-    is_absolute: bool,
-) -> Result<Request<Bytes>, SendError> {
-    let (mut parts, body) = request.into_parts();
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let bad = |detail: String| SendError::BadRequest {
-        path: path.to_owned(),
-        detail,
-    };
-    let server = endpoint.host_header();
-    let target = format!("{}{path}", endpoint.base_path);
-    let target = if is_absolute {
-        let scheme = if endpoint.is_tls { "https" } else { "http" };
-        format!("{scheme}://{server}{target}")
-    } else {
-        target
-    };
-    let uri: Uri = target
-        .parse()
-        .map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
-    if !is_absolute {
-        let host = HeaderValue::try_from(server).map_err(|error| bad(error.to_string()))?;
-        parts.headers.insert(HOST, host);
-    }
-    parts.uri = uri;
-    parts
-        .headers
-        .entry(USER_AGENT)
-        .or_insert(HeaderValue::from_static(OUR_USER_AGENT));
-    parts
-        .headers
-        .insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    Ok(Request::from_parts(parts, body))
 }

@@ -18,9 +18,9 @@ use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 
-use super::connection::{self, Framing, MAX_HEAD_BYTES, MAX_HEAD_LINES, Response, prepare};
 use super::error::{BodyEnd, SendError};
 use super::facts::ConnectionFacts;
+use super::message::{Framing, Head, MAX_HEAD_BYTES, MAX_HEAD_LINES, prepare};
 use super::tap::{Ending, Io, Tap};
 use super::target::Target;
 
@@ -78,13 +78,19 @@ impl Connection {
         &self.facts
     }
 
-    pub(super) async fn send(mut self, request: Request<Bytes>) -> Result<Response, SendError> {
+    pub(super) async fn send(mut self, request: Request<Bytes>) -> Result<(Head, Body), SendError> {
         let request = prepare(request, &self.target.endpoint, false)?.map(Full::new);
-        let (head, incoming) = self.exchange(request).await?;
+        let (parts, incoming) = self.exchange(request).await?;
         let framing = match incoming.size_hint().exact() {
             Some(length) => Framing::Length(length),
-            None if head.headers.contains_key(TRANSFER_ENCODING) => Framing::Chunked,
+            None if parts.headers.contains_key(TRANSFER_ENCODING) => Framing::Chunked,
             None => Framing::UntilClose,
+        };
+        let head = Head {
+            status: parts.status,
+            headers: parts.headers,
+            framing,
+            stream: None,
         };
         let body = Body {
             connection: self,
@@ -92,13 +98,7 @@ impl Connection {
             bytes: 0,
             end: None,
         };
-        Ok(Response {
-            status: head.status,
-            headers: head.headers,
-            framing,
-            stream: None,
-            body: connection::Body(connection::Read::Http1(Box::new(body))),
-        })
+        Ok((head, body))
     }
 
     pub(super) async fn ended(&mut self) -> BodyEnd {

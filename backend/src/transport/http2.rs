@@ -27,10 +27,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
-use super::connection::{self, Framing, MAX_HEAD_BYTES, MAX_HEAD_LINES, Response, prepare};
 use super::error::{BodyEnd, SendError};
 use super::facts::ConnectionFacts;
 use super::frames::{Fact, FrameReader};
+use super::message::{Framing, Head, MAX_HEAD_BYTES, MAX_HEAD_LINES, prepare};
 use super::tap::{Ending, Io, Tap};
 use super::target::Target;
 
@@ -250,7 +250,7 @@ impl Connection {
         })
     }
 
-    pub(super) async fn send(self, request: Request<Bytes>) -> Result<Response, SendError> {
+    pub(super) async fn send(self, request: Request<Bytes>) -> Result<(Head, Body), SendError> {
         let request = prepare(request, &self.target.endpoint, true)?;
         if *self.line.standing.borrow() != Standing::Open {
             return Err(SendError::Stale);
@@ -278,25 +278,26 @@ impl Connection {
             // An answer may come before the whole request is read, so a failure here is the answer's to tell.
             let _ = upload.send_data(body, true);
         }
-        let (head, body) = match answer.await {
+        let (parts, body) = match answer.await {
             Ok(response) => response.into_parts(),
             Err(error) => return Err(self.refusal(&error, stream)),
         };
-        if head.headers.len() > MAX_HEAD_LINES {
+        if parts.headers.len() > MAX_HEAD_LINES {
             return Err(bad_head("it has too many lines".to_owned()));
         }
-        Ok(Response {
-            status: head.status,
-            headers: head.headers,
+        let head = Head {
+            status: parts.status,
+            headers: parts.headers,
             framing: Framing::Frames,
             stream: Some(stream),
-            body: connection::Body(connection::Read::Http2(Body {
-                connection: self,
-                stream: body,
-                bytes: 0,
-                end: None,
-            })),
-        })
+        };
+        let body = Body {
+            connection: self,
+            stream: body,
+            bytes: 0,
+            end: None,
+        };
+        Ok((head, body))
     }
 
     pub(super) async fn ended(&mut self) -> BodyEnd {

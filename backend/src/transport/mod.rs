@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Over TLS the server chooses between HTTP/2 and HTTP/1.1 (ALPN); each has its file, `http2` over the h2 crate and
-//! `http1` over hyper's connection type, behind the types of `connection`. One HTTP/2 connection carries many requests:
+//! `http1` over hyper's connection type, behind the types of `connection`; `message` has the parts that both share. One HTTP/2 connection carries many requests:
 //! each has a share of it, and a [`Listener`] hears what happens to it as a whole.
 
 mod connection;
@@ -23,6 +23,7 @@ mod facts;
 mod frames;
 mod http1;
 mod http2;
+mod message;
 mod proxy;
 mod tap;
 mod target;
@@ -30,9 +31,10 @@ mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use connection::{Body, Connection, Framing, Response};
+pub use connection::{Body, Connection, Response};
 pub use dial::{Connector, DialLimits};
 pub use error::{BodyEnd, CollectError, DialError, ProxyFailure, SendError, TlsFailure};
 pub use facts::{ConnectionFacts, DialTimes, TlsFacts};
 pub use http2::{Happening, Listener};
+pub use message::Framing;
 pub use target::{Endpoint, EndpointError, Protocols, Proxy, ProxyError, ProxyScheme, Target};

@@ -93,20 +93,8 @@ const BACKEND: Crate = Crate {
     ],
     machines: &[],
     circles: &[
-        &[
-            "demo/front.rs",
-            "demo/http1.rs",
-            "demo/http2.rs",
-            "demo/mod.rs",
-            "demo/pump.rs",
-        ],
         &["hub/mod.rs", "hub/viewer.rs"],
         &["log/mod.rs", "log/reader.rs", "log/writer.rs"],
-        &[
-            "transport/connection.rs",
-            "transport/http1.rs",
-            "transport/http2.rs",
-        ],
     ],
 };
 

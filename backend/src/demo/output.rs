@@ -1,0 +1,12 @@
+//! The outputs of a demo cluster beside its API.
+
+use watchscope_scenarios::{Line, Told};
+
+/// One output of a demo cluster beside its API.
+#[derive(Clone, Debug)]
+pub enum DemoOutput {
+    /// A line of the narrator.
+    Line(Line),
+    /// Events of its client programs and its inside, in order.
+    Told(Vec<Told>),
+}
