@@ -31,7 +31,6 @@ pub use self::reader::{LogReader, Read, Since};
 pub use self::writer::Comparison;
 use self::writer::{Input, Writer};
 use crate::metrics::{Exposition, families as f};
-use crate::probes::MAX_SERVERS_EVER;
 
 /// Bytes of the ring unless asked otherwise.
 pub const RING_BYTES: u64 = 64 << 20;
@@ -39,8 +38,6 @@ pub const RING_BYTES: u64 = 64 << 20;
 pub const BODY_BYTES: u64 = 160 << 20;
 /// Batches that wait for the writer; past that, who appends waits.
 const QUEUED_BATCHES: usize = 64;
-/// Reads of the audit that wait to be carried out: one for each server that may be watched, and a second watch.
-const MOST_READS: usize = 2 * (MAX_SERVERS_EVER + 1);
 
 /// Events to append together, in order, and the bodies of some.
 #[derive(Clone, Debug, Default)]
@@ -200,12 +197,16 @@ impl LogHandle {
     }
 
     /// Has all records from now on audited. What the audit wants to read comes out of the channel, one read at a time of
-    /// each server, and is to be answered by [`LogHandle::answer_audit`].
+    /// each server, and is to be answered by [`LogHandle::answer_audit`]. The channel holds `capacity` reads.
     ///
     /// # Errors
     /// [`LogClosed`] after [`LogHandle::close`].
-    pub async fn audit(&self, auditor: Auditor) -> Result<mpsc::Receiver<AuditRead>, LogClosed> {
-        let (asks, reads) = mpsc::channel(MOST_READS);
+    pub async fn audit(
+        &self,
+        auditor: Auditor,
+        capacity: usize,
+    ) -> Result<mpsc::Receiver<AuditRead>, LogClosed> {
+        let (asks, reads) = mpsc::channel(capacity);
         self.put(Input::Audit(Box::new(auditor), asks)).await?;
         Ok(reads)
     }

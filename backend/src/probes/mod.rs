@@ -60,7 +60,10 @@ const MAX_WATCHES: usize = 1_000;
 
 /// Most apiservers that are watched one by one in the life of a process; a cluster whose masters are replaced again and
 /// again needs a new start then.
-pub(crate) const MAX_SERVERS_EVER: usize = 64;
+const MAX_SERVERS_EVER: usize = 64;
+
+/// Reads of the audit that wait to be carried out: one for each server that may be watched, and a second watch.
+const MOST_READS: usize = 2 * (MAX_SERVERS_EVER + 1);
 
 /// What all watches have in common.
 #[derive(Clone, Debug)]
@@ -120,7 +123,10 @@ impl Watches {
         ));
         // Before the first watch, so that the audit sees all of each. A log that is closed ends the process.
         let reads = log
-            .audit(Auditor::new(settings.audit).looking_at(settings.audit_looks))
+            .audit(
+                Auditor::new(settings.audit).looking_at(settings.audit_looks),
+                MOST_READS,
+            )
             .await
             .ok();
         let client = Arc::new(Client::new(Arc::clone(&cluster)));

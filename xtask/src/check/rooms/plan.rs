@@ -55,7 +55,7 @@ const BACKEND: Crate = Crate {
         room("transport", &["transport"], &[]),
         room("cluster", &["cluster"], &["transport"]),
         room("session", &["session"], &[]).owing(&["web"]),
-        room("log", &["log"], &["metrics"]).owing(&["probes"]),
+        room("log", &["log"], &["metrics"]),
         room("control", &["control"], &["session"]).owing(&["web"]),
         room("demo", &["demo"], &[]).owing(&["web"]),
         room("hub", &["hub"], &["log", "metrics"]).owing(&["web"]),
