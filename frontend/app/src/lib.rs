@@ -11,6 +11,7 @@
 
 pub mod bitmap;
 pub mod body;
+pub mod core;
 pub mod decimal;
 pub mod input;
 #[cfg(target_arch = "wasm32")]

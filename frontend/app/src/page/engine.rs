@@ -9,7 +9,7 @@
 //! Handlers only change state and ask for a frame. One permanent callback draws, and is armed only while something
 //! changed or the picture follows now.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 
 use wasm_bindgen::JsCast as _;
@@ -24,9 +24,10 @@ use super::panels::Desk;
 use super::picture::RULER_PX;
 use super::second::{self, Second};
 use super::stage::Stage;
-use super::theme::ThemeChoice;
+use super::theme::{self, ThemeChoice};
 use super::tree::Tree;
 use super::way;
+use crate::core::queue::Queue;
 use crate::painter::{Painter, Palette};
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
@@ -48,24 +49,75 @@ const PUBLISH_MS: f64 = 250.0;
 const PATIENCE_MS: f64 = 1_500.0;
 
 thread_local! {
-    /// One page, one engine, which lives as long as the page.
-    static ENGINE: Cell<Option<&'static RefCell<Engine>>> = const { Cell::new(None) };
+    /// The one page of the document, which lives as long as the document.
+    static PAGE: Cell<Option<&'static Page>> = const { Cell::new(None) };
 }
 
-/// The way to the engine from every callback and panel.
+/// The engine, and what waits for it.
+struct Page {
+    engine: RefCell<Engine>,
+    queue: Queue<Msg>,
+}
+
+/// What happened: the engine handles each message whole before the next.
+pub(super) enum Msg {
+    /// The page has started.
+    Start,
+    /// The browser is about to paint.
+    Frame { now_ms: f64 },
+    /// The time has come to ask for a frame.
+    Step,
+    /// The connection has an input.
+    Link(Input<'static>),
+    /// The socket brought a message.
+    Message(Vec<u8>),
+    /// The socket is open.
+    Opened,
+    /// The second part is here.
+    Loaded(Second),
+    /// The second part could not be loaded.
+    NotLoaded,
+    /// The second part has something to do with the engine.
+    Do(Box<dyn FnOnce(&mut Engine)>),
+}
+
+/// Makes the engine.
+pub(super) fn start(stage: Stage) {
+    PAGE.set(Some(Box::leak(Box::new(Page {
+        engine: RefCell::new(Engine::new(stage)),
+        queue: Queue::default(),
+    }))));
+}
+
+fn page() -> &'static Page {
+    PAGE.get().expect("the page starts before it listens")
+}
+
+/// Handles a message now, or after the one that is being handled.
+pub(super) fn send(message: Msg) {
+    let page = page();
+    page.queue
+        .send(message, |message| page.engine.borrow_mut().handle(message));
+}
+
+/// The engine as it is. It cannot be asked while it handles a message.
+pub(super) fn read() -> Ref<'static, Engine> {
+    page().engine.borrow()
+}
+
+/// The way to the engine from every panel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle;
 
 impl Handle {
-    /// Makes the engine.
-    pub(super) fn start(stage: Stage) {
-        ENGINE.set(Some(Box::leak(Box::new(RefCell::new(Engine::new(stage))))));
+    /// Does something with the engine now, or after the message that is being handled.
+    pub(super) fn send(self, action: impl FnOnce(&mut Engine) + 'static) {
+        send(Msg::Do(Box::new(action)));
     }
 
-    /// Does something with the engine, if there is one and nobody else is at it.
-    pub(super) fn with<T>(self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
-        let mut engine = ENGINE.get()?.try_borrow_mut().ok()?;
-        Some(action(&mut engine))
+    /// Asks the engine something.
+    pub(super) fn read<T>(self, ask: impl FnOnce(&Engine) -> T) -> T {
+        ask(&read())
     }
 }
 
@@ -194,14 +246,11 @@ impl Engine {
             dirty: true,
             armed: false,
             on_frame: Closure::new(move |now_ms: f64| {
-                Handle.with(|engine| engine.frame(now_ms));
+                send(Msg::Frame { now_ms });
             }),
             step_timer: None,
             on_step: Closure::new(move || {
-                Handle.with(|engine| {
-                    engine.step_timer = None;
-                    engine.arm();
-                });
+                send(Msg::Step);
             }),
             published_ms: f64::NEG_INFINITY,
             unpublished: true,
@@ -212,6 +261,28 @@ impl Engine {
             first_lane_ms: None,
             keeps_selection: false,
             stage,
+        }
+    }
+
+    fn handle(&mut self, message: Msg) {
+        match message {
+            Msg::Start => {
+                self.theme = theme::remembered(&self.stage.window);
+                self.apply_theme();
+                self.input(Input::Link(way::link()));
+            }
+            Msg::Frame { now_ms } => self.frame(now_ms),
+            Msg::Step => {
+                self.step_timer = None;
+                self.arm();
+            }
+            Msg::Link(input) => self.input(input),
+            Msg::Message(bytes) => self.input(Input::Message(&bytes)),
+            Msg::Opened => self.opened(),
+            Msg::Loaded(second) => self.join(second),
+            // The picture stays, and says where the panels would be what became of them.
+            Msg::NotLoaded => self.stage.tell_incomplete(second::load_soon),
+            Msg::Do(action) => action(self),
         }
     }
 
@@ -263,12 +334,13 @@ impl Engine {
         self.clock.now(local_now())
     }
 
-    /// Where the pen is: now, or the last word from the server.
-    pub(super) fn pen(&mut self) -> Time {
+    /// Where the pen is: now, or where it was in the last picture before the server fell silent.
+    pub(super) fn pen(&self) -> Time {
         if self.is_connected() {
-            self.heard_at = self.now();
+            self.now()
+        } else {
+            self.heard_at
         }
-        self.heard_at
     }
 
     /// Whether the page hears from the server.
@@ -532,6 +604,7 @@ impl Engine {
 
     fn draw(&mut self) {
         let now = self.pen();
+        self.heard_at = now;
         self.dirty = false;
         self.drawn_version = self.store.version();
         self.drawn_view = Some(self.view);

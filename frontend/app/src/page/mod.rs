@@ -16,20 +16,15 @@ mod theme;
 mod tree;
 mod way;
 
-use self::engine::Handle;
+use self::engine::{Msg, send};
 use self::stage::Stage;
-use crate::source::connection::Input;
 
 /// Starts the page in its document.
 pub fn start() {
     let Some(stage) = web_sys::window().and_then(Stage::find) else {
         return;
     };
-    Handle::start(stage);
+    engine::start(stage);
     way::listen();
-    Handle.with(|engine| {
-        engine.theme = theme::remembered(&engine.stage.window);
-        engine.apply_theme();
-        engine.input(Input::Link(way::link()));
-    });
+    send(Msg::Start);
 }

@@ -14,7 +14,7 @@ use watchscope_timeline::Store;
 use watchscope_timeline::draw::{RECORDS, Records};
 use watchscope_timeline::store::StoreError;
 
-use super::engine::{Engine, Handle};
+use super::engine::{Engine, Handle, Msg, send};
 use super::panels;
 use crate::source::connection::Input;
 
@@ -91,12 +91,7 @@ fn poll() {
     let waker = Waker::from(Arc::new(PollSoon));
     match loading.as_mut().poll(&mut Context::from_waker(&waker)) {
         Poll::Pending => LOADING.set(Some(loading)),
-        Poll::Ready(Ok(second)) => {
-            Handle.with(|engine| engine.join(second));
-        }
-        // The picture stays, and says where the panels would be what became of them.
-        Poll::Ready(Err(_)) => {
-            Handle.with(|engine| engine.stage.tell_incomplete(load_soon));
-        }
+        Poll::Ready(Ok(second)) => send(Msg::Loaded(second)),
+        Poll::Ready(Err(_)) => send(Msg::NotLoaded),
     }
 }

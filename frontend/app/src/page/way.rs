@@ -7,7 +7,7 @@ use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 
-use super::engine::Handle;
+use super::engine::{self, Msg};
 use crate::source::connection::{Input, SessionStatus};
 
 /// Tabs tell each other through this key that the browser has a session; its value says when.
@@ -58,20 +58,16 @@ pub(super) use self::boot::{ask, close, exchange, link, open, send};
 /// Puts into the connection whatever boot.js tells.
 pub(super) fn listen() {
     let told = Closure::<dyn FnMut(u32, JsValue)>::new(|what: u32, brought: JsValue| {
-        Handle.with(|engine| match what {
-            SESSION => engine.input(Input::Session(session_status(&brought))),
-            EXCHANGED => {
-                let status = brought.as_f64().map(|status| status as u16);
-                engine.input(Input::Exchanged(status));
-            }
-            OPENED => engine.opened(),
-            MESSAGE => {
-                let bytes = brought.unchecked_into::<Uint8Array>().to_vec();
-                engine.input(Input::Message(&bytes));
-            }
-            CLOSED => engine.input(Input::Closed),
-            LINK => engine.input(Input::Link(brought.as_string())),
-            _ => engine.input(Input::Timer),
+        engine::send(match what {
+            SESSION => Msg::Link(Input::Session(session_status(&brought))),
+            EXCHANGED => Msg::Link(Input::Exchanged(
+                brought.as_f64().map(|status| status as u16),
+            )),
+            OPENED => Msg::Opened,
+            MESSAGE => Msg::Message(brought.unchecked_into::<Uint8Array>().to_vec()),
+            CLOSED => Msg::Link(Input::Closed),
+            LINK => Msg::Link(Input::Link(brought.as_string())),
+            _ => Msg::Link(Input::Timer),
         });
     });
     boot::listen(&told);

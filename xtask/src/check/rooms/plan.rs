@@ -108,10 +108,11 @@ const APP: Crate = Crate {
         room("decimal", &["decimal"], &[]),
         room("paint", &["painter", "bitmap"], &["decimal"]),
         room("summary", &["summary"], &[]),
+        room("core", &["core"], &[]),
         room(
             "page",
             &["page"],
-            &["decimal", "input", "paint", "source", "summary"],
+            &["core", "decimal", "input", "paint", "source", "summary"],
         )
         .owing(&["panels", "second"]),
         room(

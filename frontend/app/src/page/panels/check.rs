@@ -116,7 +116,7 @@ pub(super) fn CheckNow(check: Check, panels: Panels, handle: Handle) -> impl Int
                 class="inline-action"
                 title="Show the record"
                 on:click=move |_| {
-                    handle.with(|engine| engine.show_record(record, None));
+                    handle.send(move |engine| engine.show_record(record, None));
                 }
             >
                 {if is_over { words } else { so_far }}
@@ -129,7 +129,10 @@ pub(super) fn CheckNow(check: Check, panels: Panels, handle: Handle) -> impl Int
             <button
                 class="control"
                 title="Compares it with etcd at one resourceVersion"
-                on:click=move |_| { handle.with(|engine| engine.ask_for(&check)); }
+                on:click=move |_| {
+                    let check = check.clone();
+                    handle.send(move |engine| engine.ask_for(&check));
+                }
             >
                 {offer}
             </button>

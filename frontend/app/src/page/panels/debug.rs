@@ -20,11 +20,8 @@ use crate::source::connection::{Lock, Status};
 pub(super) fn expose(handle: Handle) {
     let object = Object::new();
     let reader = |name: &str, read: fn(&Engine) -> String| {
-        let function = Closure::<dyn Fn() -> JsValue>::new(move || {
-            handle
-                .with(|engine| JsValue::from_str(&read(engine)))
-                .unwrap_or(JsValue::NULL)
-        });
+        let function =
+            Closure::<dyn Fn() -> JsValue>::new(move || JsValue::from_str(&handle.read(read)));
         // Only a frozen object refuses a property.
         let _ = Reflect::set(&object, &JsValue::from_str(name), &function.into_js_value());
     };

@@ -30,21 +30,21 @@ const DETAIL_PX: f64 = 96.0;
 impl Handle {
     /// Does what a key or button asks for.
     pub(super) fn act(self, action: Action) {
-        self.with(|engine| engine.act(action));
+        self.send(move |engine| engine.act(action));
     }
 
     /// The filter field.
     pub(super) fn set_filter_field(self, field: NodeRef<leptos::html::Input>) {
         Effect::new(move |_| {
             if let Some(field) = field.get() {
-                self.with(|engine| engine.desk.filter_field = Some(field));
+                self.send(move |engine| engine.desk.filter_field = Some(field));
             }
         });
     }
 
     /// Shows only lanes that fit the text.
     pub(super) fn filter(self, text: String) {
-        self.with(|engine| {
+        self.send(move |engine| {
             engine.lanes.set_filter(&text);
             publish(engine.panels().filter, text);
             engine.redraw();
@@ -54,25 +54,23 @@ impl Handle {
     /// Gives the picture the focus.
     pub(super) fn focus_chart(self) {
         // Outside the engine: the focus is an event, which asks for the engine itself.
-        let canvas = self.with(|engine| engine.stage.canvas.clone());
-        if let Some(canvas) = canvas {
-            let _ = canvas.focus();
-        }
+        let canvas = self.read(|engine| engine.stage.canvas.clone());
+        let _ = canvas.focus();
     }
 
     /// Selects a lane and opens its detail.
     pub(super) fn select_lane(self, lane: LaneId) {
-        self.with(|engine| engine.open_lane(lane));
+        self.send(move |engine| engine.open_lane(lane));
     }
 
     /// Opens or closes the group of a lane.
     pub(super) fn toggle_lane(self, lane: LaneId) {
-        self.with(|engine| engine.toggle_lane(lane));
+        self.send(move |engine| engine.toggle_lane(lane));
     }
 
     /// Brings a problem into the window and selects it.
     pub(super) fn show_problem(self, spot: Option<Spot>) {
-        self.with(|engine| match spot {
+        self.send(move |engine| match spot {
             Some(Spot::Stretch {
                 lane,
                 kind,
@@ -99,8 +97,9 @@ impl Handle {
 
     /// Asks watchscope to use a context of the kubeconfig.
     pub(super) fn use_context(self, name: &str) {
-        self.with(|engine| {
-            let command = engine.connection.command("use-context", name.to_owned());
+        let name = name.to_owned();
+        self.send(move |engine| {
+            let command = engine.connection.command("use-context", name);
             if let Some((_, connection::Effect::Send(bytes))) = command {
                 way::send(&bytes);
             }
@@ -109,7 +108,7 @@ impl Handle {
 
     /// Connects now.
     pub(super) fn try_now(self) {
-        self.with(|engine| engine.input(Input::TryNow));
+        self.send(move |engine| engine.input(Input::TryNow));
     }
 
     /// Takes the secret of a pasted link; says whether there was one.
@@ -117,14 +116,14 @@ impl Handle {
         let secret = link::secret_of_pasted(text);
         let found = secret.is_some();
         if found {
-            self.with(|engine| engine.input(Input::Link(secret)));
+            self.send(move |engine| engine.input(Input::Link(secret)));
         }
         found
     }
 
     /// What went wrong is read.
     pub(super) fn dismiss(self) {
-        self.with(|engine| {
+        self.send(move |engine| {
             engine.trouble = None;
             engine.inform();
         });
@@ -132,7 +131,7 @@ impl Handle {
 
     /// Loads the page again.
     pub(super) fn reload(self) {
-        self.with(|engine| {
+        self.send(move |engine| {
             // Nothing to fall back on if the browser refuses.
             let _ = engine.stage.window.location().reload();
         });
@@ -146,7 +145,7 @@ impl Handle {
 
     /// Uses a theme and remembers it.
     pub(super) fn set_theme(self, theme: ThemeChoice) {
-        self.with(|engine| {
+        self.send(move |engine| {
             engine.theme = theme;
             engine.panels().theme.set(theme);
             engine.apply_theme();
@@ -159,12 +158,13 @@ impl Handle {
     /// A wheel over the tree scrolls as one over the lanes.
     pub(super) fn wheel_on_tree(self, event: &WheelEvent) {
         event.prevent_default();
-        self.with(|engine| engine.scroll(wheel_px(event).1));
+        let (_, dy) = wheel_px(event);
+        self.send(move |engine| engine.scroll(dy));
     }
 
     /// Makes the tree wider.
     pub(super) fn widen_tree(self, by_px: f64) {
-        self.with(|engine| {
+        self.send(move |engine| {
             let width = f64::from(engine.stage.rows.client_width());
             engine.set_length("--tree-width", (width + by_px).clamp(TREE_PX.0, TREE_PX.1));
         });
@@ -172,7 +172,7 @@ impl Handle {
 
     /// Makes the detail panel higher.
     pub(super) fn heighten_detail(self, by_px: f64) {
-        self.with(|engine| {
+        self.send(move |engine| {
             let height = engine
                 .stage
                 .document
@@ -187,24 +187,23 @@ impl Handle {
     /// Drags the edge of the tree.
     pub(super) fn grip_tree(self, event: &PointerEvent) {
         self.grip(event, move |event| {
-            self.with(|engine| {
-                let width = f64::from(event.client_x()).clamp(TREE_PX.0, TREE_PX.1);
-                engine.set_length("--tree-width", width);
-            });
+            let width = f64::from(event.client_x()).clamp(TREE_PX.0, TREE_PX.1);
+            self.send(move |engine| engine.set_length("--tree-width", width));
         });
     }
 
     /// Drags the edge of the detail panel.
     pub(super) fn grip_detail(self, event: &PointerEvent) {
         self.grip(event, move |event| {
-            self.with(|engine| {
+            let y_px = f64::from(event.client_y());
+            self.send(move |engine| {
                 let window = engine
                     .stage
                     .window
                     .inner_height()
                     .ok()
                     .and_then(|height| height.as_f64());
-                let below = window.unwrap_or(0.0) - f64::from(event.client_y()) - 24.0;
+                let below = window.unwrap_or(0.0) - y_px - 24.0;
                 engine.set_length("--detail-height", below.max(DETAIL_PX));
             });
         });
@@ -213,9 +212,10 @@ impl Handle {
     /// Drags the scroll bar.
     pub(super) fn grip_scroll(self, event: &PointerEvent) {
         let drag = move |event: &PointerEvent| {
-            self.with(|engine| {
+            let y_px = f64::from(event.client_y());
+            self.send(move |engine| {
                 let top = engine.stage.canvas.get_bounding_client_rect().top() + RULER_PX;
-                let share = (f64::from(event.client_y()) - top) / engine.window_px().max(1.0);
+                let share = (y_px - top) / engine.window_px().max(1.0);
                 engine.scroll_px = engine.rows.height.to_f64() * share - engine.window_px() / 2.0;
                 engine.redraw();
             });
@@ -270,8 +270,8 @@ impl Handle {
             return;
         };
         // Help covers the page: it is read and closed.
-        let is_covered = self.with(|engine| engine.panels().help.get_untracked());
-        if is_covered == Some(true) && !matches!(action, Action::Help | Action::Clear) {
+        let is_covered = self.read(|engine| engine.panels().help.get_untracked());
+        if is_covered && !matches!(action, Action::Help | Action::Clear) {
             return;
         }
         let on_picture = matches!(tag.as_str(), "CANVAS" | "BODY" | "HTML");
@@ -281,7 +281,7 @@ impl Handle {
             || (tag != "INPUT" && tag != "BUTTON" && keys::is_global(action));
         if allowed {
             event.prevent_default();
-            self.with(|engine| engine.by_keyboard = true);
+            self.send(move |engine| engine.by_keyboard = true);
             self.act(action);
         }
     }
@@ -290,18 +290,19 @@ impl Handle {
     pub(super) fn wheel(self, event: &WheelEvent) {
         event.prevent_default();
         let (dx, dy) = wheel_px(event);
-        self.with(|engine| {
-            if event.ctrl_key() || event.meta_key() {
-                // A pinch on a touchpad comes as a wheel with Ctrl: small steps, zoomed in proportion.
-                let factor = (1.0 - dy * 0.0035).clamp(0.5, 2.0);
-                engine.zoom(f64::from(event.offset_x()), factor);
-                return;
-            }
-            let (dx, dy) = if event.shift_key() && dx == 0.0 {
-                (dy, 0.0)
-            } else {
-                (dx, dy)
-            };
+        if event.ctrl_key() || event.meta_key() {
+            // A pinch on a touchpad comes as a wheel with Ctrl: small steps, zoomed in proportion.
+            let factor = (1.0 - dy * 0.0035).clamp(0.5, 2.0);
+            let x_px = f64::from(event.offset_x());
+            self.send(move |engine| engine.zoom(x_px, factor));
+            return;
+        }
+        let (dx, dy) = if event.shift_key() && dx == 0.0 {
+            (dy, 0.0)
+        } else {
+            (dx, dy)
+        };
+        self.send(move |engine| {
             if dx != 0.0 {
                 engine.set_view(engine.view.pan(dx));
             }
@@ -322,18 +323,19 @@ impl Handle {
         {
             let _ = target.set_pointer_capture(event.pointer_id());
         }
-        self.with(|engine| {
+        let pointer = pointer(event);
+        self.send(move |engine| {
             engine.by_keyboard = false;
             engine.desk.released = None;
-            engine.desk.gestures.press(pointer(event));
+            engine.desk.gestures.press(pointer);
             engine.set_hover(None);
         });
     }
 
     /// A pointer moved over the picture.
     pub(super) fn motion(self, event: &PointerEvent) {
-        self.with(|engine| {
-            let pointer = pointer(event);
+        let pointer = pointer(event);
+        self.send(move |engine| {
             let gestures = engine.desk.gestures.motion(pointer);
             for gesture in gestures {
                 engine.gesture(gesture);
@@ -349,17 +351,15 @@ impl Handle {
     /// A pointer was released. What that means is done at the click that follows, or the click would land on what has
     /// opened under the pointer meanwhile.
     pub(super) fn release(self, event: &PointerEvent) {
-        self.with(|engine| {
-            engine.desk.released = engine
-                .desk
-                .gestures
-                .release(pointer(event), event.time_stamp());
+        let (pointer, at_ms) = (pointer(event), event.time_stamp());
+        self.send(move |engine| {
+            engine.desk.released = engine.desk.gestures.release(pointer, at_ms);
         });
     }
 
     /// The click after a release.
     pub(super) fn click(self) {
-        self.with(|engine| {
+        self.send(move |engine| {
             if let Some(gesture) = engine.desk.released.take() {
                 engine.gesture(gesture);
             }
@@ -368,9 +368,10 @@ impl Handle {
 
     /// The browser took a pointer away, or it left the picture.
     pub(super) fn leave(self, event: &PointerEvent, cancelled: bool) {
-        self.with(|engine| {
+        let pointer = event.pointer_id();
+        self.send(move |engine| {
             if cancelled {
-                engine.desk.gestures.cancel(event.pointer_id());
+                engine.desk.gestures.cancel(pointer);
             }
             engine.set_hover(None);
         });

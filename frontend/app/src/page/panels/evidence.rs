@@ -16,10 +16,10 @@ pub(super) fn EvidenceTable(evidence: Evidence, panels: Panels, handle: Handle) 
         let (id, is_here) = (item.record, item.place.is_some());
         let [time, lane, what] = item.words;
         let light = move |record| {
-            handle.with(|engine| engine.light(record));
+            handle.send(move |engine| engine.light(record));
         };
         let show = move |_| {
-            handle.with(|engine| engine.show_evidence(finding, id, None));
+            handle.send(move |engine| engine.show_evidence(finding, id, None));
         };
         let label = format!("Evidence {place}: show the record");
         view! {

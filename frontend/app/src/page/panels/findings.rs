@@ -28,20 +28,23 @@ const PICTURED: &str = "On the wire";
 impl Handle {
     /// Selects a record and brings it into view; `about` is when it came, if it is not loaded.
     pub(super) fn show_record(self, id: RecordId, about: Option<Time>) {
-        self.with(|engine| engine.show_record(id, about));
+        self.send(move |engine| engine.show_record(id, about));
     }
 
     fn mute(self, key: &str, reason: &str) {
-        self.with(|engine| engine.change_muted(|muted| muted.add(key, reason)));
+        let (key, reason) = (key.to_owned(), reason.to_owned());
+        self.send(move |engine| engine.change_muted(|muted| muted.add(&key, &reason)));
     }
 
     /// A banner was read.
-    fn read(self, raising: &str) {
-        self.with(|engine| engine.change_muted(|muted| muted.read(raising)));
+    fn mark_read(self, raising: &str) {
+        let raising = raising.to_owned();
+        self.send(move |engine| engine.change_muted(|muted| muted.read(&raising)));
     }
 
     fn unmute(self, key: &str) {
-        self.with(|engine| engine.change_muted(|muted| muted.remove(key)));
+        let key = key.to_owned();
+        self.send(move |engine| engine.change_muted(|muted| muted.remove(&key)));
     }
 }
 
@@ -178,7 +181,7 @@ pub(super) fn RestoredBanner(panels: Panels, handle: Handle) -> impl IntoView {
         panels.restored.get().map(|restored| {
             let (raising, raised) = (restored.raising, restored.raised);
             let show = move |_| {
-                handle.with(|engine| engine.show_finding(raised));
+                handle.send(move |engine| engine.show_finding(raised));
             };
             view! {
                 <div class="banner restored" role="alert" data-part="restored">
@@ -186,7 +189,7 @@ pub(super) fn RestoredBanner(panels: Panels, handle: Handle) -> impl IntoView {
                     <button on:click=show>"Show it"</button>
                     <button
                         title="Until it is raised anew; the finding stays"
-                        on:click=move |_| handle.read(&raising)
+                        on:click=move |_| handle.mark_read(&raising)
                     >
                         "Close"
                     </button>
@@ -352,7 +355,7 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
     let show = move |_| {
         let raised = item.with_untracked(|item| item.as_ref().map(|item| item.raised));
         if let Some(raised) = raised {
-            handle.with(|engine| engine.show_finding(raised));
+            handle.send(move |engine| engine.show_finding(raised));
         }
     };
     let evidence = move || {
@@ -367,7 +370,7 @@ fn ItemOf(group: Memo<Option<Group>>, handle: Handle, key: String) -> impl IntoV
                     aria-label=format!("Evidence {number} of {of}: show the record")
                     title=format!("Record {}", id.seq.0)
                     on:click=move |_| {
-                        handle.with(|engine| engine.show_evidence(raised, id, Some(since)));
+                        handle.send(move |engine| engine.show_evidence(raised, id, Some(since)));
                     }
                 >
                     {number}
@@ -562,7 +565,7 @@ fn OverList(handle: Handle, over: Vec<Over>, more: u64) -> impl IntoView {
                     <button
                         class="subject"
                         title="Show where it was raised"
-                        on:click=move |_| { handle.with(|engine| engine.show_finding(raised)); }
+                        on:click=move |_| { handle.send(move |engine| engine.show_finding(raised)); }
                     >
                         {over.subject}
                     </button>

@@ -34,52 +34,64 @@ pub(super) fn offer(handle: Handle) {
     let page = Closure::<dyn FnMut(Array) -> JsValue>::new(move |asked: Array| {
         let text = |place| asked.get(place).as_string().unwrap_or_default();
         let time = |place| Time(asked.get(place).as_f64().unwrap_or_default() as i64);
-        let what = text(0);
-        let answer = handle.with(|engine| match &*what {
+        match &*text(0) {
             // Where the time stands.
             "hold" => {
-                engine.clock.hold(time(1));
-                engine.redraw();
-                None
+                let at = time(1);
+                handle.send(move |engine| {
+                    engine.clock.hold(at);
+                    engine.redraw();
+                });
             }
             // Which stretch of time is shown.
             "show" => {
-                engine.set_view(View::between(time(1), time(2), engine.view.width_px));
-                None
+                let (from, to) = (time(1), time(2));
+                handle.send(move |engine| {
+                    engine.set_view(View::between(from, to, engine.view.width_px));
+                });
             }
             // The log has begun again.
-            "startOver" => {
+            "startOver" => handle.send(|engine| {
                 engine.starts_over = true;
                 engine.input(Input::Anew);
-                None
-            }
+            }),
             // Opens the layers and all watches, so that their objects are seen.
-            "expand" => {
+            "expand" => handle.send(|engine| {
                 engine.lanes.shows_all = true;
                 if let Some(LaneId::Layer(all)) = engine.lane_of_key("inside") {
                     engine.lanes.set_layer_open(&engine.store, all, true);
                 }
                 engine.redraw();
-                None
-            }
+            }),
             // Scrolls to a lane.
             "reveal" => {
-                engine.reveal_lane(&text(1));
-                None
+                let lane = text(1);
+                handle.send(move |engine| engine.reveal_lane(&lane));
             }
             // Where a moment of a lane lies, by its time and its record, in px of the picture; null if it is not on
             // screen.
-            "place" => engine
-                .place_of(&text(1), time(2), time(3).0.unsigned_abs())
-                .map(|(x, y)| Array::of2(&JsValue::from_f64(x), &JsValue::from_f64(y)).into()),
+            "place" => {
+                let seq = time(3).0.unsigned_abs();
+                let place = handle.read(|engine| engine.place_of(&text(1), time(2), seq));
+                if let Some((x, y)) = place {
+                    return Array::of2(&JsValue::from_f64(x), &JsValue::from_f64(y)).into();
+                }
+            }
             // What each side believes now; null if nothing is told of it.
-            "sides" => sides::sides(&engine.store, LaneId::Findings, None).map(sides_object),
-            _ => None,
-        });
-        answer.flatten().unwrap_or(JsValue::NULL)
+            "sides" => {
+                let sides =
+                    handle.read(|engine| sides::sides(&engine.store, LaneId::Findings, None));
+                if let Some(sides) = sides {
+                    return sides_object(sides);
+                }
+            }
+            _ => {}
+        }
+        JsValue::NULL
     });
     let drawn = get(&window(), "watchscopeLesson").and_then(|lesson| get(&lesson, "drawn"));
-    handle.with(|engine| engine.desk.drawn = drawn.and_then(|drawn| drawn.dyn_into().ok()));
+    let drawn = drawn.and_then(|drawn| drawn.dyn_into().ok());
+    handle.send(move |engine| engine.desk.drawn = drawn);
     let _ = ready.call1(&JsValue::NULL, &page.into_js_value());
 }
 

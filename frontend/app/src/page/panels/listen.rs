@@ -39,7 +39,7 @@ fn picture(handle: Handle) {
         });
         // The canvas changes its size with panels and window alike.
         let resized = Closure::<dyn FnMut()>::new(move || {
-            handle.with(Engine::redraw);
+            handle.send(Engine::redraw);
         })
         .into_js_value();
         if let Ok(observer) = web_sys::ResizeObserver::new(resized.unchecked_ref()) {
@@ -92,7 +92,7 @@ fn tree(handle: Handle) {
 
 fn tabs(handle: Handle) {
     let poke = move || {
-        handle.with(|engine| engine.input(Input::Poke));
+        handle.send(move |engine| engine.input(Input::Poke));
     };
     window_event_listener(ev::hashchange, move |_| {
         // A lesson has a cluster of its own, and begins with a fresh page.
@@ -101,7 +101,7 @@ fn tabs(handle: Handle) {
             let _ = location.reload();
         }
         let secret = way::link();
-        handle.with(|engine| {
+        handle.send(move |engine| {
             engine.input(match secret {
                 Some(secret) => Input::Link(Some(secret)),
                 None => Input::Poke,
@@ -116,9 +116,9 @@ fn tabs(handle: Handle) {
         }
     });
     on(&document(), "visibilitychange", move |_: Event| {
-        handle.with(tell_hidden);
+        handle.send(tell_hidden);
     });
-    handle.with(tell_hidden);
+    handle.send(tell_hidden);
 }
 
 /// A hidden tab is sent nothing.
@@ -131,7 +131,7 @@ fn tell_hidden(engine: &mut Engine) {
 fn surroundings(handle: Handle, panels: Panels) {
     window_event_listener(ev::keydown, move |event| handle.key(&event));
     window_event_listener(ev::resize, move |_| {
-        handle.with(Engine::redraw);
+        handle.send(Engine::redraw);
     });
     on_resolution(handle);
     // The banner counts down; nothing ticks while there is none.
@@ -144,7 +144,7 @@ fn surroundings(handle: Handle, panels: Panels) {
     let _ = window()
         .set_interval_with_callback_and_timeout_and_arguments_0(tick.unchecked_ref(), 1_000);
     let changed = Closure::<dyn FnMut()>::new(move || {
-        handle.with(Engine::apply_theme);
+        handle.send(Engine::apply_theme);
     })
     .into_js_value();
     for query in [LIGHT, FORCED, REDUCED_MOTION] {
@@ -161,7 +161,7 @@ fn on_resolution(handle: Handle) {
         return;
     };
     let changed = Closure::once_into_js(move || {
-        handle.with(Engine::redraw);
+        handle.send(Engine::redraw);
         on_resolution(handle);
     });
     let once = web_sys::AddEventListenerOptions::new();
@@ -188,7 +188,5 @@ fn closest(event: &Event, selector: &str) -> Option<Element> {
 
 fn lane_of(handle: Handle, event: &Event) -> Option<LaneId> {
     let row = closest(event, ".row")?;
-    handle
-        .with(|engine| engine.tree.lane_of(&row.id()))
-        .flatten()
+    handle.read(|engine| engine.tree.lane_of(&row.id()))
 }

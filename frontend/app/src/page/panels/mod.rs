@@ -97,12 +97,12 @@ impl Engine {
 
 /// Puts the panels around and over the picture, and listens.
 pub(super) fn mount(handle: Handle) {
-    let theme = handle.with(|engine| engine.theme).unwrap_or_default();
+    let theme = handle.read(|engine| engine.theme);
     // The root of all panels lives as long as the page.
     let root = Owner::new();
     let panels = root.with(|| Panels::new(theme));
     std::mem::forget(root);
-    handle.with(|engine| {
+    handle.send(move |engine| {
         engine.desk.panels = Some(panels);
     });
     put("above", move || {
@@ -131,7 +131,7 @@ pub(super) fn mount(handle: Handle) {
     });
     listen::listen(handle, panels);
     debug::expose(handle);
-    handle.with(Engine::recall_choices);
+    handle.send(Engine::recall_choices);
     lesson::offer(handle);
     show_icon();
 }

@@ -16,9 +16,8 @@ const SCALE: f64 = 2.0;
 impl Handle {
     /// Saves what is on screen.
     pub(super) fn save_picture(self) {
-        let saved = self.with(Engine::save_picture).flatten();
-        if saved.is_none() {
-            self.with(|engine| {
+        if self.read(Engine::save_picture).is_none() {
+            self.send(move |engine| {
                 engine.trouble_with(
                     "The picture could not be made: the browser gave no canvas for it.",
                 );
@@ -28,7 +27,7 @@ impl Handle {
 }
 
 impl Engine {
-    fn save_picture(&mut self) -> Option<()> {
+    fn save_picture(&self) -> Option<()> {
         let now = self.pen();
         let summary = leptos::prelude::GetUntracked::get_untracked(&self.panels().summary);
         let title = match (summary.namespaces.as_str(), summary.cluster.as_str()) {
@@ -66,7 +65,7 @@ impl Engine {
         );
         let done = Closure::once_into_js(move |blob: Option<Blob>| {
             if blob.and_then(|blob| download(&blob, &name)).is_none() {
-                Handle.with(|engine| {
+                Handle.send(move |engine| {
                     engine.trouble_with(
                         "The picture could not be saved: the browser made no PNG of it.",
                     );

@@ -49,29 +49,27 @@ impl Selection {
 impl Handle {
     /// Closes the detail panel.
     pub(super) fn close_detail(self) {
-        self.with(Engine::clear_selection);
+        self.send(Engine::clear_selection);
         self.focus_chart();
     }
 
     /// Shows another tab of the detail.
     pub(super) fn show_tab(self, tab: Tab) {
-        self.with(|engine| engine.desk.tab = tab);
-        self.update_detail(None, |detail| detail.tab = tab);
+        self.send(move |engine| engine.desk.tab = tab);
+        self.update_detail(None, move |detail| detail.tab = tab);
     }
 
     /// Gives the shown tab the focus, once it is drawn.
     pub(super) fn focus_tab(self) {
         leptos::prelude::request_animation_frame(move || {
-            let tab = self
-                .with(|engine| {
-                    engine
-                        .stage
-                        .document
-                        .query_selector(".tab[aria-selected=true]")
-                        .ok()
-                        .flatten()
-                })
-                .flatten();
+            let tab = self.read(|engine| {
+                engine
+                    .stage
+                    .document
+                    .query_selector(".tab[aria-selected=true]")
+                    .ok()
+                    .flatten()
+            });
             if let Some(tab) =
                 tab.and_then(|tab| wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(tab).ok())
             {
@@ -81,8 +79,8 @@ impl Handle {
     }
 
     /// Changes the detail, unless another thing was selected since `number`.
-    fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail)) {
-        self.with(|engine| {
+    fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail) + 'static) {
+        self.send(move |engine| {
             engine.panels().detail.update(|detail| {
                 if let Some(detail) = detail
                     && number.is_none_or(|number| number == detail.number)
@@ -504,7 +502,7 @@ fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
         let (epoch, seq) = &pane.position;
         let after = bodies::object(epoch, *seq).await;
         let shown = after.clone();
-        handle.update_detail(Some(number), |detail| {
+        handle.update_detail(Some(number), move |detail| {
             if let Some(object) = &mut detail.object {
                 object.body = Some(shown);
             }
@@ -514,7 +512,7 @@ fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
         };
         let before = bodies::object(epoch, *seq).await;
         let difference = compare(&before, &after);
-        handle.update_detail(Some(number), |detail| {
+        handle.update_detail(Some(number), move |detail| {
             if let Some(object) = &mut detail.object {
                 object.difference = Some(difference);
             }

@@ -62,7 +62,7 @@ pub(super) fn Help(panels: Panels, handle: Handle) -> impl IntoView {
     view! {
         <dialog class="help" aria-label="Keys and glyphs" node_ref=dialog on:close=move |_| {
             panels.help.set(false);
-            handle.with(Engine::keep_focus);
+            handle.send(Engine::keep_focus);
         }>
             <h2>
                 "Keys"

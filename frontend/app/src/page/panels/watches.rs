@@ -59,7 +59,7 @@ impl Engine {
 
 impl Handle {
     fn sort_watches(self, column: usize) {
-        self.with(|engine| {
+        self.send(move |engine| {
             let panels = engine.panels();
             panels.order.update(|order| *order = order.pressed(column));
             let order = panels.order.get_untracked();
@@ -86,7 +86,7 @@ impl Handle {
                 done.get_untracked(),
                 count(rows.len() as u64, "row")
             );
-            self.with(|engine| engine.say(words));
+            self.send(move |engine| engine.say(words));
         });
     }
 }
@@ -224,7 +224,10 @@ fn RowOf(panels: Panels, handle: Handle, name: String) -> impl IntoView {
             <th scope="row">
                 <button
                     title=title
-                    on:click=move |_| { handle.with(|engine| engine.frame_watch(&shown)); }
+                    on:click=move |_| {
+                        let shown = shown.clone();
+                        handle.send(move |engine| engine.frame_watch(&shown));
+                    }
                 >
                     {name}
                 </button>
