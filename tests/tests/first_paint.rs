@@ -22,7 +22,7 @@ async fn everything_needed_for_the_first_paint_weighs_108_kb_at_most() -> Result
     assert!(
         all <= MOST_FOR_FIRST_PAINT_BYTES,
         "gzip sends {all} bytes before the first paint, {} more than the bar of {MOST_FOR_FIRST_PAINT_BYTES}. What grew, \
-         and is not needed to paint a snapshot, belongs to the page's second part (frontend/app/src/page/second.rs, \
+         and is not needed to paint a snapshot, belongs to the page's second part (frontend/app/src/second.rs, \
          assets/panels.css); a page built for its developers (--dev) is always heavier. Each file:\n{}",
         all - MOST_FOR_FIRST_PAINT_BYTES,
         lines.join("\n")

@@ -6,8 +6,17 @@
 //!   body   (objects, differences)      ─► detail panel
 //! ```
 //!
-//! Leptos owns panels and controls; the picture lives outside its reactive graph and publishes a small summary to it
-//! at most four times a second. The painter has no `if` about meaning: all meaning is decided in `timeline`.
+//! The page decides in `core`, which is pure: a message changes the model and says what the browser is to do. `runtime`
+//! owns model, queue and browser. Leptos owns panels and controls; the picture lives outside its reactive graph and
+//! publishes a small summary to it at most four times a second. The painter has no `if` about meaning: all meaning is
+//! decided in `timeline`.
+//!
+//! ```text
+//!   first part    core ─► rows, scene ─► canvas, lane tree          what the first paint needs: no Leptos in it
+//!   second part   panels (Leptos), keys and pointers, words, past   loaded as soon as something is painted
+//! ```
+//! Both are one crate and share one memory; the page build cuts them apart at `second`. What only the second part calls
+//! is carried by it alone.
 
 pub mod bitmap;
 pub mod body;
@@ -15,8 +24,13 @@ pub mod core;
 pub mod decimal;
 pub mod input;
 #[cfg(target_arch = "wasm32")]
-pub mod page;
-#[cfg(target_arch = "wasm32")]
 pub mod painter;
+#[cfg(target_arch = "wasm32")]
+mod panels;
+#[cfg(target_arch = "wasm32")]
+mod runtime;
+#[cfg(target_arch = "wasm32")]
+mod second;
 pub mod source;
-pub mod summary;
+#[cfg(target_arch = "wasm32")]
+pub mod start;

@@ -3,7 +3,7 @@
 /// Starts the page in its document.
 #[cfg(target_arch = "wasm32")]
 fn main() {
-    watchscope_app::page::start();
+    watchscope_app::start::start();
 }
 
 /// The page runs in a browser; `cargo xtask build` makes it.

@@ -105,9 +105,9 @@ fn the_socket_opened_ahead_says_what_the_page_would() {
 #[test]
 fn the_document_has_the_elements_that_the_page_looks_for() {
     let sources = [
-        include_str!("../src/page/stage.rs"),
-        include_str!("../src/page/panels/listen.rs"),
-        include_str!("../src/page/panels/mod.rs"),
+        include_str!("../src/runtime/elements.rs"),
+        include_str!("../src/panels/listen.rs"),
+        include_str!("../src/panels/mod.rs"),
     ];
     let ids: Vec<&str> = sources
         .iter()

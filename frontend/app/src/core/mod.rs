@@ -1,3 +1,24 @@
 //! The page's own decisions, without a browser: the host compiles and tests them.
+//!
+//! ```text
+//!   Msg ─► update(Model, Msg, Now) ─► effects   (runtime carries them out)
+//!             ├─ link     socket, session   ─► deliver ─► store, clock
+//!             ├─ frame    what is stale     ─► layout  ─► rows, scene, rows of the lane tree
+//!             └─ second   what a person does (second part)
+//! ```
+//! Time, chance and the browser's sizes come with each message, so that a test gives its own.
 
+pub mod deliver;
+pub mod effect;
+pub mod frame;
+pub mod layout;
+pub mod link;
+pub mod model;
+pub mod msg;
+pub mod panel_state;
 pub mod queue;
+pub mod records;
+pub mod screen;
+pub mod summary;
+pub mod tree_rows;
+pub mod update;

@@ -107,34 +107,29 @@ const APP: Crate = Crate {
         room("body", &["body"], &[]),
         room("decimal", &["decimal"], &[]),
         room("paint", &["painter", "bitmap"], &["decimal"]),
-        room("summary", &["summary"], &[]),
-        room("core", &["core"], &[]),
+        room("core", &["core"], &["body", "decimal", "input", "source"]),
         room(
-            "page",
-            &["page"],
-            &["core", "decimal", "input", "paint", "source", "summary"],
-        )
-        .owing(&["panels", "second"]),
+            "runtime",
+            &["runtime"],
+            &["core", "decimal", "paint", "source"],
+        ),
         room(
             "panels",
-            &["page/panels"],
+            &["panels"],
             &[
-                "body", "decimal", "input", "page", "paint", "source", "summary",
+                "body", "core", "decimal", "input", "paint", "runtime", "source",
             ],
         ),
-        room("second", &["page/second"], &["page", "panels", "source"]),
-        room("root", &["lib", "main"], &["page"]),
+        room("second", &["second"], &["core", "panels", "runtime"]),
+        room(
+            "root",
+            &["lib", "main", "start"],
+            &["core", "runtime", "second"],
+        ),
     ],
     machines: &[],
     circles: &[
-        &[
-            "page/engine.rs",
-            "page/mod.rs",
-            "page/picture.rs",
-            "page/theme.rs",
-            "page/way.rs",
-        ],
-        &["page/panels/signals.rs", "page/panels/texts.rs"],
+        &["panels/signals.rs", "panels/texts.rs"],
         &["painter/mod.rs", "painter/sprites.rs"],
     ],
 };

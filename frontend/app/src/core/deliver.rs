@@ -1,0 +1,91 @@
+//! What the server delivers, taken into store, clock and view.
+
+use watchscope_timeline::View;
+
+use super::model::Model;
+use crate::source::connection::Input;
+use crate::source::feed::Delivery;
+
+impl Model {
+    /// Takes a delivery; returns what the connection is to know of it.
+    pub(super) fn deliver(&mut self, delivery: Delivery) -> Option<Input<'static>> {
+        let undecodable =
+            |error: &dyn std::fmt::Display| Some(Input::Undecodable(error.to_string()));
+        let local = self.now.local;
+        match delivery {
+            Delivery::Welcome(welcome) => {
+                self.link.clock.reset();
+                self.link.clock.set(welcome.at, local);
+                self.link.contexts = None;
+                // The store learns of a new epoch with the head that follows.
+                self.store
+                    .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
+                self.link.is_first_view = self.link.welcome.is_none();
+                self.link.welcome = Some(welcome);
+            }
+            Delivery::Head(frame) => {
+                self.link.held.clear();
+                if std::mem::take(&mut self.link.starts_over)
+                    && let Some(second) = self.second
+                {
+                    (second.forget)(self);
+                }
+                if let Err(error) = self.store.snapshot(&frame) {
+                    return undecodable(&error);
+                }
+                if let Some(welcome) = &self.link.welcome {
+                    self.store
+                        .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
+                    if std::mem::take(&mut self.link.is_first_view) {
+                        let (begin, last) = (welcome.first_at, self.store.last_news());
+                        self.view = View::opened(self.now(), begin, last, self.view.width_px);
+                    }
+                }
+            }
+            Delivery::Segment(frame) => match self.second {
+                Some(second) => return (second.segment)(self, &frame),
+                None => self.link.held.push(frame),
+            },
+            Delivery::Chapter(frames) => {
+                // Not asked for without the second part; see `ask_for_past`.
+                let second = self.second?;
+                match (second.chapter)(&mut self.store, &frames) {
+                    Ok(records) => self.link.backfill.answered(records),
+                    Err(error) => return undecodable(&error),
+                }
+            }
+            Delivery::Expired { epoch, last } => {
+                self.store.expired(&epoch, last);
+                self.link.backfill.answered(0);
+            }
+            Delivery::Moved { records } => {
+                self.say(format!(
+                    "This page fell behind; {records} records are loaded again as they are looked at."
+                ));
+            }
+            Delivery::Heartbeat(heartbeat) => {
+                self.link.clock.set(heartbeat.at, local);
+                if let Some(welcome) = &mut self.link.welcome {
+                    // The store learns of a new epoch with the head that follows.
+                    (welcome.first, welcome.first_at) = (heartbeat.first, heartbeat.first_at);
+                    self.store
+                        .ring_begins(&welcome.epoch, heartbeat.first, heartbeat.first_at);
+                }
+                self.link.heartbeat = Some(heartbeat);
+            }
+            Delivery::Contexts { names, reason } => {
+                let names = names.iter().map(ToString::to_string).collect();
+                self.link.contexts = Some((names, reason));
+            }
+            Delivery::CommandDone { command, error } => {
+                self.link.done = Some(command);
+                if let Some(error) = error {
+                    self.say(error.clone());
+                    self.trouble = Some(error);
+                }
+            }
+            Delivery::Bye(_) => {}
+        }
+        None
+    }
+}

@@ -1,0 +1,210 @@
+//! When a picture is drawn: what is stale, when the next frame is wanted, and which past to ask for.
+
+use watchscope_timeline::format;
+
+use super::effect::Effect;
+use super::model::{Model, Second};
+use super::msg::Painted;
+use super::screen::{Size, Window};
+use crate::source::connection::{Input, Status};
+
+/// Waits up to this are left to the animation frames, in milliseconds.
+const SMOOTH_MS: f64 = 34.0;
+/// The least time between two frames that only move the pen on, in milliseconds. A young log's axis spans 20 s, and its
+/// pen moves by a px each 15 ms. Painting at that pace delayed events: they waited for a frame under way, 4 ms at p50.
+const MOTION_MS: f64 = 40.0;
+/// The least time between two motions where the system wants less of it, in milliseconds.
+const REDUCED_MOTION_MS: f64 = 1_000.0;
+/// The least time between two writings of the panels, in milliseconds.
+const PUBLISH_MS: f64 = 250.0;
+/// The first picture waits this long from the start for something to paint, in milliseconds; the second part is loaded
+/// after it.
+const PATIENCE_MS: f64 = 1_500.0;
+
+impl Model {
+    /// Marks the panels stale and asks for a frame.
+    pub fn changed(&mut self) {
+        self.frame.is_unpublished = true;
+        self.arm();
+    }
+
+    /// Marks the picture stale and asks for a frame.
+    pub fn redraw(&mut self) {
+        self.frame.is_dirty = true;
+        self.changed();
+    }
+
+    /// Draws, shows and asks for what is wanted by now.
+    pub(super) fn frame(&mut self, now_ms: f64, size: Size, window: Window) {
+        self.frame.is_armed = false;
+        if !self.has_face() && now_ms < PATIENCE_MS {
+            // An empty picture would delay the first one with lanes: measured, 60 ms.
+            self.arm_after(PATIENCE_MS - now_ms);
+            return;
+        }
+        self.screen.window = window;
+        self.resized(size);
+        let now = self.now();
+        let is_still = self.screen.surroundings.reduced_motion;
+        if !is_still || now_ms - self.frame.moved_ms >= REDUCED_MOTION_MS {
+            self.frame.moved_ms = now_ms;
+            self.view = self.view.at_now(now);
+        }
+        let is_stale = self.frame.is_dirty
+            || self.frame.drawn_version != self.store.version()
+            || self.frame.drawn_view != Some(self.view);
+        if is_stale {
+            self.draw();
+            self.frame.is_unpublished = true;
+        }
+        self.ask_for_past();
+        if self.frame.is_unpublished && now_ms - self.frame.published_ms >= PUBLISH_MS {
+            self.frame.published_ms = now_ms;
+            self.frame.is_unpublished = false;
+            let date = format::date(self.view.right().min(now));
+            self.effects.push(Effect::ShowDate(date));
+            if let Some(second) = self.second {
+                (second.publish)(self, now);
+            }
+        }
+        if !self.frame.is_second_asked {
+            self.frame.is_second_asked = true;
+            self.effects.push(Effect::LoadSecond);
+        }
+        self.arm_next(now_ms);
+    }
+
+    /// The time to ask for a frame has come.
+    pub(super) fn stepped(&mut self) {
+        self.frame.is_waiting = false;
+        self.arm();
+    }
+
+    /// A picture was painted.
+    pub(super) fn painted(&mut self, painted: Painted) {
+        self.frame.scene_ms += (painted.scene_ms - self.frame.scene_ms) * 0.1;
+        self.frame.frame_ms += (painted.frame_ms - self.frame.frame_ms) * 0.1;
+        if self.shows_lanes() && self.frame.first_lane_ms.is_none() {
+            self.frame.first_lane_ms = Some(painted.at_ms);
+        }
+    }
+
+    /// The canvas has this size.
+    pub(super) fn resized(&mut self, size: Size) {
+        let before = self.screen.size;
+        if size == before {
+            return;
+        }
+        self.pick.stays_in_sight = size.height_px < before.height_px;
+        self.screen.size = size;
+        self.view = if before.width_px < 1.0 {
+            // The span was chosen before the width was known.
+            self.view.spread(size.width_px)
+        } else {
+            self.view.resized(size.width_px)
+        };
+        self.frame.is_dirty = true;
+    }
+
+    /// The second part is here: takes in what waited for it.
+    pub(super) fn join(&mut self, second: Second) {
+        self.second = Some(second);
+        for frame in std::mem::take(&mut self.link.held) {
+            if let Some(input) = (second.segment)(self, &frame) {
+                self.input(input);
+                break;
+            }
+        }
+        self.input(Input::TakenIn);
+        self.redraw();
+    }
+
+    /// Whether lanes are on the canvas since the last picture.
+    #[must_use]
+    pub fn shows_lanes(&self) -> bool {
+        self.screen.size.has_area() && !self.rows.rows.is_empty()
+    }
+
+    fn draw(&mut self) {
+        let now = self.pen();
+        self.link.heard_at = now;
+        self.frame.is_dirty = false;
+        self.frame.drawn_version = self.store.version();
+        self.frame.drawn_view = Some(self.view);
+        self.lay_out(now);
+        if self.screen.size.has_area() {
+            self.frame.painted_head = self.store.state().map_or(0, |state| state.seq.0);
+        }
+        self.effects.push(Effect::Paint);
+        self.effects.push(Effect::Drawn);
+    }
+
+    fn arm(&mut self) {
+        if !self.frame.is_armed {
+            self.frame.is_armed = true;
+            self.effects.push(Effect::ArmFrame);
+        }
+    }
+
+    /// Whether the first paint is done: a lane is painted, or it is known that there is none to paint.
+    fn has_face(&self) -> bool {
+        match self.link.connection.status() {
+            Status::Connecting => false,
+            Status::Live => self.store.state().is_some() || self.link.contexts.is_some(),
+            _ => true,
+        }
+    }
+
+    /// Asks for the next frame when one will have something to show: at once if something changed, else when the
+    /// picture that follows has moved by a px, or when the panels may be written again.
+    fn arm_next(&mut self, now_ms: f64) {
+        let motion_ms = self.view.following.then(|| {
+            let px_ms = self.view.us_per_px / 1_000.0;
+            if self.screen.surroundings.reduced_motion {
+                px_ms.max(REDUCED_MOTION_MS)
+            } else {
+                px_ms.clamp(MOTION_MS, 1_000.0)
+            }
+        });
+        let publish_ms = self
+            .frame
+            .is_unpublished
+            .then_some(PUBLISH_MS - (now_ms - self.frame.published_ms));
+        let is_dirty = self.frame.is_dirty;
+        let wait_ms = match (motion_ms, publish_ms) {
+            (Some(motion), Some(publish)) => motion.min(publish),
+            (Some(wait), None) | (None, Some(wait)) => wait,
+            (None, None) if is_dirty => 0.0,
+            (None, None) => return,
+        };
+        self.arm_after(if is_dirty { 0.0 } else { wait_ms });
+    }
+
+    fn arm_after(&mut self, wait_ms: f64) {
+        if wait_ms <= SMOOTH_MS {
+            self.arm();
+        } else if !self.frame.is_waiting {
+            self.frame.is_waiting = true;
+            self.effects.push(Effect::ArmAfter { wait_ms });
+        }
+    }
+
+    /// Asks for the chapter that the view, and half a screen before it, lacks.
+    fn ask_for_past(&mut self) {
+        let reach = self
+            .view
+            .left()
+            .plus_micros(-((self.view.us_per_px * self.view.width_px / 2.0) as i64));
+        let wanted = self.store.backfill(reach);
+        let seq = wanted.as_ref().map(|(.., seq)| *seq);
+        if !self.is_connected() || self.second.is_none() {
+            return;
+        }
+        if let Some(before) = self.link.backfill.ask(seq)
+            && let Some((log, epoch, _)) = wanted
+            && let Some(ask) = self.link.connection.backfill((log, epoch, before))
+        {
+            self.effects.push(Effect::Link(ask));
+        }
+    }
+}

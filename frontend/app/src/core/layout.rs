@@ -1,0 +1,96 @@
+//! From the store to what is painted: rows, scene, ruler, and where the rows are scrolled to.
+
+use watchscope_model::Time;
+use watchscope_timeline::LaneId;
+use watchscope_timeline::draw::{self, Picture, Ways};
+use watchscope_timeline::lanes::Density;
+use watchscope_timeline::scene::Px;
+
+use super::model::Model;
+
+/// Height of the ruler on top of the lanes, in px.
+pub const RULER_PX: f64 = 26.0;
+/// Windows up to this width have no tree. As in styles.css.
+const NARROW_PX: f64 = 600.0;
+
+impl Model {
+    /// Height of the lanes' window, in px.
+    #[must_use]
+    pub fn window_px(&self) -> f64 {
+        (self.screen.size.height_px - RULER_PX).max(0.0)
+    }
+
+    /// The greatest height that the lanes' window had since the browser's window has its size. The detail takes some of
+    /// it as it opens, and closes no row by that.
+    fn rows_px(&mut self) -> f64 {
+        let window = self.screen.window;
+        let (known, before) = self.screen.rows_room;
+        let before = if known == window { before } else { 0.0 };
+        self.screen.rows_room = (window, self.window_px().max(before));
+        self.screen.rows_room.1
+    }
+
+    /// Keeps the scroll position within the rows.
+    pub fn clamp_scroll(&mut self) {
+        let most = (self.rows.height.to_f64() - self.window_px()).max(0.0);
+        self.scroll_px = self.scroll_px.clamp(0.0, most).round();
+    }
+
+    /// Scrolls just as far as it takes to see a lane.
+    pub fn scroll_to(&mut self, lane: LaneId) {
+        if let Some(row) = self.rows.find(lane) {
+            let (top, bottom) = ((row.y - row.label).to_f64(), row.bottom().to_f64());
+            if top < self.scroll_px {
+                self.scroll_px = top;
+            } else if bottom > self.scroll_px + self.window_px() {
+                self.scroll_px = bottom - self.window_px();
+            }
+        }
+    }
+
+    /// Lays out rows, scene and ruler.
+    pub(super) fn lay_out(&mut self, now: Time) {
+        // Without a tree each name stands on its lane.
+        self.lanes.density = if self.screen.window.width_px <= NARROW_PX {
+            Density::Labelled
+        } else {
+            Density::Compact
+        };
+        self.lanes.height = Some(Px::from_f64(self.rows_px()));
+        self.lanes.selected = self.pick.selected;
+        self.lanes.records = self.second.map(|second| second.records);
+        self.rows = self.lanes.rows(&self.store, &self.view, now);
+        if std::mem::take(&mut self.pick.stays_in_sight)
+            && let Some(lane) = self.lanes.selected
+        {
+            self.scroll_to(lane);
+        }
+        self.clamp_scroll();
+        self.scene = draw::lanes(&self.picture(now));
+        self.ruler = draw::ruler(&self.view, now);
+    }
+
+    /// What is on screen.
+    #[must_use]
+    pub fn picture(&self, now: Time) -> Picture<'_> {
+        Picture {
+            store: &self.store,
+            rows: &self.rows,
+            view: &self.view,
+            now,
+            connected: self.is_connected(),
+            top: Px::from_f64(self.scroll_px),
+            height: Px::from_f64(self.window_px()),
+            selected: self.lanes.selected,
+            record: self.pick.record,
+            evidence: self.pick.evidence.as_ref(),
+            lit: self.pick.lit,
+            ways: if self.panels.is_lesson {
+                Ways::All
+            } else {
+                Ways::Stopped
+            },
+            records: self.second.map(|second| second.records),
+        }
+    }
+}

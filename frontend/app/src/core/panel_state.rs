@@ -1,0 +1,111 @@
+//! What only the second part keeps between messages.
+
+use watchscope_model::Time;
+use watchscope_model::id::LogId;
+use watchscope_timeline::scene::{StretchKind, Target};
+use watchscope_timeline::words::Footing;
+use watchscope_timeline::{LaneId, RecordId, View};
+
+use crate::input::gesture::{Gesture, Gestures};
+
+/// The state behind the panels.
+#[derive(Debug, Default)]
+pub struct PanelState {
+    /// What is selected.
+    pub selection: Option<Selection>,
+    /// What was gone to and is not loaded yet: it is selected once it is, unless something else is selected first.
+    pub awaited: Option<Awaited>,
+    /// How many selections there were: a late answer does not land in a newer one.
+    pub selections: u64,
+    /// The tab of the detail that was shown last.
+    pub tab: Tab,
+    /// Where the pointer rests on the picture, in px.
+    pub hover: Option<(f64, f64)>,
+    /// The pointers that are down, and what they do.
+    pub gestures: Gestures,
+    /// What the last release means, until its click.
+    pub released: Option<Gesture>,
+    /// How a story that is over is shown.
+    pub story: StoryFit,
+    /// Records at the head when following stopped.
+    pub paused_at: Option<u64>,
+    /// The comparison that was asked for and has not come.
+    pub asked: Option<Asked>,
+    /// What the answer why the selected object is here rests on.
+    pub footing: Option<Footing>,
+    /// The log whose muted findings were recalled.
+    pub muted_of: Option<LogId>,
+    /// Whether this page shows a lesson.
+    pub is_lesson: bool,
+}
+
+/// How a story that is over is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum StoryFit {
+    /// It is not over, as far as the page knows.
+    #[default]
+    Running,
+    /// The page shows this view of it, which reaches to the time beside it.
+    Shown(View, Time),
+    /// A person looks elsewhere.
+    Left,
+}
+
+/// What is selected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selection {
+    /// Its lane.
+    pub lane: LaneId,
+    /// What of the lane.
+    pub target: Target,
+}
+
+impl Selection {
+    /// The record that it is described by.
+    #[must_use]
+    pub fn record(&self) -> Option<RecordId> {
+        match self.target {
+            Target::Record(id) | Target::Stretch(_, id) => Some(id),
+            Target::Merged { last, .. } => Some(last),
+            Target::Lane => None,
+        }
+    }
+}
+
+/// A gap or a phase that was gone to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Awaited {
+    /// Its lane.
+    pub lane: LaneId,
+    /// Which of the two.
+    pub kind: StretchKind,
+    /// The record that it began with.
+    pub began: RecordId,
+    /// When that record came.
+    pub at: Time,
+}
+
+/// A comparison that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The lane that is compared.
+    pub lane: LaneId,
+    /// The newest record then: the answer comes after it.
+    pub after: Option<RecordId>,
+    /// The command's number; its answer says that all has come.
+    pub command: u64,
+}
+
+/// The tabs of the detail panel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// What happened.
+    #[default]
+    Event,
+    /// The object.
+    Object,
+    /// The request that brought it.
+    Request,
+    /// What each layer believes.
+    Sides,
+}

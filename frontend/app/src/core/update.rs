@@ -1,0 +1,48 @@
+//! One message changes the model and says what the browser is to do.
+
+use super::effect::Effect;
+use super::model::{Model, Now};
+use super::msg::Msg;
+use super::screen::Surroundings;
+use crate::source::connection::Input;
+
+/// Handles a message. Nothing of the browser runs meanwhile; what is to run comes back as effects, in their order.
+pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
+    model.now = now;
+    match message {
+        Msg::Start {
+            theme,
+            surroundings,
+            link,
+        } => {
+            model.screen.theme = theme;
+            model.surrounded(surroundings);
+            model.input(Input::Link(link));
+        }
+        Msg::Frame {
+            now_ms,
+            size,
+            window,
+        } => model.frame(now_ms, size, window),
+        Msg::Step => model.stepped(),
+        Msg::Painted(painted) => model.painted(painted),
+        Msg::Resized(size) => model.resized(size),
+        Msg::Surroundings(surroundings) => model.surrounded(surroundings),
+        Msg::Link(input) => model.input(input),
+        Msg::Message(bytes) => model.input(Input::Message(&bytes)),
+        Msg::Opened => model.opened(),
+        Msg::Loaded(second) => model.join(second),
+        Msg::NotLoaded => model.want(Effect::TellIncomplete),
+        Msg::Do(action) => action(model),
+    }
+    std::mem::take(&mut model.effects)
+}
+
+impl Model {
+    /// The system wants this look.
+    fn surrounded(&mut self, surroundings: Surroundings) {
+        self.screen.surroundings = surroundings;
+        self.effects.push(Effect::Theme);
+        self.redraw();
+    }
+}

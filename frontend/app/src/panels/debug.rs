@@ -1,0 +1,117 @@
+//! `window.watchscope`: what is on screen, for tests and for people with a console. Read only.
+//!
+//! * `watchscope.hits()`: a JSON text, one object for each glyph, torn or square end and gap drawn: `glyph` or `hatch`,
+//!   `token`, `color` (as painted), the lane's key, the point in CSS px of the canvas that has the colour, and the box.
+//! * `watchscope.summary()`: a JSON text: records, head, rows, following, `connection` in a word,
+//!   frame and lag in ms, the view.
+
+use js_sys::{Object, Reflect};
+use leptos::prelude::window;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::closure::Closure;
+use watchscope_timeline::scene::{Sign, Target};
+
+use crate::core::layout::RULER_PX;
+use crate::core::model::Model;
+use crate::decimal::decimal;
+use crate::runtime::page::Handle;
+use crate::runtime::theme::palette;
+use crate::source::connection::{Lock, Status};
+
+/// Puts the object into the window.
+pub(super) fn expose(handle: Handle) {
+    let object = Object::new();
+    let reader = |name: &str, read: fn(&Model) -> String| {
+        let function =
+            Closure::<dyn Fn() -> JsValue>::new(move || JsValue::from_str(&handle.read(read)));
+        // Only a frozen object refuses a property.
+        let _ = Reflect::set(&object, &JsValue::from_str(name), &function.into_js_value());
+    };
+    reader("hits", Model::hits_json);
+    reader("summary", Model::summary_json);
+    let _ = Reflect::set(&window(), &JsValue::from_str("watchscope"), &object);
+}
+
+impl Model {
+    fn hits_json(&self) -> String {
+        let mut json = String::from("[");
+        for hit in &self.scene.hits {
+            let Some(drawn) = hit.drawn else {
+                continue;
+            };
+            let (kind, id) = match drawn.sign {
+                Sign::Glyph(glyph) => ("glyph", glyph.id()),
+                Sign::Hatch(hatch) => ("hatch", hatch.id()),
+            };
+            if json.len() > 1 {
+                json.push(',');
+            }
+            let (first, count) = match &hit.target {
+                Target::Record(id) | Target::Stretch(_, id) => (id.seq.0, 1),
+                Target::Merged { first, count, .. } => (first.seq.0, *count),
+                Target::Lane => (0, 0),
+            };
+            json.push_str(&format!(
+                "{{\"{kind}\":\"{id}\",\"token\":\"{}\",\"color\":\"{}\",\"lane\":{},\"seq\":{first},\"count\":{count},\
+                 \"x\":{},\"y\":{},\"left\":{},\"top\":{},\"width\":{},\"height\":{}}}",
+                drawn.ink.name(),
+                palette(&self.screen).css(drawn.ink),
+                quoted(&self.lane_key(hit.lane)),
+                decimal(drawn.x.to_f64(), 6),
+                decimal(drawn.y.to_f64() + RULER_PX, 6),
+                decimal(hit.area.x.to_f64(), 6),
+                decimal(hit.area.y.to_f64() + RULER_PX, 6),
+                decimal(hit.area.w.to_f64(), 6),
+                decimal(hit.area.h.to_f64(), 6),
+            ));
+        }
+        json.push(']');
+        json
+    }
+
+    fn summary_json(&self) -> String {
+        let state = self.store.state();
+        format!(
+            "{{\"records\":{},\"head\":{},\"rows\":{},\"hidden\":{},\"following\":{},\"connection\":{},\"frameMs\":{},\"sceneMs\":{},\
+             \"lagMs\":{},\"leftUs\":{},\"usPerPx\":{},\"scrollPx\":{},\"painted\":{},\"firstLaneMs\":{}}}",
+            self.store.records(),
+            state.map_or(0, |state| state.seq.0),
+            self.rows.rows.len(),
+            self.rows.hidden,
+            self.view.following,
+            quoted(status_word(&self.link.connection.status())),
+            decimal(self.frame.frame_ms, 2),
+            decimal(self.frame.scene_ms, 2),
+            self.link
+                .lag_ms
+                .map_or_else(|| "null".to_owned(), |lag| lag.to_string()),
+            self.view.left_us as i64,
+            decimal(self.view.us_per_px, 6),
+            decimal(self.scroll_px, 2),
+            self.frame.painted_head,
+            self.frame
+                .first_lane_ms
+                .map_or_else(|| "null".to_owned(), |ms| decimal(ms, 1)),
+        )
+    }
+}
+
+/// One word for the way to the server.
+fn status_word(status: &Status) -> &'static str {
+    match status {
+        Status::Connecting => "Connecting",
+        Status::Live => "Live",
+        Status::NotConnected { .. } => "NotConnected",
+        Status::Locked(Lock::NoLink) => "NoLink",
+        Status::Locked(Lock::LinkSpent) => "LinkSpent",
+        Status::Locked(Lock::SessionOver) => "SessionOver",
+        Status::OtherVersion { .. } => "OtherVersion",
+        Status::Ended { .. } => "Ended",
+    }
+}
+
+/// A text as a JSON string.
+fn quoted(text: &str) -> String {
+    js_sys::JSON::stringify(&JsValue::from_str(text))
+        .map_or_else(|_| "\"\"".to_owned(), String::from)
+}

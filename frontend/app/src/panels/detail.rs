@@ -1,0 +1,319 @@
+//! The panel below: what is selected, in words, as an object, as a request.
+
+use leptos::prelude::*;
+use watchscope_timeline::RecordId;
+use watchscope_timeline::words::{Description, Presence};
+
+use super::bodies::Body;
+use super::check::CheckNow;
+use super::evidence::EvidenceTable;
+use super::findings::{chip, what_to_do};
+use super::sides::SidesTab;
+use super::signals::{Detail, ObjectPane, Signals};
+use crate::body::json;
+use crate::core::panel_state::Tab;
+use crate::runtime::page::Handle;
+
+/// Longer bodies are shown up to here; the rest is counted.
+const MAX_LINES: usize = 5_000;
+
+/// The panel; nothing while nothing is selected.
+#[component]
+pub(super) fn DetailPanel(panels: Signals, handle: Handle) -> impl IntoView {
+    move || {
+        panels
+            .detail
+            .get()
+            .filter(|_| !panels.watches_open.get())
+            .map(|detail| view! { <Panel detail panels handle/> })
+    }
+}
+
+#[component]
+fn Panel(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
+    let told = detail.told.clone();
+    let tabs: Vec<(Tab, &'static str)> = [
+        (Tab::Event, "Event", true),
+        (Tab::Object, "Object", detail.object.is_some()),
+        (Tab::Request, "Request", !told.request.is_empty()),
+        (
+            Tab::Sides,
+            "What each side believes",
+            detail.sides.is_some(),
+        ),
+    ]
+    .into_iter()
+    .filter(|&(_, _, shown)| shown)
+    .map(|(tab, name, _)| (tab, name))
+    .collect();
+    let current = detail.tab;
+    let count = tabs.len();
+    let order: Vec<Tab> = tabs.iter().map(|&(tab, _)| tab).collect();
+    let body = match current {
+        Tab::Event => view! { <EventTab detail=detail.clone() panels handle/> }.into_any(),
+        Tab::Object => detail
+            .object
+            .clone()
+            .map(|pane| view! { <ObjectTab pane manager=field(&told, "manager")/> })
+            .into_any(),
+        Tab::Sides => detail
+            .sides
+            .clone()
+            .map(|sides| view! { <SidesTab sides/> })
+            .into_any(),
+        Tab::Request => view! {
+            <div class="columns even">
+                <div><h3>"The request that brought it"</h3><Facts facts=named(&told.request)/></div>
+                <div>
+                    <h3>"The same by hand"</h3>
+                    <p class="code">"kubectl get --raw '"{by_hand(&told.request)}"'"</p>
+                </div>
+            </div>
+        }
+        .into_any(),
+    };
+    view! {
+        <section class="detail" aria-label="Detail">
+            <div
+                class="detail-grip"
+                role="separator"
+                aria-orientation="horizontal"
+                aria-label="Height of the detail panel"
+                tabindex="0"
+                on:pointerdown=move |event| handle.grip_detail(&event)
+                on:keydown=move |event| {
+                    let step = match event.key().as_str() {
+                        "ArrowUp" => 24.0,
+                        "ArrowDown" => -24.0,
+                        _ => return,
+                    };
+                    event.prevent_default();
+                    event.stop_propagation();
+                    handle.heighten_detail(step);
+                }
+            ></div>
+            <div class="detail-head">
+                {match &detail.evidence {
+                    None => view! { <h2>{told.lane.clone()}</h2> }.into_any(),
+                    Some(found) => view! {
+                        {chip(&found.code, found.severity)}
+                        <h2>{found.name.to_string()}</h2>
+                    }
+                    .into_any(),
+                }}
+                <span class="what">{told.time.clone()}</span>
+                {detail.check.map(|check| view! { <CheckNow check panels handle/> })}
+                <div class="tabs" role="tablist">
+                    {tabs.into_iter().map(|(tab, name)| {
+                        let order = order.clone();
+                        view! {
+                            <button
+                                class="tab"
+                                role="tab"
+                                aria-selected=(tab == current).to_string()
+                                tabindex=if tab == current { "0" } else { "-1" }
+                                on:click=move |_| handle.show_tab(tab)
+                                on:keydown=move |event| {
+                                    let step = match event.key().as_str() {
+                                        "ArrowRight" => 1,
+                                        "ArrowLeft" => count - 1,
+                                        _ => return,
+                                    };
+                                    event.prevent_default();
+                                    event.stop_propagation();
+                                    let at = order.iter().position(|&other| other == current).unwrap_or(0);
+                                    handle.show_tab(order[(at + step) % count]);
+                                    handle.focus_tab();
+                                }
+                            >
+                                {name}
+                            </button>
+                        }
+                    }).collect_view()}
+                </div>
+                <button class="close" aria-label="Close" on:click=move |_| handle.close_detail()>"×"</button>
+            </div>
+            <div class="detail-body" role="tabpanel" tabindex="0">{body}</div>
+        </section>
+    }
+}
+
+/// Fields by name; each parameter of a request by its own.
+fn named(fields: &[(&'static str, String)]) -> Vec<(String, String)> {
+    let of = |(name, value): &(&str, String)| match (*name, value.split_once('=')) {
+        ("parameter", Some((name, value))) => (name.to_owned(), value.to_owned()),
+        _ => ((*name).to_owned(), value.clone()),
+    };
+    fields.iter().map(of).collect()
+}
+
+/// Path and query of a request.
+fn by_hand(request: &[(&'static str, String)]) -> String {
+    let mut target = String::new();
+    for (name, value) in request {
+        match *name {
+            "path" => target.push_str(value),
+            "parameter" => {
+                target.push(if target.contains('?') { '&' } else { '?' });
+                target.push_str(value);
+            }
+            _ => {}
+        }
+    }
+    target
+}
+
+#[component]
+fn EventTab(detail: Detail, panels: Signals, handle: Handle) -> impl IntoView {
+    let told = detail.told;
+    let record = told.record;
+    if let Some(evidence) = detail.evidence {
+        let code = evidence.code.clone();
+        let advice = move || panels.texts.with(|texts| what_to_do(&texts.of(&code)?));
+        return view! {
+            <div class="columns">
+                <div>
+                    <h3>"What happened"</h3>
+                    <p class="prose">{evidence.summary.clone()}</p>
+                    {move || advice().map(|advice| view! {
+                        <h3>"What to do"</h3>
+                        <p class="prose">{advice}</p>
+                    })}
+                </div>
+                <div><h3>"Evidence"</h3><EvidenceTable evidence panels handle/></div>
+            </div>
+        }
+        .into_any();
+    }
+    view! {
+        <div class="columns">
+            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record handle/> })}</div>
+            {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
+        </div>
+    }
+    .into_any()
+}
+
+/// Why the object is here.
+#[component]
+fn Here(presence: Presence, record: Option<RecordId>, handle: Handle) -> impl IntoView {
+    // Nothing to go to if that record is the one that is told.
+    let elsewhere = presence.record.filter(|&id| record != Some(id));
+    let heading = if presence.held {
+        "Why it is here"
+    } else {
+        "Why it is not here"
+    };
+    let grounds: Vec<(String, String)> = presence
+        .grounds
+        .into_iter()
+        .map(|(name, words)| (name.to_owned(), words))
+        .collect();
+    view! {
+        <div data-part="presence">
+            <h3>{heading}</h3>
+            <p class="prose">
+                {presence.answer}
+                {elsewhere.map(|id| view! {
+                    " "<button class="inline-action" on:click=move |_| handle.show_record(id, None)>"Show the record"</button>
+                })}
+            </p>
+            <Facts facts=grounds/>
+        </div>
+    }
+}
+
+/// The value of a field, if it has one.
+fn field(told: &Description, name: &str) -> Option<String> {
+    told.fields
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| value.clone())
+}
+
+#[component]
+fn Facts(facts: Vec<(String, String)>) -> impl IntoView {
+    view! {
+        <dl class="facts">
+            {facts.into_iter().map(|(name, value)| view! {
+                <div><dt>{name}</dt><dd>{value}</dd></div>
+            }).collect_view()}
+        </dl>
+    }
+}
+
+#[component]
+fn ObjectTab(pane: ObjectPane, manager: Option<String>) -> impl IntoView {
+    let written = manager.map_or_else(
+        || "Who wrote it is not known: the newest entries of managedFields disagree, or there are none.".to_owned(),
+        |manager| format!("Written by {manager}."),
+    );
+    let body = match &pane.body {
+        None => view! { <p class="prose soft">"Fetching the object."</p> }.into_any(),
+        Some(Body::Text(text)) => view! { <Json text=text.clone()/> }.into_any(),
+        Some(Body::Gone) => view! {
+            <p class="prose">"410: this body was dropped to stay within the body budget. Its record stays; --memory raises the budget."</p>
+        }
+        .into_any(),
+        Some(Body::None) => view! {
+            <p class="prose">"404: this record carries no body, as with --metadata-only or an inferred delete."</p>
+        }
+        .into_any(),
+        Some(Body::Failed(status)) => view! {
+            <p class="prose">{match status {
+                Some(status) => format!("The body could not be fetched: status {status}. Select it again to retry."),
+                None => "The body could not be fetched: watchscope did not answer. Select it again to retry.".to_owned(),
+            }}</p>
+        }
+        .into_any(),
+    };
+    let difference = match (&pane.before, &pane.difference) {
+        (None, _) => view! { <p class="prose soft">"There is no version before this one in what the page has loaded."</p> }.into_any(),
+        (Some(_), None) => view! { <p class="prose soft">"Fetching the version before."</p> }.into_any(),
+        (Some(_), Some(Err(words))) => view! { <p class="prose">{words.clone()}</p> }.into_any(),
+        (Some(_), Some(Ok(found))) if found.is_empty() => {
+            view! { <p class="prose">"Nothing differs."</p> }.into_any()
+        }
+        (Some(_), Some(Ok(found))) => view! {
+            <table class="difference">
+                <thead><tr><th scope="col">"Path"</th><th scope="col">"Before"</th><th scope="col">"After"</th></tr></thead>
+                <tbody>
+                    {found.iter().map(|difference| view! {
+                        <tr class:bookkeeping=difference.bookkeeping>
+                            <td>{difference.path.clone()}</td>
+                            <td class="before">{difference.before.clone().unwrap_or_else(|| "–".to_owned())}</td>
+                            <td class="after">{difference.after.clone().unwrap_or_else(|| "–".to_owned())}</td>
+                        </tr>
+                    }).collect_view()}
+                </tbody>
+            </table>
+        }
+        .into_any(),
+    };
+    view! {
+        <div class="columns even">
+            <div>
+                <h3>"Who"</h3>
+                <p class="prose">{written}</p>
+                <h3>"Difference to the version before"</h3>
+                {difference}
+            </div>
+            <div><h3>"Object, redacted"</h3>{body}</div>
+        </div>
+    }
+}
+
+#[component]
+fn Json(text: String) -> impl IntoView {
+    let Some(value) = json::parse(&text) else {
+        // Not ours to repair: shown as it came.
+        return view! { <pre class="json">{text}</pre> }.into_any();
+    };
+    let mut lines = json::lines(&value);
+    if lines.len() > MAX_LINES {
+        let more = lines.len() - MAX_LINES;
+        lines.truncate(MAX_LINES);
+        lines.push(format!("… {more} more lines"));
+    }
+    view! { <pre class="json">{lines.join("\n")}</pre> }.into_any()
+}

@@ -1,0 +1,62 @@
+//! What the selected finding rests on, as a table: the numbers are those of the tags in the picture.
+
+use leptos::prelude::*;
+use watchscope_timeline::evidence::Evidence;
+use watchscope_timeline::format::number;
+use watchscope_timeline::words::severity_token;
+
+use super::signals::Signals;
+use crate::runtime::page::Handle;
+
+/// The table; a row is lit with its tag.
+#[component]
+pub(super) fn EvidenceTable(evidence: Evidence, panels: Signals, handle: Handle) -> impl IntoView {
+    let (finding, ink) = (evidence.finding, severity_token(evidence.severity).name());
+    let rows = (1..).zip(evidence.items).map(|(place, item)| {
+        let (id, is_here) = (item.record, item.place.is_some());
+        let [time, lane, what] = item.words;
+        let light = move |record| {
+            handle.send(move |model| model.light(record));
+        };
+        let show = move |_| {
+            handle.send(move |model| model.show_evidence(finding, id, None));
+        };
+        let label = format!("Evidence {place}: show the record");
+        view! {
+            <tr
+                class:lit=move || panels.lit.get() == Some(id)
+                on:pointerenter=move |_| light(Some(id))
+                on:pointerleave=move |_| light(None)
+            >
+                <td>
+                    <button
+                        class=format!("tag {ink}")
+                        aria-label=label
+                        disabled=!is_here
+                        on:click=show
+                        on:focus=move |_| light(Some(id))
+                        on:blur=move |_| light(None)
+                    >
+                        {number(place)}
+                    </button>
+                </td>
+                <td>{time}</td>
+                <td class="of">{lane}</td>
+                <td class="what">{what}</td>
+                <td class="figure">{number(id.seq.0)}</td>
+            </tr>
+        }
+    });
+    view! {
+        <table class="evidence">
+            <thead class="unseen"><tr>
+                <th scope="col">"Number"</th>
+                <th scope="col">"Time"</th>
+                <th scope="col">"Lane"</th>
+                <th scope="col">"What"</th>
+                <th scope="col">"seq"</th>
+            </tr></thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+    }
+}

@@ -1,0 +1,306 @@
+//! The bar on top: what is watched, how it is, and the controls.
+
+use leptos::prelude::*;
+use watchscope_model::wire::PROTOCOL_VERSION;
+use watchscope_timeline::format::number;
+use watchscope_timeline::words::severity_token;
+
+use super::findings::RestoredBanner;
+use super::signals::{Remedy, Signals};
+use crate::core::screen::ThemeChoice;
+use crate::input::keys::Action;
+use crate::runtime::page::Handle;
+use crate::source::connection::{Lock, Status, Trouble};
+
+/// The header.
+#[component]
+pub(super) fn Header(panels: Signals, handle: Handle) -> impl IntoView {
+    let open = RwSignal::new(false);
+    let summary = panels.summary;
+    let cluster = move || summary.with(|summary| summary.cluster.clone());
+    let version = move || summary.with(|summary| summary.version.clone());
+    let namespaces = move || summary.with(|summary| summary.namespaces.clone());
+    let following = panels.following;
+    let cut_off = move || {
+        panels
+            .way
+            .with(|way| !matches!(way, Status::Live | Status::Connecting))
+    };
+    let has_no_cluster = move || {
+        panels.empty.with(|empty| {
+            let remedy = empty.as_ref().map(|empty| &empty.remedy);
+            matches!(remedy, Some(Remedy::Contexts(_)))
+        })
+    };
+    let field = NodeRef::<leptos::html::Input>::new();
+    handle.set_filter_field(field);
+    view! {
+        <header class="header" class:open=move || open.get()>
+            <h1 class="mark">"watchscope"</h1>
+            <span class="place">
+                <span class="control cluster" class:unseen=move || cluster().is_empty()>
+                    <span class="label">"cluster"</span> <b>{cluster}</b> <span class="label">{version}</span>
+                </span>
+                <span class="control" class:unseen=move || namespaces().is_empty()>
+                    <span class="label">"namespace"</span> <b>{namespaces}</b>
+                </span>
+            </span>
+            <span class="doing">
+                <button
+                    class="control follow"
+                    aria-pressed=move || (following.get() && !cut_off()).to_string()
+                    aria-keyshortcuts="Space"
+                    on:click=move |_| handle.act(Action::TogglePause)
+                >
+                    <span class="dot" aria-hidden="true"></span>
+                    <span>{move || match following.get() {
+                        true if cut_off() => "Stopped",
+                        true => "Following",
+                        false => "Paused",
+                    }}</span>
+                    <kbd aria-hidden="true">"Space"</kbd>
+                </button>
+                <span class="now-words" class:warn=cut_off data-part="words">
+                    {move || if cut_off() {
+                        "Not connected".to_owned()
+                    } else if has_no_cluster() {
+                        "Not watching".to_owned()
+                    } else {
+                        summary.with(|summary| summary.words.clone())
+                    }}
+                </span>
+            </span>
+            <nav class="problems" aria-label="What is wrong now">
+                <For
+                    each=move || panels.problems.get()
+                    key=|problem| problem.words.clone()
+                    children=move |problem| {
+                        let spot = problem.spot;
+                        view! {
+                            <button
+                                class=format!("problem {}", problem.ink.name())
+                                on:click=move |_| handle.show_problem(spot)
+                            >
+                                {problem.words.clone()}
+                            </button>
+                        }
+                    }
+                />
+            </nav>
+            <span class="space"></span>
+            <label class="filter">
+                <span class="unseen">"Filter lanes by name"</span>
+                <input
+                    type="search"
+                    placeholder="Filter lanes"
+                    title="Words a name must have, -word it must not, kind=pods, kind≠events"
+                    autocomplete="off"
+                    spellcheck="false"
+                    node_ref=field
+                    prop:value=move || panels.filter.get()
+                    on:input:target=move |event| handle.filter(event.target().value())
+                    on:keydown=move |event| {
+                        match event.key().as_str() {
+                            "Escape" => {
+                                handle.filter(String::new());
+                                handle.focus_chart();
+                            }
+                            "Enter" => handle.focus_chart(),
+                            _ => return,
+                        }
+                        event.stop_propagation();
+                    }
+                />
+                <kbd aria-hidden="true">"/"</kbd>
+            </label>
+            <span class="tools" on:click=move |_| open.set(false)>
+                <button
+                    class="control"
+                    data-part="findings-button"
+                    aria-expanded=move || panels.findings_open.get().to_string()
+                    aria-keyshortcuts="I"
+                    title=move || panels.standing.with(|tally| tally.words.clone())
+                    on:click=move |_| handle.act(Action::Findings)
+                >
+                    "Findings"
+                    {move || {
+                        let tally = panels.standing.get();
+                        let worst = severity_token(tally.worst?).name();
+                        Some(view! {
+                            <b class=format!("tally {worst}")>{number(tally.groups)}</b>
+                            <span class="unseen">": " {tally.words}</span>
+                        })
+                    }}
+                </button>
+                <button
+                    class="control"
+                    aria-expanded=move || panels.watches_open.get().to_string()
+                    aria-keyshortcuts="T"
+                    on:click=move |_| handle.act(Action::Watches)
+                >
+                    "Watches"
+                </button>
+                <a class="control" href="#lessons">"Lessons"</a>
+                <button class="control" on:click=move |_| handle.save_picture()>"Save picture"</button>
+                <ThemeButton panels handle/>
+                <button
+                    class="control"
+                    aria-label="Keys and glyphs"
+                    aria-haspopup="dialog"
+                    aria-keyshortcuts="?"
+                    on:click=move |_| handle.act(Action::Help)
+                >
+                    "?"
+                </button>
+            </span>
+            <button
+                class="control menu"
+                aria-label="Menu"
+                aria-expanded=move || open.get().to_string()
+                on:click=move |_| open.update(|open| *open = !*open)
+            >
+                "☰"
+            </button>
+        </header>
+    }
+}
+
+#[component]
+fn ThemeButton(panels: Signals, handle: Handle) -> impl IntoView {
+    let next = move || match panels.theme.get() {
+        ThemeChoice::System => ThemeChoice::Dark,
+        ThemeChoice::Dark => ThemeChoice::Light,
+        ThemeChoice::Light => ThemeChoice::System,
+    };
+    view! {
+        <button
+            class="control"
+            title="Colours: dark, light, or as the system"
+            aria-label=move || format!("Colours: {}. Switch to {}", panels.theme.get().word(), next().word())
+            on:click=move |_| handle.set_theme(next())
+        >
+            "colours "
+            {move || match panels.theme.get() {
+                ThemeChoice::System => "auto",
+                ThemeChoice::Dark => "dark",
+                ThemeChoice::Light => "light",
+            }}
+        </button>
+    }
+}
+
+/// The bar that tells of trouble between the browser and watchscope; trouble with the cluster is in the lanes.
+#[component]
+pub(super) fn Banner(panels: Signals, handle: Handle) -> impl IntoView {
+    let way = panels.way;
+    let body = move || {
+        match way.get() {
+        Status::Live | Status::Connecting => None,
+        Status::NotConnected {
+            since_ms,
+            next_try_ms,
+            why,
+        } => Some(
+            view! { <NotConnected panels handle since_ms next_try_ms why/> }.into_any(),
+        ),
+        Status::Locked(lock) => Some(view! { <Locked handle lock/> }.into_any()),
+        Status::OtherVersion { theirs } => Some(
+            view! {
+                <p>{format!(
+                    "This page speaks version {PROTOCOL_VERSION} of the protocol, the server version {theirs}."
+                )}</p>
+                <button on:click=move |_| handle.reload()>"Reload"</button>
+            }
+            .into_any(),
+        ),
+        Status::Ended { reason } => Some(
+            view! {
+                <p>{format!("The server ended the connection ({reason}).")}</p>
+                <button on:click=move |_| handle.try_now()>"Connect again"</button>
+            }
+            .into_any(),
+        ),
+    }
+    };
+    view! {
+        <div>
+            {move || body().map(|body| view! { <div class="banner" role="status" data-part="banner">{body}</div> })}
+            {move || panels.trouble.get().map(|trouble| view! {
+                <div class="banner" role="status" data-part="trouble">
+                    <p>{trouble}</p>
+                    <button on:click=move |_| handle.dismiss()>"Dismiss"</button>
+                </div>
+            })}
+            <RestoredBanner panels handle/>
+        </div>
+    }
+}
+
+#[component]
+fn NotConnected(
+    panels: Signals,
+    handle: Handle,
+    since_ms: u64,
+    next_try_ms: Option<u64>,
+    why: Trouble,
+) -> impl IntoView {
+    let since = handle.clock(since_ms);
+    let cause = match why {
+        Trouble::Unreachable => "",
+        Trouble::OtherProgram => " Another program answers at this address.",
+        Trouble::Silent => " Nothing came for 45 s.",
+        Trouble::Undecodable => " What came could not be read.",
+        Trouble::Goodbye => " It said goodbye.",
+    };
+    let next = move || match next_try_ms {
+        Some(next_ms) => {
+            let left_ms = next_ms.saturating_sub(panels.now_ms.get());
+            format!(" Next try in {} s.", left_ms.div_ceil(1_000))
+        }
+        None => " Trying now.".to_owned(),
+    };
+    view! {
+        // A screen reader hears the first sentence once, not every second of the countdown.
+        <p>{format!("Not connected to watchscope since {since}.{cause}")}<span aria-hidden="true">{next}</span></p>
+        <button on:click=move |_| handle.try_now()>"Try now"</button>
+    }
+}
+
+#[component]
+fn Locked(handle: Handle, lock: Lock) -> impl IntoView {
+    let (words, advice) = match lock {
+        Lock::NoLink => (
+            "This page needs a link.",
+            "watchscope printed one when it started; Enter in its terminal prints another, and so does",
+        ),
+        Lock::LinkSpent => (
+            "This link is spent: each is good for one browser, within 10 minutes.",
+            "Enter in watchscope's terminal prints another, and so does",
+        ),
+        Lock::SessionOver => (
+            "The session is over: watchscope was restarted, or its sessions were revoked.",
+            "The picture stays. Open a new link in any tab of this browser, or paste it here. One is printed by",
+        ),
+    };
+    let pasted = RwSignal::new(String::new());
+    let refused = RwSignal::new(false);
+    view! {
+        <p><b>{words}</b>" "{advice}" "<code>"watchscope token"</code>"."</p>
+        <form on:submit=move |event| {
+            event.prevent_default();
+            refused.set(!handle.paste_link(&pasted.get_untracked()));
+        }>
+            <input
+                type="text"
+                autocomplete="off"
+                spellcheck="false"
+                aria-label="Link"
+                placeholder="http://127.0.0.1:8080/#t=…"
+                prop:value=move || pasted.get()
+                on:input:target=move |event| pasted.set(event.target().value())
+            />
+            <button type="submit">"Open"</button>
+            <span role="alert">{move || refused.get().then_some("That is no link: it has no #t=…")}</span>
+        </form>
+    }
+}

@@ -1,0 +1,194 @@
+//! Listens to what the panels do not own: the picture, the lane tree, the window, other tabs.
+
+use leptos::ev;
+use leptos::prelude::*;
+use wasm_bindgen::convert::FromWasmAbi;
+use wasm_bindgen::{JsCast as _, JsValue, closure::Closure};
+use watchscope_timeline::LaneId;
+use web_sys::{Element, Event, EventTarget, KeyboardEvent, PointerEvent, WheelEvent};
+
+use super::signals::Signals;
+use crate::core::model::Model;
+use crate::core::msg::Msg;
+use crate::runtime::bridge;
+use crate::runtime::page::{Handle, elements, lane_of_row, send};
+use crate::runtime::theme::{FORCED, LIGHT, REDUCED_MOTION, surroundings as surroundings_now};
+use crate::source::connection::{Input, Status};
+
+/// Listens from now on, as long as the page lives.
+pub(super) fn listen(handle: Handle, panels: Signals) {
+    picture(handle);
+    tree(handle);
+    tabs(handle);
+    surroundings(handle, panels);
+}
+
+fn picture(handle: Handle) {
+    let find = |id: &str| document().get_element_by_id(id);
+    if let Some(canvas) = find("chart") {
+        on(&canvas, "wheel", move |event: WheelEvent| {
+            handle.wheel(&event)
+        });
+        on(&canvas, "pointerdown", move |event| handle.press(&event));
+        on(&canvas, "pointermove", move |event| handle.motion(&event));
+        on(&canvas, "pointerup", move |event| handle.release(&event));
+        on(&canvas, "click", move |_: Event| handle.click());
+        on(&canvas, "pointercancel", move |event| {
+            handle.leave(&event, true);
+        });
+        on(&canvas, "pointerleave", move |event| {
+            handle.leave(&event, false);
+        });
+        // The canvas changes its size with panels and window alike.
+        let resized = Closure::<dyn FnMut()>::new(move || {
+            handle.send(Model::redraw);
+        })
+        .into_js_value();
+        if let Ok(observer) = web_sys::ResizeObserver::new(resized.unchecked_ref()) {
+            observer.observe(&canvas);
+            // What observes must be held, or it is collected.
+            std::mem::forget(observer);
+        }
+    }
+    if let Some(bar) = find("scrollbar") {
+        on(&bar, "pointerdown", move |event: PointerEvent| {
+            handle.grip_scroll(&event);
+        });
+    }
+}
+
+fn tree(handle: Handle) {
+    let find = |id: &str| document().get_element_by_id(id);
+    if let Some(tree) = find("tree") {
+        on(&tree, "wheel", move |event| handle.wheel_on_tree(&event));
+        on(&tree, "click", move |event: Event| {
+            let on_caret = closest(&event, ".caret").is_some();
+            match lane_of(&event) {
+                Some(lane) if on_caret => handle.toggle_lane(lane),
+                Some(lane) => handle.select_lane(lane),
+                None => {}
+            }
+        });
+        on(&tree, "dblclick", move |event: Event| {
+            if closest(&event, ".caret").is_none()
+                && let Some(lane) = lane_of(&event)
+            {
+                handle.toggle_lane(lane);
+            }
+        });
+    }
+    if let Some(grip) = find("tree-grip") {
+        on(&grip, "pointerdown", move |event| handle.grip_tree(&event));
+        on(&grip, "keydown", move |event: KeyboardEvent| {
+            let step = match event.key().as_str() {
+                "ArrowLeft" => -16.0,
+                "ArrowRight" => 16.0,
+                _ => return,
+            };
+            event.prevent_default();
+            event.stop_propagation();
+            handle.widen_tree(step);
+        });
+    }
+}
+
+fn tabs(handle: Handle) {
+    let poke = move || {
+        handle.send(move |model| model.input(Input::Poke));
+    };
+    window_event_listener(ev::hashchange, move |_| {
+        // A lesson has a cluster of its own, and begins with a fresh page.
+        let location = window().location();
+        if location.hash().is_ok_and(|hash| hash.contains("lesson")) {
+            let _ = location.reload();
+        }
+        let secret = bridge::link();
+        handle.send(move |model| {
+            model.input(match secret {
+                Some(secret) => Input::Link(Some(secret)),
+                None => Input::Poke,
+            });
+        });
+    });
+    window_event_listener(ev::focus, move |_| poke());
+    window_event_listener(ev::online, move |_| poke());
+    window_event_listener(ev::storage, move |event| {
+        if event.key().as_deref() == Some(bridge::SESSION_KEY) {
+            poke();
+        }
+    });
+    on(&document(), "visibilitychange", move |_: Event| {
+        handle.send(tell_hidden);
+    });
+    handle.send(tell_hidden);
+}
+
+/// A hidden tab is sent nothing.
+fn tell_hidden(model: &mut Model) {
+    let hidden = elements().document.hidden();
+    model.input(Input::Hidden(hidden));
+    model.redraw();
+}
+
+fn surroundings(handle: Handle, panels: Signals) {
+    window_event_listener(ev::keydown, move |event| handle.key(&event));
+    window_event_listener(ev::resize, move |_| {
+        handle.send(Model::redraw);
+    });
+    on_resolution(handle);
+    // The banner counts down; nothing ticks while there is none.
+    let tick = Closure::<dyn FnMut()>::new(move || {
+        if panels.way.with_untracked(|way| *way != Status::Live) {
+            panels.now_ms.set(js_sys::Date::now() as u64);
+        }
+    })
+    .into_js_value();
+    let _ = window()
+        .set_interval_with_callback_and_timeout_and_arguments_0(tick.unchecked_ref(), 1_000);
+    let changed = Closure::<dyn FnMut()>::new(move || {
+        send(Msg::Surroundings(surroundings_now(elements())));
+    })
+    .into_js_value();
+    for query in [LIGHT, FORCED, REDUCED_MOTION] {
+        if let Ok(Some(list)) = window().match_media(query) {
+            list.set_onchange(Some(changed.unchecked_ref()));
+        }
+    }
+}
+
+/// Another screen, or another zoom: the next change is one from there.
+fn on_resolution(handle: Handle) {
+    let query = format!("(resolution: {}dppx)", window().device_pixel_ratio());
+    let Ok(Some(list)) = window().match_media(&query) else {
+        return;
+    };
+    let changed = Closure::once_into_js(move || {
+        handle.send(Model::redraw);
+        on_resolution(handle);
+    });
+    let once = web_sys::AddEventListenerOptions::new();
+    once.set_once(true);
+    // It fails on no target.
+    let _ = list.add_event_listener_with_callback_and_add_event_listener_options(
+        "change",
+        changed.unchecked_ref(),
+        &once,
+    );
+}
+
+fn on<E: FromWasmAbi + 'static>(target: &EventTarget, name: &str, heard: impl FnMut(E) + 'static) {
+    // The page listens as long as it lives.
+    let heard: JsValue = Closure::<dyn FnMut(E)>::new(heard).into_js_value();
+    // It fails on no target.
+    let _ = target.add_event_listener_with_callback(name, heard.unchecked_ref());
+}
+
+fn closest(event: &Event, selector: &str) -> Option<Element> {
+    let target: Element = event.target()?.dyn_into().ok()?;
+    target.closest(selector).ok()?
+}
+
+fn lane_of(event: &Event) -> Option<LaneId> {
+    let row = closest(event, ".row")?;
+    lane_of_row(&row.id())
+}

@@ -1,0 +1,216 @@
+//! From the store to what the panels show: words of the header, texts of the status bar, why there is little to see.
+
+use watchscope_model::{State, Time};
+use watchscope_timeline::words::{self, Empty};
+use watchscope_timeline::{View, format};
+
+use super::signals::{Emptiness, Remedy, StatusBar, publish, signals};
+use crate::core::layout::RULER_PX;
+use crate::core::model::Model;
+use crate::core::panel_state::StoryFit;
+use crate::core::summary;
+use crate::decimal::decimal;
+
+/// An empty state stands this far below the lanes, and needs this much room, in px.
+const STATE_GAP_PX: f64 = 24.0;
+const STATE_PX: f64 = 60.0;
+
+impl Model {
+    /// Writes the panels.
+    pub(crate) fn publish(&mut self, now: Time) {
+        self.recall_muted();
+        self.follow_check();
+        self.follow_evidence();
+        self.follow_awaited();
+        self.follow_presence(now);
+        self.fit_story();
+        let empty = State::default();
+        let state = self.store.state().unwrap_or(&empty);
+        publish(signals().summary, summary::summarise(state));
+        publish(
+            signals().problems,
+            words::problems(&self.store, &self.lanes.muted),
+        );
+        self.publish_findings(now);
+        publish(signals().empty, self.emptiness(now));
+        let note = self
+            .store
+            .last_note()
+            .map(|(_, at, text)| (format::clock(at), text.to_owned()));
+        publish(signals().note, note);
+        publish(signals().following, self.view.following);
+        let head = state.seq.0;
+        self.panels.paused_at = match (self.view.following, self.panels.paused_at) {
+            (true, _) => None,
+            (false, None) => Some(head),
+            (false, known) => known,
+        };
+        let new = self
+            .panels
+            .paused_at
+            .map(|paused| head.saturating_sub(paused))
+            .filter(|&new| new > 0);
+        publish(signals().pill, new);
+        publish(signals().status, self.status_bar(now));
+        let lane_text = self.pick.focused.map_or_else(String::new, |lane| {
+            words::accessible(&self.store, lane, now)
+        });
+        publish(signals().lane_text, lane_text);
+    }
+
+    /// Shows all of a story that is over, and stays there; what is found a little later is shown too.
+    /// A person who looks elsewhere is left alone.
+    fn fit_story(&mut self) {
+        let Some(until) = self.store.story_shown_until() else {
+            return;
+        };
+        let is_wanted = match self.panels.story {
+            StoryFit::Running => self.view.following,
+            StoryFit::Shown(view, _) if view != self.view => false,
+            StoryFit::Shown(_, shown_until) if shown_until == until => return,
+            StoryFit::Shown(..) => true,
+            StoryFit::Left => return,
+        };
+        self.panels.story = StoryFit::Left;
+        if let Some(begin) = self
+            .oldest_kept()
+            .filter(|begin| is_wanted && *begin < until)
+        {
+            // Room at the right for the words of a finding.
+            let span_us = until.micros_since(begin);
+            let (from, to) = (
+                begin.plus_micros(-span_us / 50),
+                until.plus_micros(span_us / 8),
+            );
+            let view = View::between(from, to, self.view.width_px);
+            self.set_view(view);
+            self.panels.story = StoryFit::Shown(view, until);
+        }
+    }
+
+    fn status_bar(&self, now: Time) -> StatusBar {
+        let shown = self.rows.rows.len();
+        let all = shown + self.rows.hidden;
+        let lanes = if self.rows.hidden == 0 {
+            format::count(all as u64, "lane")
+        } else {
+            format!("{shown} of {all} lanes, {} filtered out", self.rows.hidden)
+        };
+        let ring = self
+            .link
+            .heartbeat
+            .as_ref()
+            .map_or_else(String::new, |heartbeat| {
+                let percent = heartbeat.ring_bytes * 100 / heartbeat.ring_capacity.max(1);
+                format!("{percent} % of ring")
+            });
+        let kept = self
+            .link
+            .welcome
+            .as_ref()
+            .map_or_else(String::new, |welcome| {
+                format!(
+                    "{} kept",
+                    format::duration(now.micros_since(welcome.first_at))
+                )
+            });
+        StatusBar {
+            left: vec![
+                words::records(&self.store),
+                lanes,
+                kept,
+                ring,
+                self.link
+                    .lag_ms
+                    .map_or_else(String::new, |lag| format!("lag {lag} ms")),
+                format!("frame {} ms", decimal(self.frame.frame_ms, 1)),
+                format!("1 px = {}", scale_words(self.view.us_per_px)),
+            ],
+            right: vec![
+                words::unknown(&self.store),
+                words::gaps(&self.store),
+                words::gaps_in_view(&self.store, &self.view.at_now(now), now),
+                zone_words(),
+            ],
+        }
+    }
+
+    /// Why there is little to see, said under the lanes that stay, if there is room.
+    fn emptiness(&self, now: Time) -> Option<Emptiness> {
+        // Once one is chosen, in any tab, there are watches.
+        let state = self.store.state();
+        let is_chosen = state.is_some_and(|state| !state.watches.is_empty());
+        let (empty, remedy) = match self.link.contexts.as_ref().filter(|_| !is_chosen) {
+            Some((contexts, reason)) => (
+                Empty::NoCluster {
+                    reason: reason.clone(),
+                },
+                Remedy::Contexts(contexts.clone()),
+            ),
+            None => {
+                let found =
+                    words::emptiness(&self.store, &self.lanes, &self.rows, &self.view, now)?;
+                let remedy = match &found {
+                    Empty::FilteredOut { .. } => Remedy::ClearFilter,
+                    Empty::Before { .. } | Empty::Expired { .. } => Remedy::GoToOldest,
+                    // Of now nothing is known without a connection, and the banner says so.
+                    Empty::NothingYet { .. } | Empty::NoAnswer { .. } if !self.is_connected() => {
+                        return None;
+                    }
+                    _ => Remedy::None,
+                };
+                (found, remedy)
+            }
+        };
+        let covers = matches!(empty, Empty::Expired { .. });
+        let lanes_px = if covers {
+            0.0
+        } else {
+            self.rows.height.to_f64()
+        };
+        let top_px = RULER_PX + lanes_px + STATE_GAP_PX;
+        (top_px + STATE_PX < self.screen.size.height_px).then(|| Emptiness {
+            words: empty.words(),
+            top_px: top_px as i32,
+            remedy,
+        })
+    }
+
+    /// The time of the first record the server keeps.
+    pub(super) fn oldest_kept(&self) -> Option<Time> {
+        self.link.welcome.as_ref().map(|welcome| welcome.first_at)
+    }
+}
+
+/// Writes the panels that cannot wait.
+pub(crate) fn inform(model: &Model) {
+    let signals = signals();
+    publish(signals.way, model.link.connection.status());
+    publish(signals.said, model.said.clone());
+    publish(signals.trouble, model.trouble.clone());
+}
+
+/// `250 ms`, `0.40 s`, `12 s`: how long a px is.
+fn scale_words(us_per_px: f64) -> String {
+    if (100_000.0..10_000_000.0).contains(&us_per_px) {
+        format!("{} s", decimal(us_per_px / 1e6, 2))
+    } else {
+        format::duration(us_per_px as i64)
+    }
+}
+
+/// `UTC, you are at UTC+1`.
+fn zone_words() -> String {
+    // Minutes from local time to UTC: negative east of Greenwich.
+    let minutes = -js_sys::Date::new_0().get_timezone_offset() as i64;
+    if minutes == 0 {
+        return "UTC, as you".to_owned();
+    }
+    let sign = if minutes < 0 { '−' } else { '+' };
+    let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
+    if rest == 0 {
+        format!("UTC, you are at UTC{sign}{hours}")
+    } else {
+        format!("UTC, you are at UTC{sign}{hours}:{rest:02}")
+    }
+}

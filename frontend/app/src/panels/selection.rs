@@ -1,0 +1,517 @@
+//! What is selected and hovered, and the detail that tells it: words at once, bodies as they come.
+
+use leptos::prelude::Update as _;
+use wasm_bindgen_futures::spawn_local;
+use watchscope_model::Time;
+use watchscope_timeline::evidence::Evidence;
+use watchscope_timeline::findings;
+use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
+use watchscope_timeline::sides;
+use watchscope_timeline::words::{self, Description};
+use watchscope_timeline::{LaneId, RecordId, View};
+
+use super::bodies::{self, Body};
+use super::lesson;
+use super::signals::{Detail, ObjectPane, Tooltip, publish, signals};
+use super::texts;
+use crate::body::diff;
+use crate::core::layout::RULER_PX;
+use crate::core::model::Model;
+use crate::core::panel_state::{Awaited, Selection, Tab};
+use crate::runtime::page::{Handle, elements};
+
+impl Handle {
+    /// Closes the detail panel.
+    pub(super) fn close_detail(self) {
+        self.send(Model::clear_selection);
+        self.focus_chart();
+    }
+
+    /// Shows another tab of the detail.
+    pub(super) fn show_tab(self, tab: Tab) {
+        self.send(move |model| model.panels.tab = tab);
+        self.update_detail(None, move |detail| detail.tab = tab);
+    }
+
+    /// Gives the shown tab the focus, once it is drawn.
+    pub(super) fn focus_tab(self) {
+        leptos::prelude::request_animation_frame(move || {
+            let document = &elements().document;
+            let tab = document.query_selector(".tab[aria-selected=true]");
+            let tab = tab.ok().flatten();
+            if let Some(tab) =
+                tab.and_then(|tab| wasm_bindgen::JsCast::dyn_into::<web_sys::HtmlElement>(tab).ok())
+            {
+                let _ = tab.focus();
+            }
+        });
+    }
+
+    /// Changes the detail, unless another thing was selected since `number`.
+    fn update_detail(self, number: Option<u64>, change: impl FnOnce(&mut Detail)) {
+        signals().detail.update(|detail| {
+            if let Some(detail) = detail
+                && number.is_none_or(|number| number == detail.number)
+            {
+                change(detail);
+            }
+        });
+    }
+}
+
+impl Model {
+    pub(super) fn click(&mut self, x_px: f64, y_px: f64) {
+        let Some(hit) = self.hit(x_px, y_px).cloned() else {
+            self.clear_selection();
+            return;
+        };
+        self.pick.focused = Some(hit.lane);
+        if matches!(hit.lane, LaneId::More(_) | LaneId::Quiet) {
+            self.toggle_lane(hit.lane);
+            return;
+        }
+        self.select(Selection {
+            lane: hit.lane,
+            target: hit.target,
+        });
+    }
+
+    /// Opens the detail of a lane, or the lanes that one lane stands for.
+    pub(super) fn open_lane(&mut self, lane: LaneId) {
+        self.pick.focused = Some(lane);
+        match lane {
+            LaneId::More(_) | LaneId::Quiet => self.toggle_lane(lane),
+            _ => self.select_lane(lane),
+        }
+    }
+
+    fn hit(&self, x_px: f64, y_px: f64) -> Option<&Hit> {
+        if y_px < RULER_PX {
+            return None;
+        }
+        self.scene
+            .hit(Px::from_f64(x_px), Px::from_f64(y_px - RULER_PX))
+    }
+
+    /// Selects a lane: its last record in view, or the lane itself.
+    pub(super) fn select_lane(&mut self, lane: LaneId) {
+        let target = self
+            .store
+            .last_before(lane, self.view.right().min(self.now()))
+            .map_or(Target::Lane, |id| target_of(lane, id));
+        self.select(Selection { lane, target });
+    }
+
+    pub(super) fn clear_selection(&mut self) {
+        self.panels.selection = None;
+        self.panels.awaited = None;
+        self.pick.selected = None;
+        self.pick.record = None;
+        self.pick.evidence = None;
+        publish(signals().detail, None);
+        self.redraw();
+    }
+
+    /// The record before or after in the selected or focused lane.
+    pub(super) fn step_record(&mut self, forward: bool) {
+        let known = self
+            .panels
+            .selection
+            .as_ref()
+            .and_then(|selection| Some((selection.lane, selection.record()?)));
+        let next = match (known, self.pick.focused) {
+            (Some((lane, id)), _) => self.store.neighbour(lane, id, forward).map(|id| (lane, id)),
+            (None, Some(lane)) => self
+                .store
+                .last_before(lane, self.view.right().min(self.now()))
+                .map(|id| (lane, id)),
+            (None, None) => None,
+        };
+        let Some((lane, id)) = next else {
+            self.say(
+                if forward {
+                    "No later record in this lane."
+                } else {
+                    "No earlier record in this lane is loaded."
+                }
+                .to_owned(),
+            );
+            return;
+        };
+        self.select(Selection {
+            lane,
+            target: target_of(lane, id),
+        });
+        self.reveal(id);
+    }
+
+    /// Selects a gap or a phase and brings it into view. What is not loaded is gone to, and selected once it is loaded.
+    pub(super) fn show_stretch(&mut self, stretch: Awaited) {
+        self.uncover();
+        self.pick.stays_in_sight = true;
+        self.focus_lane(stretch.lane);
+        // What began before the view and goes on is in view already.
+        let is_phase = stretch.kind == StretchKind::Phase;
+        let x_px = self.view.x_from_time(stretch.at);
+        if x_px > self.view.width_px || (x_px < 0.0 && !(is_phase && self.view.following)) {
+            self.set_view(self.view.pan(x_px - self.view.width_px / 2.0));
+        }
+        let is_known = is_phase || self.store.has(stretch.began);
+        if is_known {
+            self.select_stretch(stretch);
+        } else {
+            self.clear_selection();
+            self.say("This is being loaded.".to_owned());
+            self.panels.awaited = Some(stretch);
+        }
+    }
+
+    fn select_stretch(&mut self, stretch: Awaited) {
+        self.select(Selection {
+            lane: stretch.lane,
+            target: Target::Stretch(stretch.kind, stretch.began),
+        });
+    }
+
+    /// Selects what was gone to and is loaded by now.
+    pub(super) fn follow_awaited(&mut self) {
+        if let Some(awaited) = self.panels.awaited.filter(|of| self.store.has(of.began)) {
+            self.select_stretch(awaited);
+        }
+    }
+
+    /// Selects a record in its lane and brings it into view. What is not loaded is gone to, and loaded then.
+    pub(super) fn show_record(&mut self, id: RecordId, about: Option<Time>) {
+        self.uncover();
+        let Some(lane) = findings::lane_of(&self.store, id) else {
+            if let Some(about) = about {
+                let off = self.view.x_from_time(about) - self.view.width_px / 2.0;
+                self.set_view(self.view.pan(off));
+            }
+            self.say(
+                "This record is not loaded. The picture is where it was; ask again once that is."
+                    .to_owned(),
+            );
+            return;
+        };
+        if let LaneId::Object(watch, _) = lane {
+            self.lanes.set_expanded(&self.store, watch, true);
+        }
+        self.pick.focused = Some(lane);
+        self.select(Selection {
+            lane,
+            target: target_of(lane, id),
+        });
+        self.reveal(id);
+        // Its row may only come with the next layout.
+        self.pick.stays_in_sight = true;
+    }
+
+    /// Selects a finding in the lane of the object that it is about, else in that of the last of its evidence, or where it
+    /// was raised; and brings the last of its evidence into view.
+    pub(super) fn show_finding(&mut self, raised: RecordId) {
+        self.uncover();
+        let evidence = Evidence::of(&self.store, raised);
+        let items = evidence.iter().flat_map(|evidence| &evidence.items);
+        let places = items.filter_map(|item| Some((item.place?.0, item.record)));
+        let places: Vec<(LaneId, RecordId)> = places.collect();
+        let last = places.last().copied();
+        let (last_lane, record) = last.unwrap_or((LaneId::Findings, raised));
+        let mut lanes = places.iter().rev().map(|place| place.0);
+        let object = lanes.find(|lane| matches!(lane, LaneId::Object(..)));
+        let lane = object.unwrap_or(last_lane);
+        if let LaneId::Object(watch, _) = lane {
+            self.lanes.set_expanded(&self.store, watch, true);
+        }
+        self.pick.focused = Some(lane);
+        self.select(Selection {
+            lane,
+            target: Target::Stretch(StretchKind::Finding, raised),
+        });
+        self.reveal(record);
+        self.pick.stays_in_sight = true;
+    }
+
+    /// Selects a record that a finding rests on; the finding's evidence stays numbered.
+    pub(super) fn show_evidence(
+        &mut self,
+        finding: RecordId,
+        record: RecordId,
+        since: Option<Time>,
+    ) {
+        self.show_record(record, since);
+        self.pick.evidence = Evidence::of(&self.store, finding);
+    }
+
+    /// Looks up the evidence of the selected finding again, if there is more of it to know.
+    pub(super) fn follow_evidence(&mut self) {
+        let Some(known) = self
+            .pick
+            .evidence
+            .as_ref()
+            .filter(|known| known.is_behind(&self.store))
+        else {
+            return;
+        };
+        self.pick.evidence = Evidence::of(&self.store, known.finding);
+        let told = self.pick.evidence.clone();
+        signals().detail.update(|detail| {
+            if let Some(detail) = detail
+                && detail.evidence.is_some()
+            {
+                detail.evidence = told;
+            }
+        });
+        self.redraw();
+    }
+
+    /// Tells anew why the object of the selected lane is here, or is not, if more than its durations has changed.
+    pub(super) fn follow_presence(&mut self, now: Time) {
+        let Some(selection) = &self.panels.selection else {
+            return;
+        };
+        let footing = words::footing(&self.store, selection.lane);
+        if self.panels.footing != footing {
+            let presence = words::presence(&self.store, selection.lane, now);
+            publish(signals().presence, presence);
+            self.panels.footing = footing;
+        }
+    }
+
+    /// Lights the tag of a record in picture and table, or none.
+    pub(super) fn light(&mut self, record: Option<RecordId>) {
+        let items = self
+            .pick
+            .evidence
+            .iter()
+            .flat_map(|evidence| &evidence.items);
+        let known = items.map(|item| item.record);
+        let lit = record.filter(|record| known.clone().any(|known| known == *record));
+        if self.pick.lit != lit {
+            self.pick.lit = lit;
+            publish(signals().lit, lit);
+            self.redraw();
+        }
+    }
+
+    /// Moves the view only if the record is not in it.
+    fn reveal(&mut self, id: RecordId) {
+        let Some(entry) = self.store.entry(id) else {
+            return;
+        };
+        let x_px = self.view.x_from_time(entry.at());
+        if !(0.0..self.view.width_px).contains(&x_px) {
+            let view = self.view.pan(x_px - self.view.width_px / 2.0);
+            self.set_view(view);
+        }
+    }
+
+    /// Brings the selection into the middle; if it is there already, fits two minutes around it.
+    pub(super) fn focus_selection(&mut self) {
+        let Some(at) = self
+            .panels
+            .selection
+            .as_ref()
+            .and_then(Selection::record)
+            .and_then(|id| self.store.entry(id))
+            .map(|entry| entry.at())
+        else {
+            return;
+        };
+        let off = self.view.x_from_time(at) - self.view.width_px / 2.0;
+        let view = if off.abs() > 2.0 {
+            self.view.pan(off)
+        } else {
+            View::between(
+                at.plus_micros(-60_000_000),
+                at.plus_micros(60_000_000),
+                self.view.width_px,
+            )
+        };
+        self.set_view(view);
+        if let Some(lane) = self
+            .panels
+            .selection
+            .as_ref()
+            .map(|selection| selection.lane)
+        {
+            self.focus_lane(lane);
+        }
+    }
+
+    fn select(&mut self, selection: Selection) {
+        self.panels.selections += 1;
+        self.panels.awaited = None;
+        publish(signals().watches_open, false);
+        let told = self.tell(&selection);
+        self.say(told.spoken());
+        let object = self.object_pane(&told);
+        let sides = sides::sides(&self.store, selection.lane, selection.record());
+        let is_layer = matches!(selection.lane, LaneId::Layer(_));
+        let tab = match self.panels.tab {
+            Tab::Sides if sides.is_some() => Tab::Sides,
+            // A layer is selected to see who believes what.
+            _ if is_layer && sides.is_some() => Tab::Sides,
+            Tab::Object if object.is_some() => Tab::Object,
+            Tab::Request if !told.request.is_empty() => Tab::Request,
+            _ => Tab::Event,
+        };
+        let number = self.panels.selections;
+        self.pick.evidence = match selection.target {
+            Target::Stretch(StretchKind::Finding, raised) => Evidence::of(&self.store, raised),
+            _ => None,
+        };
+        if self.pick.evidence.is_some() {
+            texts::ask(signals());
+        }
+        let lane = selection.lane;
+        self.panels.footing = words::footing(&self.store, lane);
+        let presence = words::presence(&self.store, lane, self.now());
+        publish(signals().presence, presence);
+        publish(
+            signals().detail,
+            Some(Detail {
+                number,
+                told,
+                object: object.clone(),
+                check: words::check(&self.store, selection.lane).filter(|_| !lesson::is_on()),
+                sides,
+                evidence: self.pick.evidence.clone(),
+                tab,
+            }),
+        );
+        self.pick.selected = Some(selection.lane);
+        self.pick.record = selection.record();
+        self.panels.selection = Some(selection);
+        self.redraw();
+        if let Some(pane) = object {
+            fetch_bodies(Handle, number, pane);
+        }
+    }
+
+    fn tell(&self, selection: &Selection) -> Description {
+        let hit = Hit {
+            area: Area::default(),
+            lane: selection.lane,
+            target: selection.target.clone(),
+            drawn: None,
+        };
+        words::describe(&self.store, &hit, self.now())
+    }
+
+    fn object_pane(&self, told: &Description) -> Option<ObjectPane> {
+        let position = |id: RecordId| Some((self.store.epoch_of(id)?.to_string(), id.seq.0));
+        Some(ObjectPane {
+            position: position(told.body?)?,
+            before: told.previous_body.and_then(position),
+            body: None,
+            difference: None,
+        })
+    }
+
+    /// Shows what lies under the pointer, or nothing.
+    pub(super) fn set_hover(&mut self, at: Option<(f64, f64)>) {
+        if self.panels.hover == at {
+            return;
+        }
+        self.panels.hover = at;
+        let under = at.and_then(|(x_px, y_px)| self.hit(x_px, y_px));
+        let record = under.and_then(|hit| match hit.target {
+            Target::Record(id) => Some(id),
+            _ => None,
+        });
+        self.light(record);
+        let tooltip = at.and_then(|(x_px, y_px)| self.tooltip(x_px, y_px));
+        publish(signals().tooltip, tooltip);
+    }
+
+    fn tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {
+        let hit = self.hit(x_px, y_px)?;
+        if hit.target == Target::Lane {
+            return None;
+        }
+        let told = words::describe(&self.store, hit, self.now());
+        let keys = told.record.map(|_| "Click opens it");
+        let mut lines = vec![told.lane, told.time, told.what];
+        lines.retain(|line| !line.is_empty());
+        let left = f64::from(elements().canvas.offset_left());
+        let row = self.rows.find(hit.lane)?;
+        let row_top = row.y.to_f64() - self.scroll_px + RULER_PX;
+        let (width, height) = (self.screen.size.width_px, self.screen.size.height_px);
+        // Beside the pointer, and under its lane if there is room: never over it.
+        let x = if x_px + 300.0 < width {
+            x_px + 12.0
+        } else {
+            (x_px - 292.0).max(0.0)
+        };
+        let below = row_top + row.height.to_f64() + 6.0;
+        // A line is 16 px, and a long one takes two or three.
+        let tall = 18.0
+            + lines
+                .iter()
+                .map(|line| 16.0 * (1 + line.len() / 44) as f64)
+                .sum::<f64>();
+        let y = if below + tall < height {
+            below
+        } else {
+            (row_top - tall - 6.0).max(0.0)
+        };
+        Some(Tooltip {
+            x_px: (left + x) as i32,
+            y_px: y as i32,
+            lines,
+            keys,
+        })
+    }
+}
+
+/// What a record is in its lane: a connection lasts from the record that opened it.
+fn target_of(lane: LaneId, id: RecordId) -> Target {
+    match lane {
+        LaneId::Connection(_) => Target::Stretch(StretchKind::Connection, id),
+        _ => Target::Record(id),
+    }
+}
+
+/// Fetches the body of a change and of the version before, and compares them.
+fn fetch_bodies(handle: Handle, number: u64, pane: ObjectPane) {
+    spawn_local(async move {
+        let (epoch, seq) = &pane.position;
+        let after = bodies::object(epoch, *seq).await;
+        let shown = after.clone();
+        handle.update_detail(Some(number), move |detail| {
+            if let Some(object) = &mut detail.object {
+                object.body = Some(shown);
+            }
+        });
+        let Some((epoch, seq)) = &pane.before else {
+            return;
+        };
+        let before = bodies::object(epoch, *seq).await;
+        let difference = compare(&before, &after);
+        handle.update_detail(Some(number), move |detail| {
+            if let Some(object) = &mut detail.object {
+                object.difference = Some(difference);
+            }
+        });
+    });
+}
+
+fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String> {
+    match (before, after) {
+        (Body::Text(before), Body::Text(after)) => diff::differences(before, after)
+            .map(|mut found| {
+                found.truncate(diff::MAX_DIFFERENCES);
+                found
+            })
+            .ok_or_else(|| "One of the two is no JSON, so they cannot be compared.".to_owned()),
+        (Body::Gone, _) => {
+            Err("410: the version before was dropped to stay within the body budget.".to_owned())
+        }
+        (Body::None, _) => Err("The version before carries no body.".to_owned()),
+        (Body::Failed(_), _) => Err("The version before could not be fetched.".to_owned()),
+        (Body::Text(_), _) => {
+            Err("Without this version's body there is nothing to compare.".to_owned())
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The second part of the page: when it is loaded, and what the first part calls in it.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use leptos::wasm_split::{SplitLoaderError, wasm_split};
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen::closure::Closure;
+use watchscope_timeline::Store;
+use watchscope_timeline::draw::RECORDS;
+
+use crate::core::model::{Model, Second};
+use crate::core::msg::Msg;
+use crate::panels;
+use crate::runtime::page::{Handle, send};
+
+/// The cut: what this function reaches and the first part does not is the second part.
+#[wasm_split(second, wasm_split_path = leptos::wasm_split, fallible)]
+fn second_part() -> Result<Second, SplitLoaderError> {
+    // From here on a panic says where; before, the console has its stack.
+    console_error_panic_hook::set_once();
+    panels::mount(Handle);
+    Ok(Second {
+        publish: Model::publish,
+        drawn: panels::drawn,
+        carry_out: panels::carry_out,
+        forget: Model::forget,
+        inform: panels::inform,
+        segment: Model::take_segment,
+        records: RECORDS,
+        chapter: Store::chapter,
+    })
+}
+
+type Loading = Pin<Box<dyn Future<Output = Result<Second, SplitLoaderError>>>>;
+
+thread_local! {
+    /// The load under way. The one future of the first part, so it is polled here and needs no executor.
+    static LOADING: RefCell<Option<Loading>> = const { RefCell::new(None) };
+}
+
+/// Loads the second part and mounts its panels, once what is drawn now is painted.
+pub(crate) fn load_soon() {
+    LOADING.set(Some(Box::pin(second_part())));
+    poll_soon();
+}
+
+/// A frame's callbacks come before its paint, a timer's after it.
+fn poll_soon() {
+    let poll = Closure::once_into_js(poll);
+    if let Some(window) = web_sys::window() {
+        // It fails on no function.
+        let _ = window.set_timeout_with_callback(poll.unchecked_ref());
+    }
+}
+
+struct PollSoon;
+
+impl Wake for PollSoon {
+    fn wake(self: Arc<Self>) {
+        poll_soon();
+    }
+}
+
+fn poll() {
+    let Some(mut loading) = LOADING.take() else {
+        return;
+    };
+    let waker = Waker::from(Arc::new(PollSoon));
+    match loading.as_mut().poll(&mut Context::from_waker(&waker)) {
+        Poll::Pending => LOADING.set(Some(loading)),
+        Poll::Ready(Ok(second)) => send(Msg::Loaded(second)),
+        Poll::Ready(Err(_)) => send(Msg::NotLoaded),
+    }
+}
