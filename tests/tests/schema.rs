@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Map, Value};
 use watchscope_tests::{KubeCluster, KubeTools, or_skip};
 
-const TABLE: &str = include_str!("../../shared/simulator/src/apiserver/schema.txt");
+const TABLE: &str = include_str!("../../shared/simulator/src/schema.txt");
 
 /// The group versions whose kinds the simulator knows.
 const DOCUMENTS: [&str; 6] = [

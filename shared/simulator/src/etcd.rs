@@ -7,14 +7,11 @@
 //! It is one store that its members share; what distinguishes members is in [`member`]. Its clocks are [`EtcdAlarm`]s
 //! that the world hands back when they are due.
 
-mod change;
-mod defect;
 mod member;
 mod store;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod version;
 mod watch;
 
 use std::sync::Arc;
@@ -23,22 +20,21 @@ use std::time::Duration;
 use serde_json::Value;
 use watchscope_model::tree::BTreeSet;
 
-pub use self::change::{Change, ChangeKind};
-pub use self::defect::Defect;
 use self::member::Members;
 pub(crate) use self::store::Compacted;
 use self::store::{Missed, Store, Write};
 pub(crate) use self::stream::{
     Addressee, Content, Purpose, Response, Sent, StreamKey, WatchedChange,
 };
-pub use self::version::{EtcdVersion, NotInThisEtcd, UnknownEtcdVersion};
 use self::watch::{Around, Watches};
 pub(crate) use self::watch::{WatchRequest, WatcherId};
-use crate::config::EtcdConfig;
+use crate::change::Change;
+use crate::defect::Defect;
 use crate::fault::Fault;
 use crate::kinds::ResourceId;
 use crate::message::ServerId;
-use crate::object::Object;
+use crate::object::{ChangeKind, Object};
+use crate::settings::EtcdConfig;
 use crate::time::Time;
 
 /// Something etcd wants to be woken for.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::etcd::Defect;
+use crate::defect::Defect;
 use crate::message::{ConnectionId, Cut, ServerId};
 
 /// Which connections, or streams on them, a fault strikes.

@@ -6,9 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::etcd::ChangeKind;
 use crate::message::{ConnectionId, RequestId, ServerId};
-use crate::object::Object;
+use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 use crate::version::Version;
 

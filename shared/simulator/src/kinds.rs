@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::apiserver::names::lowercase;
-use crate::object::{at, items, text};
+use crate::json::{at, items, text};
+use crate::names::lowercase;
 
 /// A resource type of this world; an index that is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,7 +83,7 @@ impl ResourceType {
 
     /// `pods`, `deployments.apps`.
     pub fn qualified(&self) -> String {
-        crate::apiserver::status::qualified(&self.group, &self.plural)
+        crate::names::qualified(&self.group, &self.plural)
     }
 
     /// Whether there is a scale subresource.
@@ -466,6 +466,15 @@ const BUILT_IN: &[BuiltIn] = &[
         fields: &[],
     },
 ];
+
+/// `core.ConfigMap`: a kind as Go's types are called in messages.
+pub(crate) fn go_type(kind: &ResourceType) -> String {
+    let package = match kind.group.split('.').next() {
+        None | Some("") => "core",
+        Some(first) => first,
+    };
+    format!("{package}.{}", kind.kind)
+}
 
 #[cfg(test)]
 mod tests {

@@ -23,18 +23,28 @@
 //! ```
 
 mod apiserver;
+mod change;
 mod client;
 mod config;
+mod defect;
 mod etcd;
+mod etcd_version;
 mod fault;
 mod inside;
 mod json;
 mod kinds;
+mod manager;
 mod message;
+mod names;
 mod network;
 mod object;
 mod queue;
 mod random;
+mod schema;
+mod scope;
+mod selector;
+mod settings;
+mod status;
 mod time;
 mod truth;
 mod version;
@@ -42,13 +52,14 @@ mod workload;
 mod world;
 
 pub use apiserver::answers::Answers;
+pub use change::Change;
 pub use client::{
     Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
-    Controller, Held, Key, KubeList, KubeRs, KubeWatcher, Program, Scope, UnknownVersion,
-    WatchDeployment,
+    Controller, Held, Key, KubeList, KubeRs, KubeWatcher, Program, UnknownVersion, WatchDeployment,
 };
-pub use config::{ApiserverConfig, Config, EtcdConfig, NetworkConfig, WorkloadConfig};
-pub use etcd::{Change, ChangeKind, Defect, EtcdVersion, NotInThisEtcd, UnknownEtcdVersion};
+pub use config::Config;
+pub use defect::Defect;
+pub use etcd_version::{EtcdVersion, NotInThisEtcd, UnknownEtcdVersion};
 pub use fault::{Fault, Rights, Target, Throttle};
 pub use inside::{
     CacheLook, CacheState, ConnectionLook, EtcdLook, InsideEvent, InsideRecord, WatcherLook,
@@ -58,7 +69,9 @@ pub use kinds::{CustomColumn, Printer, ResourceId, ResourceType};
 pub use message::{
     Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response, ServerId,
 };
-pub use object::Object;
+pub use object::{ChangeKind, Object};
+pub use scope::Scope;
+pub use settings::{ApiserverConfig, EtcdConfig, NetworkConfig, WorkloadConfig};
 pub use time::Time;
 pub use truth::Truth;
 pub use version::{UnknownServerVersion, Version};

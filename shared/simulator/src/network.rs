@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use crate::config::NetworkConfig;
 use crate::message::{Arrival, ConnectionId, Cut, Flow, Request, RequestId, ServerId};
 use crate::random::Random;
+use crate::settings::NetworkConfig;
 use crate::time::Time;
 
 /// What travels from a client to the apiserver.

@@ -6,12 +6,32 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
-use watchscope_model::tree;
+use serde_json::{Value, json};
 
-use crate::apiserver::schema::tidy_metadata;
-use crate::etcd::ChangeKind;
-use crate::json;
+use crate::json::{self, at, encode, encode_into, set, text};
+use crate::schema::tidy_metadata;
+
+/// What a write did to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeKind {
+    /// The key was not there.
+    Added,
+    /// The key was there.
+    Modified,
+    /// The key is gone.
+    Deleted,
+}
+
+impl ChangeKind {
+    /// The watch event type of it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ChangeKind::Added => "ADDED",
+            ChangeKind::Modified => "MODIFIED",
+            ChangeKind::Deleted => "DELETED",
+        }
+    }
+}
 
 /// One version of one object.
 #[derive(Debug)]
@@ -169,102 +189,6 @@ impl Object {
     }
 }
 
-/// Appends a map's JSON, whose `metadata` comes after nothing but `kind` and `apiVersion`; where that key begins.
-fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
-    let Value::Object(parts) = value else {
-        let at = bytes.len();
-        write_json(bytes, value);
-        return at;
-    };
-    let mut metadata_at = None;
-    bytes.push(b'{');
-    for (i, (key, part)) in parts.iter().enumerate() {
-        if i > 0 {
-            bytes.push(b',');
-        }
-        if key == "metadata" {
-            metadata_at = Some(bytes.len());
-        }
-        let from = bytes.len();
-        json::write(bytes, key);
-        escape_html(bytes, from);
-        bytes.push(b':');
-        write_json(bytes, part);
-    }
-    bytes.push(b'}');
-    metadata_at.unwrap_or(bytes.len() - 1)
-}
-
-/// JSON as Go's encoder writes it.
-fn write_json(bytes: &mut Vec<u8>, value: &Value) {
-    let from = bytes.len();
-    json::write(bytes, value);
-    escape_html(bytes, from);
-}
-
-/// The value at a path of keys; `None` if it is absent or null.
-pub(crate) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
-    let found = path.iter().try_fold(value, |value, key| value.get(key))?;
-    (!found.is_null()).then_some(found)
-}
-
-/// The string at a path of keys; empty if there is none.
-pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
-    at(value, path).and_then(Value::as_str).unwrap_or("")
-}
-
-/// The whole number at a path of keys.
-pub(crate) fn number(value: &Value, path: &[&str]) -> Option<i64> {
-    at(value, path).and_then(Value::as_i64)
-}
-
-/// The list at a path of keys; empty if there is none.
-pub(crate) fn items<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
-    at(value, path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-/// The list at a path of keys, to be changed; empty if there is none.
-pub(crate) fn items_mut<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut [Value] {
-    let found = path
-        .iter()
-        .try_fold(value, |value, key| value.get_mut(*key));
-    found
-        .and_then(Value::as_array_mut)
-        .map_or(&mut [], Vec::as_mut_slice)
-}
-
-/// Puts `new` at a path of keys, making the maps on the way.
-pub(crate) fn set(value: &mut Value, path: &[&str], new: Value) {
-    let Some((last, parents)) = path.split_last() else {
-        return;
-    };
-    let mut place = value;
-    for key in parents {
-        let map = as_map(place);
-        place = map.entry((*key).to_owned()).or_insert_with(|| json!({}));
-    }
-    as_map(place).insert((*last).to_owned(), new);
-}
-
-/// Puts `new` at a path of keys if nothing is there: a default.
-pub(crate) fn set_default(value: &mut Value, path: &[&str], new: Value) {
-    if at(value, path).is_none() {
-        set(value, path, new);
-    }
-}
-
-/// Takes away what is at a path of keys.
-pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
-    let (last, parents) = path.split_last()?;
-    let mut place = value;
-    for key in parents {
-        place = place.get_mut(key)?;
-    }
-    place.as_object_mut()?.shift_remove(*last)
-}
-
 /// The object as a PartialObjectMetadata of meta.k8s.io/v1.
 pub(crate) fn partial_metadata(value: &Value) -> Value {
     let mut metadata = value.get("metadata").cloned().unwrap_or_else(|| json!({}));
@@ -274,71 +198,6 @@ pub(crate) fn partial_metadata(value: &Value) -> Value {
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
     })
-}
-
-/// Bytes of a JSON value as Go's encoder writes them.
-pub(crate) fn encode(value: &Value) -> Bytes {
-    let mut bytes = Vec::new();
-    write_json(&mut bytes, value);
-    Bytes::from(bytes)
-}
-
-/// Puts a map's keys in order.
-pub(crate) fn sort_keys(map: &mut Map<String, Value>) {
-    if map.keys().is_sorted() {
-        return;
-    }
-    let mut entries: Vec<(String, Value)> = std::mem::take(map).into_iter().collect();
-    tree::sort_by(&mut entries, |(one, _), (other, _)| one.cmp(other));
-    map.extend(entries);
-}
-
-/// Puts the keys of all maps in a value in order.
-pub(crate) fn sort_all(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            sort_keys(map);
-            map.values_mut().for_each(sort_all);
-        }
-        Value::Array(items) => items.iter_mut().for_each(sort_all),
-        _ => {}
-    }
-}
-
-/// Escapes in JSON from `from` on what HTML could take for its own, as Go's encoder does.
-fn escape_html(bytes: &mut Vec<u8>, from: usize) {
-    let is_html = |byte: &u8| matches!(byte, b'<' | b'>' | b'&');
-    let tail = &bytes[from..];
-    // E2 80 A8 and E2 80 A9 are the line separators of U+2028 and U+2029.
-    let is_separator = |at: &[u8]| matches!(at, [0xE2, 0x80, 0xA8 | 0xA9]);
-    // Nearly always there is nothing to do. Without a way out of the loop the compiler looks at many bytes at once.
-    let is_suspect = |byte: &u8| is_html(byte) | (*byte == 0xE2);
-    if !tail.iter().fold(false, |any, byte| any | is_suspect(byte)) {
-        return;
-    }
-    let mut escaped = Vec::with_capacity(tail.len() + 16);
-    let mut rest = tail;
-    while let Some((byte, after)) = rest.split_first() {
-        if is_html(byte) {
-            escaped.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
-            rest = after;
-        } else if rest.get(..3).is_some_and(is_separator) {
-            escaped.extend_from_slice(format!("\\u20{:02x}", rest[2] - 0x80).as_bytes());
-            rest = &rest[3..];
-        } else {
-            escaped.push(*byte);
-            rest = after;
-        }
-    }
-    bytes.truncate(from);
-    bytes.extend_from_slice(&escaped);
-}
-
-fn as_map(value: &mut Value) -> &mut Map<String, Value> {
-    if !value.is_object() {
-        *value = json!({});
-    }
-    value.as_object_mut().expect("it was just made a map")
 }
 
 #[cfg(test)]
@@ -393,16 +252,5 @@ mod tests {
             object.item_json(),
             r#""metadata":{"name":"a\"b"},"spec":{}}"#
         );
-    }
-
-    #[test]
-    fn paths_are_made_read_and_removed() {
-        let mut value = json!({});
-        set(&mut value, &["a", "b"], json!(1));
-        set_default(&mut value, &["a", "b"], json!(2));
-        assert_eq!(number(&value, &["a", "b"]), Some(1));
-        assert_eq!(remove(&mut value, &["a", "b"]), Some(json!(1)));
-        assert_eq!(at(&value, &["a", "b"]), None);
-        assert_eq!(remove(&mut value, &["x", "b"]), None);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::apiserver::Selector;
-use crate::client::Scope;
-use crate::etcd::{Change, Etcd};
+use crate::change::Change;
+use crate::etcd::Etcd;
 use crate::kinds::{Kinds, ResourceType};
 use crate::object::Object;
+use crate::scope::Scope;
+use crate::selector::Selector;
 
 /// A view of etcd, past every cache, network and fault.
 #[derive(Clone, Copy, Debug)]

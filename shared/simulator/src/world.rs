@@ -19,8 +19,9 @@ use self::parts::EtcdLink;
 pub use self::received::{Received, ReceivedRecord};
 use self::shutdown::Stopping;
 use crate::apiserver::{Alarm, Apiserver};
+use crate::change::Change;
 use crate::config::Config;
-use crate::etcd::{Change, Etcd, EtcdAlarm, Response, StreamKey};
+use crate::etcd::{Etcd, EtcdAlarm, Response, StreamKey};
 use crate::fault::Fault;
 use crate::kinds::Kinds;
 use crate::message::{
@@ -119,7 +120,7 @@ impl World {
             etcd_link: EtcdLink::new(Random::of_part(seed, 2)),
             servers: Vec::new(),
             network: Network::default(),
-            workload: Workload::default(),
+            workload: Workload::new(config.controllers),
             last_observed: Time::ZERO,
             faults: BTreeSet::new(),
             stopping: BTreeMap::new(),

@@ -3,10 +3,10 @@
 //! A real server asks only when a request begins; so does this one, and open watches go on.
 
 use super::route::{Route, Target};
-use super::status::{ApiError, forbidden_request, unauthorized};
 use super::{Answer, Apiserver, Context, Reply, routed, unsniffed};
 use crate::fault::Rights;
 use crate::message::{Request, RequestId};
+use crate::status::{ApiError, forbidden_request, unauthorized};
 
 /// Why a client may not do what it asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

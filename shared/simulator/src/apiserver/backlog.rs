@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::cache::{REPLAY_CHUNK, Replay, WatchCache};
 use super::watcher::{Telling, Watcher};
-use crate::etcd::Change;
+use crate::change::Change;
 use crate::inside::WatcherLook;
 use crate::object::Object;
 use crate::time::Time;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use watchscope_model::tree::BTreeMap;
 
-use super::status::{ApiError, too_old};
-use crate::config::ApiserverConfig;
-use crate::etcd::{Change, ChangeKind};
-use crate::object::Object;
+use crate::change::Change;
+use crate::object::{ChangeKind, Object};
+use crate::settings::ApiserverConfig;
+use crate::status::{ApiError, too_old};
 use crate::time::Time;
 use crate::version::Version;
 
@@ -349,9 +349,9 @@ fn from<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::EtcdConfig;
     use crate::etcd::Etcd;
     use crate::kinds::ResourceId;
+    use crate::settings::EtcdConfig;
     use serde_json::json;
 
     const PREFIX: &str = "/registry/pods/";

@@ -15,15 +15,16 @@ use std::time::Duration;
 use super::cache::{Objects, WatchCache};
 use super::dispatch::Dispatcher;
 use super::reply::Source;
-use super::status::{self, ApiError};
 use super::upstream::Owner;
 use super::{Alarm, Apiserver, Context};
-use crate::config::ApiserverConfig;
-use crate::etcd::{ChangeKind, Content, Purpose, Response, WatchedChange, WatcherId};
+use crate::etcd::{Content, Purpose, Response, WatchedChange, WatcherId};
 use crate::fault::Fault;
 use crate::inside::{CacheLook, CacheState, WatcherLook};
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
+use crate::object::ChangeKind;
+use crate::settings::ApiserverConfig;
+use crate::status::{self, ApiError};
 use crate::time::Time;
 
 /// From a failure to the next attempt (`wait.Until`).

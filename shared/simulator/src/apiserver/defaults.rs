@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::names::{label_error, label_key_error, label_value_error, lowercase, subdomain_error};
-use super::status::FieldError;
-use crate::json::json_text;
+use crate::json::{at, items, items_mut, json_text, number, remove, set, set_default, text};
 use crate::kinds::ResourceType;
-use crate::object::{at, items, items_mut, number, remove, set, set_default, text};
+use crate::names::{label_error, label_key_error, label_value_error, lowercase, subdomain_error};
 use crate::random::Random;
+use crate::status::FieldError;
 
 /// Prepares a new object: what clients may not set is taken away, what is set once is set.
 pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &mut Random) {

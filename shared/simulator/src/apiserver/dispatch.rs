@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use super::watcher::Telling;
 use super::{Alarm, Apiserver, Context};
-use crate::etcd::{Change, ChangeKind};
+use crate::change::Change;
 use crate::fault::Fault;
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
+use crate::object::ChangeKind;
 use crate::time::Time;
 
 /// Events that wait between the cache and the dispatcher; with these full the cache takes in nothing more.

@@ -6,35 +6,10 @@
 use serde_json::{Map, Value, json};
 use watchscope_model::tree;
 
-use super::schema::{Field, Shape, Struct, tidy};
-use crate::json::{json_text, read};
+use crate::json::{json_text, read, remove, set, sort_all, text};
 use crate::kinds::ResourceType;
-use crate::object::{remove, set, sort_all, text};
-
-/// Who writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Manager {
-    /// `kubectl-create`, `kubelet`, `kube-controller-manager`.
-    pub(crate) name: String,
-    /// `status`, or empty.
-    pub(crate) subresource: String,
-}
-
-impl Manager {
-    pub(crate) fn new(name: &str) -> Manager {
-        Manager {
-            name: name.to_owned(),
-            subresource: String::new(),
-        }
-    }
-
-    pub(crate) fn status(name: &str) -> Manager {
-        Manager {
-            name: name.to_owned(),
-            subresource: "status".to_owned(),
-        }
-    }
-}
+use crate::manager::Manager;
+use crate::schema::{Field, Shape, Struct, tidy};
 
 /// Metadata the server keeps, which nobody manages.
 const SYSTEM: &[&str] = &[
@@ -373,8 +348,8 @@ fn retain_existing(fields: &mut Value, object: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::items;
     use crate::kinds::Kinds;
-    use crate::object::items;
 
     fn told(object: &Value) -> String {
         let lines: Vec<String> = items(object, &["metadata", "managedFields"])

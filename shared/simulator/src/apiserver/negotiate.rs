@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::options::Query;
-use super::status::{ApiError, bad_request, not_acceptable, not_modelled, unsupported_media_type};
-use crate::kinds::ResourceType;
+use crate::kinds::{ResourceType, go_type};
 use crate::message::Request;
+use crate::status::{ApiError, bad_request, not_acceptable, not_modelled, unsupported_media_type};
 
 /// The form in which objects are answered (docs/semantics/requests.md#forms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,15 +137,6 @@ pub(crate) fn json_answer(request: &Request) -> Result<(), ApiError> {
         return Ok(());
     }
     not_in_other_forms(accept)
-}
-
-/// `core.ConfigMap`: a kind as Go's types are called in messages.
-pub(crate) fn go_type(kind: &ResourceType) -> String {
-    let package = match kind.group.split('.').next() {
-        None | Some("") => "core",
-        Some(first) => first,
-    };
-    format!("{package}.{}", kind.kind)
 }
 
 /// The version of aggregated discovery (`v2`, `v2beta1`) a request asks for, if it does before anything else.

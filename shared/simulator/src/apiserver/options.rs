@@ -3,7 +3,7 @@
 use std::num::{IntErrorKind, ParseIntError};
 
 use super::route::Target;
-use super::status::{ApiError, FieldError, bad_request, invalid, server_error};
+use crate::status::{ApiError, FieldError, bad_request, invalid, server_error};
 use crate::version::Version;
 
 /// Query parameters of a list or watch.

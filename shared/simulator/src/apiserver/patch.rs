@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::go;
-use super::schema::Struct;
-use super::status::{
+use super::strategic;
+use crate::json::go;
+use crate::kinds::ResourceType;
+use crate::schema::Struct;
+use crate::status::{
     ApiError, bad_request, not_modelled, patch_does_not_fit, server_error, unsupported_media_type,
 };
-use super::strategic;
-use crate::kinds::ResourceType;
 
 /// A patch, read from a body of a content type.
 #[derive(Debug)]

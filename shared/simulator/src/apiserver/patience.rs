@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::options::Query;
-use super::status::{ApiError, bad_request};
+use crate::status::{ApiError, bad_request};
 
 /// How long a client waits for an answer that is no watch's; `None` if it leaves that to the server, as it does with
 /// none, and with one that is not above zero or above what the server allows (`--request-timeout`, 60 s:

@@ -11,24 +11,23 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::go;
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query, parse_revision};
 use super::registry::{Place, Registry};
 use super::route::Target;
-use super::selector::Selector;
-use super::status::{
-    ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
-    too_large_for_etcd,
-};
 use super::table::Rows;
 use super::watch::PendingWatch;
 use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body};
 use crate::fault::{Fault, Throttle};
-use crate::json::json_text;
+use crate::json::{encode, go, json_text, sort_all};
 use crate::kinds::{Printer, ResourceId, ResourceType};
 use crate::message::RequestId;
-use crate::object::{Object, encode, sort_all};
+use crate::object::Object;
+use crate::selector::Selector;
+use crate::status::{
+    ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
+    too_large_for_etcd,
+};
 
 /// Lists are sent in chunks of about this size.
 const CHUNK_BYTES: usize = 32 * 1024;
@@ -469,7 +468,7 @@ impl Apiserver {
         let cacher = self.cachers.get(&waiting.resource);
         let current = cacher.map_or(0, |c| c.cache.revision());
         let error = match waiting.until {
-            Until::Ready => super::status::timed_out(),
+            Until::Ready => crate::status::timed_out(),
             Until::Revision(revision) => too_large(revision, current),
         };
         match waiting.read {
@@ -484,7 +483,7 @@ impl Apiserver {
                     )
                 });
                 let outcome = if refuses {
-                    Err(super::status::stale_cache(&error))
+                    Err(crate::status::stale_cache(&error))
                 } else {
                     self.list_from_etcd(&read, ctx.etcd.revision(), false, false, ctx)
                 };
@@ -546,7 +545,7 @@ impl Apiserver {
                 let start = read.start.strip_prefix(&read.prefix).unwrap_or("");
                 Err(continue_compacted(encode_continue(start, -1)))
             }
-            Err(_) if read.says_newest => Err(super::status::internal_error(
+            Err(_) if read.says_newest => Err(crate::status::internal_error(
                 "etcdserver: mvcc: required revision has been compacted",
             )),
             Err(_) => Err(list_compacted()),
@@ -569,7 +568,7 @@ pub(super) fn readable<'a>(
         _ => None,
     });
     match struck {
-        Some(name) if objects.any(|o| o.name() == name) => Err(super::status::cannot_convert(
+        Some(name) if objects.any(|o| o.name() == name) => Err(crate::status::cannot_convert(
             &kind.api_version(),
             &kind.kind,
         )),

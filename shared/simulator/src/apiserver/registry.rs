@@ -6,17 +6,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::defaults;
-use super::managed_fields::{Manager, record};
-use super::negotiate::go_type;
-use super::schema::tidy;
-use super::status::{
+use super::managed_fields::record;
+use crate::etcd::Etcd;
+use crate::json::{at, items, number, remove, set, set_default, text};
+use crate::kinds::{Kinds, Printer, ResourceId, ResourceType, go_type};
+use crate::manager::Manager;
+use crate::object::{ChangeKind, Object};
+use crate::random::Random;
+use crate::schema::tidy;
+use crate::status::{
     ApiError, FieldError, already_exists, bad_request, conflict, forbidden, invalid, not_found,
     server_error,
 };
-use crate::etcd::{ChangeKind, Etcd};
-use crate::kinds::{Kinds, Printer, ResourceId, ResourceType};
-use crate::object::{Object, at, items, number, remove, set, set_default, text};
-use crate::random::Random;
 use crate::time::{Time, Wall};
 
 /// What a write needs of the world.

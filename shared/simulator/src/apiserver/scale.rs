@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use watchscope_model::tree;
 
-use super::schema::Struct;
-use crate::object::{Object, at, items, number, text};
+use crate::json::{at, items, number, text};
+use crate::object::Object;
+use crate::schema::Struct;
 
 /// The Scale of an object.
 pub(crate) fn of(object: &Object) -> Value {
@@ -70,7 +71,7 @@ fn selector(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::etcd::ChangeKind;
+    use crate::object::ChangeKind;
 
     #[test]
     fn a_scale_tells_replicas_and_selector() {

@@ -5,10 +5,11 @@ use watchscope_model::tree::BTreeMap;
 use super::options::Query;
 use super::throttle::shutting_down;
 use super::upstream::Upstream;
-use super::{Answer, Apiserver, Context, Life, Reply, plain_text, status, unsniffed};
+use super::{Answer, Apiserver, Context, Life, Reply, plain_text, unsniffed};
+use crate::json::encode;
 use crate::kinds::ResourceId;
 use crate::message::{Request, RequestId};
-use crate::object::encode;
+use crate::status;
 
 impl Apiserver {
     /// What is answered to a new request instead of what it asks for.

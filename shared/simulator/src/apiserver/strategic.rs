@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use watchscope_model::tree;
 
-use super::schema::{Field, Shape, Struct};
+use crate::schema::{Field, Shape, Struct};
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

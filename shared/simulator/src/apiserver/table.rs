@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::answers::Answers;
 use super::negotiate::IncludeObject;
+use crate::json::{at, items, number, text};
 use crate::kinds::{CustomColumn, Printer, ResourceType};
-use crate::object::{Object, at, items, number, partial_metadata, text};
+use crate::object::{Object, partial_metadata};
 use crate::time::{Time, Wall, human_duration};
 
 /// The objects of a Table, and how they are shown.
@@ -534,7 +535,10 @@ mod tests {
     fn row(kind: &str, value: Value) -> String {
         let kinds = Kinds::built_in();
         let kind = kinds.get(kinds.named(kind).unwrap());
-        let objects = [Arc::new(Object::new(value, crate::etcd::ChangeKind::Added))];
+        let objects = [Arc::new(Object::new(
+            value,
+            crate::object::ChangeKind::Added,
+        ))];
         let rows = Rows {
             objects: &objects,
             kind,

@@ -2,8 +2,9 @@
 
 use super::options::Query;
 use super::route::Route;
-use super::{Answer, Context, plain_text, status};
+use super::{Answer, Context, plain_text};
 use crate::fault::{Fault, Throttle};
+use crate::status;
 
 /// The 429 of a throttle that is on and meant for this request.
 pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Option<Answer> {

@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::answers::Answers;
 use super::negotiate::{IncludeObject, Representation};
-use super::schema::Struct;
-use super::selector::Selector;
 use super::table::Rows;
-use crate::etcd::{Change, ChangeKind};
+use crate::change::Change;
+use crate::json::{encode, sort_all};
 use crate::kinds::{ResourceId, ResourceType};
-use crate::object::{Object, encode, frame, partial_metadata, sort_all};
+use crate::object::{ChangeKind, Object, frame, partial_metadata};
+use crate::schema::Struct;
+use crate::selector::Selector;
 use crate::time::{Time, Wall};
 
 /// A watch.

@@ -2,23 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::go;
-use super::managed_fields::Manager;
 use super::negotiate::{Representation, json_body};
 use super::options::{ListOptions, Query};
 use super::patch::Patch;
 use super::read::{registry, whole_list};
 use super::registry::{DeleteOptions, Deleted, Place, misfit, not_registered};
 use super::route::Target;
-use super::scale;
-use super::schema::{Misfits, Struct, misfits, patched_order};
-use super::selector::Selector;
-use super::status::{ApiError, FieldError, bad_request, conflict, invalid, patched_into_none};
-use super::{Answer, Context, Outcome, deprecation, object_body, warning};
+use super::{Answer, Context, Outcome, deprecation, object_body, scale, warning};
 use crate::json;
+use crate::json::{go, items, text};
 use crate::kinds::{Kinds, Printer, ResourceType};
+use crate::manager::Manager;
 use crate::message::Request;
-use crate::object::{items, text};
+use crate::schema::{Misfits, Struct, misfits, patched_order};
+use crate::selector::Selector;
+use crate::status::{ApiError, FieldError, bad_request, conflict, invalid, patched_into_none};
 
 pub(super) fn create(
     request: &Request,
@@ -160,7 +158,7 @@ pub(super) fn delete(
                 "status": "Success",
                 "details": details,
             });
-            crate::object::encode(&status)
+            crate::json::encode(&status)
         }
     };
     Ok(Outcome::Committed(Answer::bytes(
@@ -180,7 +178,7 @@ fn committed(
     ctx: &Context<'_>,
 ) -> Outcome {
     let body = match target.subresource.as_str() {
-        "scale" => crate::object::encode(&scale::of(object)),
+        "scale" => crate::json::encode(&scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(status, "application/json", body);

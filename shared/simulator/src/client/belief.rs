@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use watchscope_model::tree::BTreeMap;
 
-use super::Scope;
 use crate::object::Object;
+use crate::scope::Scope;
 
 /// How many objects a reported belief names; more are counted.
 pub(crate) const NAMED_MOST: usize = 64;
@@ -167,7 +167,7 @@ mod tests {
         let value = json!({"metadata": {
             "name": name, "namespace": "shop", "uid": uid, "resourceVersion": revision.to_string(),
         }});
-        Object::new(value, crate::etcd::ChangeKind::Added)
+        Object::new(value, crate::object::ChangeKind::Added)
     }
 
     fn key(name: &str) -> Key {

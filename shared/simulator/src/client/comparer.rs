@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::go::ClientGo;
 use super::poller::Poller;
 use super::reflector::ReflectorProgram;
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// The program.

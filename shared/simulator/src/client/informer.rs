@@ -6,7 +6,8 @@ use super::go::ClientGo;
 use super::go::informer::{Informer, Notification};
 use super::go::rest::Rest;
 use super::go::workqueue::WorkQueue;
-use super::{Belief, ClientPhase, Context, Input, Key, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Key, Machine, earlier};
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// A controller over an informer.

@@ -17,8 +17,9 @@ use watchscope_model::tree::BTreeMap;
 use super::go::backoff::Backoff;
 use super::transport::{Failure, Got, Style, Transport};
 use super::wire::{EventType, Frame, Frames, List, Refusal};
-use super::{Belief, ClientPhase, Context, Held, Input, Key, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Held, Input, Key, Machine, earlier};
 use crate::message::RequestId;
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// What it asks a watch to live, and how much longer it waits for the next thing on it.

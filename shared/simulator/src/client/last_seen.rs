@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::go::ClientGo;
 use super::go::rest::{Answer, CallId, Rest};
 use super::wire::{EventType, Frame};
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
+use crate::scope::Scope;
 use crate::time::Time;
 
 const SLEEP: Duration = Duration::from_secs(1);

@@ -21,7 +21,6 @@ pub(crate) mod record;
 mod reflector;
 mod retry_watcher;
 mod scheduler;
-mod scope;
 mod spin;
 mod transport;
 mod watch_deployment;
@@ -30,12 +29,12 @@ pub(crate) mod wire;
 use std::fmt;
 use std::time::Duration;
 
+use crate::scope::Scope;
 pub use belief::{Belief, Comparison, Held, Key};
 pub use go::{ClientGo, UnknownVersion};
 pub use informer::Controller;
 pub use kube_watcher::{KubeList, KubeRs, KubeWatcher};
 pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
-pub use scope::Scope;
 pub use watch_deployment::WatchDeployment;
 
 use crate::message::{Arrival, ConnectionId, Request, RequestId};

@@ -6,8 +6,9 @@ use watchscope_model::tree::BTreeMap;
 
 use super::transport::{Got, Style, Transport};
 use super::wire::List;
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
 use crate::message::RequestId;
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// The poller.

@@ -11,7 +11,8 @@ use super::go::ClientGo;
 use super::go::rest::{Answer, CallId, Rest};
 use super::spin::Spin;
 use super::wire::{EventType, Frame};
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// The test's own deadline: 30 s as docs/semantics/cases.md#ghost-you says. The constant it names is 5 min in the

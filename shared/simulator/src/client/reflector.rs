@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::go::ClientGo;
 use super::go::reflector::{Reflector, StoreOp};
 use super::go::rest::Rest;
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// The program.

@@ -17,8 +17,9 @@ use super::go::ClientGo;
 use super::go::informer::{Informer, Notification};
 use super::go::rest::{Answer, CallId, Rest};
 use super::wire::Document;
-use super::{Belief, ClientPhase, Context, Input, Key, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Key, Machine, earlier};
 use crate::message::Request;
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// The `schedulerName` it answers to.

@@ -11,7 +11,8 @@ use super::go::ClientGo;
 use super::go::rest::{Answer, CallId, Rest};
 use super::spin::Spin;
 use super::wire::{EventType, Frame};
-use super::{Belief, ClientPhase, Context, Input, Machine, Scope, earlier};
+use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
+use crate::scope::Scope;
 use crate::time::Time;
 
 const SLEEP: Duration = Duration::from_secs(5);

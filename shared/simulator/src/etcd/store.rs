@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::{Change, ChangeKind};
+use crate::change::Change;
+use crate::json::set;
 use crate::kinds::ResourceId;
-use crate::object::{Object, set};
+use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 
 /// Why a read of the past failed: the revision was compacted.

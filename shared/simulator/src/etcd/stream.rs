@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use watchscope_model::tree::BTreeSet;
 
+use super::WatcherId;
 use super::store::Store;
-use super::{Change, WatcherId};
+use crate::change::Change;
 use crate::kinds::ResourceId;
 use crate::message::ServerId;
 use crate::time::Time;

@@ -17,16 +17,17 @@ use std::time::Duration;
 
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::defect::Defect;
+use super::EtcdAlarm;
 use super::member::Members;
 use super::store::Store;
 use super::stream::{
     Addressee, Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange,
 };
-use super::{Change, EtcdAlarm};
-use crate::config::EtcdConfig;
+use crate::change::Change;
+use crate::defect::Defect;
 use crate::kinds::ResourceId;
 use crate::message::ServerId;
+use crate::settings::EtcdConfig;
 use crate::time::{Time, micros};
 
 /// A watch of etcd; never reused.

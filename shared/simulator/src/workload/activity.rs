@@ -7,29 +7,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use watchscope_model::tree;
 
+use super::context::{CONTROLLER_MANAGER, Context};
 use super::install::{self, APPLICATIONS, NAMESPACE};
-use super::{CONTROLLER_MANAGER, Context, Name, Task};
-use crate::apiserver::managed_fields::Manager;
+use super::task::{Activity, Name, Task};
 use crate::apiserver::registry::DeleteOptions;
-use crate::object::{items_mut, number, set, text};
-
-/// Something that goes on by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Activity {
-    Rollout,
-    Scale,
-    WriteConfigMap,
-    CreateTemporary,
-    DeleteTemporary,
-    StartJob,
-    Custom,
-    /// The lease of the node of this number.
-    NodeLease(u16),
-    /// The status of the node of this number.
-    NodeStatus(u16),
-    /// The leases of the control plane.
-    ControlPlaneLeases,
-}
+use crate::json::{items_mut, number, set, text};
+use crate::manager::Manager;
 
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
 /// `nodeStatusReportFrequency`

@@ -5,28 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{
-    Context, Controller, Name, Task, Workload, activity, deployments, garbage, install, jobs, pods,
-    recorder, services,
-};
+use super::context::Context;
+use super::state::{Controllers, Table, Workload};
+use super::task::{Controller, Name, Task};
+use super::{activity, deployments, garbage, install, jobs, pods, recorder, services};
 use crate::apiserver::registry::DeleteOptions;
-use crate::etcd::{Change, ChangeKind};
-use crate::object::text;
-
-/// Whether controllers, scheduler and kubelets answer to what is written, and install what the cluster begins with.
-#[derive(Clone, Copy, Debug)]
-pub struct Controllers(pub(super) Option<&'static Table>);
-
-/// What they do.
-#[derive(Debug)]
-pub(super) struct Table {
-    /// A change has reached their informers.
-    pub(super) observe: fn(&mut Workload, &Arc<Change>, &mut Context<'_>),
-    /// Something is due.
-    pub(super) work: fn(&mut Workload, Task, &mut Context<'_>),
-    /// The cluster begins.
-    pub(super) install: fn(&mut Context<'_>),
-}
+use crate::change::Change;
+use crate::json::text;
+use crate::object::ChangeKind;
 
 static ALL: Table = Table {
     observe,
@@ -44,14 +30,6 @@ impl Controllers {
     /// does by itself.
     pub const NONE: Self = Self(None);
 }
-
-impl PartialEq for Controllers {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.is_some() == other.0.is_some()
-    }
-}
-
-impl Eq for Controllers {}
 
 fn observe(workload: &mut Workload, change: &Arc<Change>, ctx: &mut Context<'_>) {
     let kind = ctx.kinds.get(change.resource);

@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::tree::BTreeMap;
 
+use super::context::{Context, Definition};
 use super::deployments::set_condition;
 use super::garbage::Emptied;
-use super::{Context, Definition, Name};
-use crate::apiserver::managed_fields::Manager;
+use super::task::Name;
 use crate::apiserver::registry::DeleteOptions;
-use crate::object::{items, number, set};
+use crate::json::{items, number, set};
+use crate::manager::Manager;
 
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 

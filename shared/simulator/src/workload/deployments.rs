@@ -6,10 +6,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use watchscope_model::tree;
 
-use super::{CONTROLLER_MANAGER, Context, Name, owner_reference, recorder};
-use crate::apiserver::managed_fields::Manager;
+use super::context::{CONTROLLER_MANAGER, Context, owner_reference};
+use super::recorder;
+use super::task::Name;
 use crate::apiserver::registry::DeleteOptions;
-use crate::object::{Object, at, number, remove, set, text};
+use crate::json::{at, number, remove, set, text};
+use crate::manager::Manager;
+use crate::object::Object;
 use crate::random::{fnv32, safe_encoded};
 
 /// The label that tells the pods of one template from those of another.
@@ -82,7 +85,7 @@ pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
 
 /// Whether a pod's Ready condition holds.
 pub(super) fn is_ready(pod: &Object) -> bool {
-    crate::object::items(pod.value(), &["status", "conditions"])
+    crate::json::items(pod.value(), &["status", "conditions"])
         .iter()
         .any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
@@ -246,7 +249,7 @@ fn scale(deployment: &Object, set: &Object, to: i64, ctx: &mut Context<'_>) {
     let from = replicas(set);
     let manager = Manager::new(CONTROLLER_MANAGER);
     let written = ctx.modify("replicasets.apps", &Name::of(set), &manager, |value| {
-        crate::object::set(value, &["spec", "replicas"], json!(to));
+        crate::json::set(value, &["spec", "replicas"], json!(to));
     });
     if written.is_some() {
         let direction = if to > from { "up" } else { "down" };
@@ -415,7 +418,7 @@ pub(super) fn set_condition(
     now: &str,
 ) {
     let status = if holds { "True" } else { "False" };
-    let mut conditions = crate::object::items(value, &["status", "conditions"]).to_vec();
+    let mut conditions = crate::json::items(value, &["status", "conditions"]).to_vec();
     let position = conditions.iter().position(|c| c["type"] == kind);
     let since = position
         .map(|i| &conditions[i])

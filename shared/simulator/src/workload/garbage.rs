@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{CONTROLLER_MANAGER, Context, Name};
-use crate::apiserver::managed_fields::Manager;
+use super::context::{CONTROLLER_MANAGER, Context, place};
+use super::task::Name;
 use crate::apiserver::registry::DeleteOptions;
-use crate::etcd::{Change, ChangeKind};
-use crate::object::{Object, items, set, text};
+use crate::change::Change;
+use crate::json::{items, set, text};
+use crate::manager::Manager;
+use crate::object::{ChangeKind, Object};
 
 /// Whether a namespace's content is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ pub(super) fn empty_namespace(name: &Name, ctx: &mut Context<'_>) -> Emptied {
     }
     if let Some(id) = ctx.kinds.named("namespaces") {
         // Gone already is what was wanted.
-        let _ = ctx.registry().finalize_namespace(super::place(id, name));
+        let _ = ctx.registry().finalize_namespace(place(id, name));
     }
     Emptied::Done
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Context;
-use crate::config::WorkloadConfig;
+use super::context::Context;
+use crate::settings::WorkloadConfig;
 
 /// The namespace of the applications.
 pub(super) const NAMESPACE: &str = "shop";

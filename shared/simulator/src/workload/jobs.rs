@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::context::{CONTROLLER_MANAGER, Context};
 use super::deployments::{pod_from_template, set_condition};
-use super::{CONTROLLER_MANAGER, Context, Name, recorder};
-use crate::apiserver::managed_fields::Manager;
-use crate::object::{number, set, text};
+use super::recorder;
+use super::task::Name;
+use crate::json::{number, set, text};
+use crate::manager::Manager;
 
 /// Pods of one job that run at a time, whatever it asks for.
 const MOST_PARALLEL: i64 = 500;
@@ -56,12 +58,12 @@ pub(super) fn reconcile(name: &Name, ctx: &mut Context<'_>) {
 }
 
 fn write_status(value: &mut Value, active: i64, succeeded: i64, complete: bool, now: &str) {
-    crate::object::set_default(value, &["status", "startTime"], json!(now));
+    crate::json::set_default(value, &["status", "startTime"], json!(now));
     for (key, count) in [("active", active), ("succeeded", succeeded)] {
         if count > 0 {
             set(value, &["status", key], json!(count));
         } else {
-            crate::object::remove(value, &["status", key]);
+            crate::json::remove(value, &["status", key]);
         }
     }
     if complete {

@@ -4,29 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::context::{Context, place};
 use super::deployments::set_condition;
-use super::{Context, Name, PodName, Task, place, recorder};
-use crate::apiserver::managed_fields::Manager;
+use super::recorder;
+use super::task::{Name, PodName, PodStep, Task};
 use crate::apiserver::registry::DeleteOptions;
-use crate::etcd::{Change, ChangeKind};
-use crate::object::{Object, at, items, set, text};
-
-/// What the kubelet does with a pod, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PodStep {
-    /// The node takes the pod: volumes and network are made, the image is pulled (`ContainerCreating`).
-    Accept,
-    /// The containers run.
-    Start,
-    /// The readiness probe succeeds.
-    BecomeReady,
-    /// The containers of a job's pod end.
-    Complete,
-    /// The containers have ended after SIGTERM.
-    Stop,
-    /// The pod is removed from the apiserver.
-    Remove,
-}
+use crate::change::Change;
+use crate::json::{at, items, set, text};
+use crate::manager::Manager;
+use crate::object::{ChangeKind, Object};
 
 const KUBELET: &str = "kubelet";
 

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Context, Name};
-use crate::object::{Object, text};
+use super::context::{CONTROLLER_MANAGER, Context};
+use super::task::Name;
+use crate::json::text;
+use crate::object::Object;
 
 /// How long an event is kept (`--event-ttl`).
 pub(super) const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
@@ -57,7 +59,7 @@ pub(super) fn normal(
     let manager = match component {
         "default-scheduler" => "kube-scheduler",
         "kubelet" => "kubelet",
-        _ => super::CONTROLLER_MANAGER,
+        _ => CONTROLLER_MANAGER,
     };
     ctx.create("events", namespace, event, manager);
 }

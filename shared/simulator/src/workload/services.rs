@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::context::{CONTROLLER_MANAGER, Context, owner_reference};
 use super::deployments::is_ready;
-use super::{CONTROLLER_MANAGER, Context, Name, owner_reference};
-use crate::apiserver::managed_fields::Manager;
-use crate::object::{Object, at, items, text};
+use super::task::Name;
+use crate::json::{at, items, text};
+use crate::manager::Manager;
+use crate::object::Object;
 
 /// The services whose selector matches a pod.
 pub(super) fn selecting(pod: &Object, ctx: &Context<'_>) -> Vec<Name> {

@@ -13,12 +13,13 @@ use crate::client::belief::Belief;
 use crate::client::record::Records;
 use crate::client::{
     ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison, Context, Input,
-    Machine, Port, Program, Scope, earlier,
+    Machine, Port, Program, earlier,
 };
 use crate::json::json_text;
 use crate::message::{Arrival, ConnectionId, Flow, Request, RequestId};
 use crate::object::Object;
 use crate::random::Random;
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// Reports come in windows of so long.

@@ -10,14 +10,14 @@ use watchscope_model::tree::BTreeMap;
 
 use super::World;
 use super::faults::Way;
-use crate::etcd::{Change, ChangeKind};
+use crate::change::Change;
 use crate::fault::Fault;
 use crate::inside::{
     CacheLook, ConnectionLook, EtcdLook, InsideEvent, InsideRecord, Waiting, WatcherLook,
 };
 use crate::kinds::{Kinds, ResourceId};
 use crate::message::{ConnectionId, RequestId, ServerId};
-use crate::object::Object;
+use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 
 /// Objects by key.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::wire::Document;
-use super::super::{Belief, ClientPhase, Context, Key, Scope, earlier};
+use super::super::{Belief, ClientPhase, Context, Key, earlier};
 use super::ClientGo;
 use super::queue::{Delta, Indexer, Queue};
 use super::reflector::{Reflector, StoreOp};
 use super::rest::{Answer, CallId, Rest};
+use crate::scope::Scope;
 use crate::time::Time;
 
 /// Taking one group or batch out of the queue and telling the handlers takes so long.

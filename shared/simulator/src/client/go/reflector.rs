@@ -7,12 +7,13 @@ use std::time::Duration;
 use watchscope_model::tree::BTreeMap;
 
 use super::super::wire::{Document, EventType, Frame, List, Refusal};
-use super::super::{ClientPhase, Context, Key, Scope, earlier};
+use super::super::{ClientPhase, Context, Key, earlier};
 use super::ClientGo;
 use super::backoff::Backoff;
 use super::rest::{Answer, CallId, GoError, Rest};
 use super::version::OpenDelay;
 use crate::random::Random;
+use crate::scope::Scope;
 use crate::time::Time;
 
 const PAGE_SIZE: &str = "500";

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::defect::Defect;
+use crate::defect::Defect;
 use crate::fault::Fault;
 use crate::version::{Version, minor_and_patch, nearest_minor};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::apiserver::go;
+use super::go;
 
 /// Why a text cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::kinds::ResourceType;
+use crate::names::qualified;
 use crate::version::Version;
 
 /// A refusal: what the Status says.
@@ -116,15 +117,6 @@ impl FieldError {
                 quoted.join(", ")
             ),
         }
-    }
-}
-
-/// `pods`, `deployments.apps`: a resource in messages.
-pub(crate) fn qualified(group: &str, resource: &str) -> String {
-    if group.is_empty() {
-        resource.to_owned()
-    } else {
-        format!("{resource}.{group}")
     }
 }
 

@@ -3,10 +3,11 @@
 use serde_json::Value;
 use watchscope_model::tree::BTreeSet;
 
-use super::names::{label_key_error, label_value_error};
-use super::status::{ApiError, bad_request};
+use crate::json::at;
 use crate::kinds::{Printer, ResourceType};
-use crate::object::{Object, at};
+use crate::names::{label_key_error, label_value_error};
+use crate::object::Object;
+use crate::status::{ApiError, bad_request};
 
 /// What a list or watch selects; by default everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -429,7 +430,7 @@ mod tests {
             "metadata": {"name": "web-1", "namespace": "shop", "labels": {"app": "web", "size": "7"}},
             "spec": {"nodeName": "node-2"}, "status": {"phase": "Running"},
         });
-        Object::new(value, crate::etcd::ChangeKind::Added)
+        Object::new(value, crate::object::ChangeKind::Added)
     }
 
     fn matches(labels: &str, fields: &str) -> bool {

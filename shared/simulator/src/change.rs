@@ -3,30 +3,8 @@
 use std::sync::Arc;
 
 use crate::kinds::ResourceId;
-use crate::object::Object;
+use crate::object::{ChangeKind, Object};
 use crate::time::Time;
-
-/// What a write did to its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChangeKind {
-    /// The key was not there.
-    Added,
-    /// The key was there.
-    Modified,
-    /// The key is gone.
-    Deleted,
-}
-
-impl ChangeKind {
-    /// The watch event type of it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ChangeKind::Added => "ADDED",
-            ChangeKind::Modified => "MODIFIED",
-            ChangeKind::Deleted => "DELETED",
-        }
-    }
-}
 
 /// One write: each touches one key, so one revision is one change (docs/semantics/servers.md#revisions).
 #[derive(Debug)]

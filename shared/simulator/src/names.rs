@@ -34,6 +34,15 @@ fn is_label(text: &str) -> bool {
         && bytes.iter().all(|b| good(b) || *b == b'-')
 }
 
+/// `pods`, `deployments.apps`: a resource in messages.
+pub(crate) fn qualified(group: &str, resource: &str) -> String {
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
+}
+
 /// As Go's `strings.ToLower`. What lessons write is ASCII.
 pub(crate) fn lowercase(text: &str) -> String {
     text.to_lowercase()

@@ -18,10 +18,9 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use watchscope_model::tree::{self, BTreeMap};
 
-use super::go::kind_of;
-use crate::json::json_text;
+use crate::json::go::kind_of;
+use crate::json::{json_text, sort_all, sort_keys};
 use crate::kinds::{Printer, ResourceType};
-use crate::object::{sort_all, sort_keys};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
 

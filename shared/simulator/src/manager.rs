@@ -1,0 +1,26 @@
+//! Who writes an object, as its `metadata.managedFields` name the writer.
+
+/// Who writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Manager {
+    /// `kubectl-create`, `kubelet`, `kube-controller-manager`.
+    pub(crate) name: String,
+    /// `status`, or empty.
+    pub(crate) subresource: String,
+}
+
+impl Manager {
+    pub(crate) fn new(name: &str) -> Manager {
+        Manager {
+            name: name.to_owned(),
+            subresource: String::new(),
+        }
+    }
+
+    pub(crate) fn status(name: &str) -> Manager {
+        Manager {
+            name: name.to_owned(),
+            subresource: "status".to_owned(),
+        }
+    }
+}
