@@ -7,6 +7,7 @@
 //! It is one store that its members share; what distinguishes members is in [`member`]. Its clocks are [`EtcdAlarm`]s
 //! that the world hands back when they are due.
 
+mod alarm;
 mod member;
 mod store;
 mod stream;
@@ -20,14 +21,15 @@ use std::time::Duration;
 use serde_json::Value;
 use watchscope_model::tree::BTreeSet;
 
+pub(crate) use self::alarm::EtcdAlarm;
 use self::member::Members;
 pub(crate) use self::store::Compacted;
 use self::store::{Missed, Store, Write};
 pub(crate) use self::stream::{
-    Addressee, Content, Purpose, Response, Sent, StreamKey, WatchedChange,
+    Addressee, Content, Purpose, Response, Sent, StreamKey, WatchedChange, WatcherId,
 };
+pub(crate) use self::watch::WatchRequest;
 use self::watch::{Around, Watches};
-pub(crate) use self::watch::{WatchRequest, WatcherId};
 use crate::change::Change;
 use crate::defect::Defect;
 use crate::fault::Fault;
@@ -36,24 +38,6 @@ use crate::message::ServerId;
 use crate::object::{ChangeKind, Object};
 use crate::settings::EtcdConfig;
 use crate::time::Time;
-
-/// Something etcd wants to be woken for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EtcdAlarm {
-    /// A stream's send loop is free.
-    StreamFree(StreamKey),
-    /// Unsynced watchers are to be caught up.
-    Sync,
-    /// Victims are to be tried again.
-    Victims,
-    /// A stream's periodic progress is due.
-    Progress(StreamKey),
-    /// Three election timeouts without a leader, for one member or all, since a moment.
-    NoLeader {
-        member: Option<ServerId>,
-        since: Time,
-    },
-}
 
 /// Election timeouts without a leader after which watches are cancelled (docs/semantics/servers.md#leader-loss).
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;

@@ -2,11 +2,12 @@
 //!
 //! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::route::Route;
-use super::table::{self, Rows};
 use super::{Answer, Context, about_itself};
+use crate::json::text;
+use crate::kubectl::table::{self, Rows};
 use crate::message::Request;
 
 /// Whether an apiserver answers about itself (discovery, versions, health) and in Tables.
@@ -39,6 +40,15 @@ impl Answers {
     ) -> Option<Answer> {
         self.0
             .map(|table| (table.about_itself)(route, request, ctx))
+    }
+
+    /// The Table of a watch event, whose resourceVersion is the object's, if the apiserver knows Tables.
+    pub(super) fn watch_event(self, rows: Rows<'_>) -> Option<Value> {
+        let revision = rows
+            .objects
+            .first()
+            .map_or("", |o| text(o.value(), &["metadata", "resourceVersion"]));
+        self.rows(rows, json!({"resourceVersion": revision}))
     }
 
     /// A Table of objects with the list's `metadata`, if it knows Tables.

@@ -12,22 +12,15 @@ pub(crate) mod answers;
 mod backlog;
 mod cache;
 mod cacher;
-mod defaults;
 mod discovery;
 mod dispatch;
-pub(crate) mod managed_fields;
 mod negotiate;
 mod options;
-mod patch;
 mod patience;
 mod read;
-pub(crate) mod registry;
 mod reply;
 mod route;
-mod scale;
 mod stopping;
-mod strategic;
-mod table;
 mod throttle;
 mod upstream;
 mod watch;
@@ -46,6 +39,7 @@ use crate::etcd::Etcd;
 use crate::fault::Fault;
 use crate::json::encode;
 use crate::kinds::{Kinds, ResourceId};
+use crate::kubectl::table::Rows;
 use crate::message::{Request, RequestId, ServerId};
 use crate::random::Random;
 use crate::status::{self, ApiError};
@@ -59,7 +53,6 @@ use options::Query;
 use read::Waiting;
 pub(crate) use reply::{Part, Reply};
 use route::{Route, Target};
-use table::Rows;
 use upstream::Upstream;
 use watch::PendingWatch;
 pub(crate) use watch::Sending;
@@ -832,7 +825,7 @@ fn object_body(
                 wall: ctx.wall,
                 now: ctx.now,
             };
-            let table = rows.watch_event(ctx.config.answers);
+            let table = ctx.config.answers.watch_event(rows);
             table.map_or_else(|| object.json(), |table| encode(&table))
         }
     }

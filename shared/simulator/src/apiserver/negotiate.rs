@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::options::Query;
 use crate::kinds::{ResourceType, go_type};
+use crate::kubectl::table::IncludeObject;
 use crate::message::Request;
 use crate::status::{ApiError, bad_request, not_acceptable, not_modelled, unsupported_media_type};
 
@@ -16,14 +17,6 @@ pub(crate) enum Representation {
     Metadata,
     /// meta.k8s.io/v1 Table, with the rows' objects as asked.
     Table(IncludeObject),
-}
-
-/// What a Table's rows carry besides cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IncludeObject {
-    None,
-    Metadata,
-    Object,
 }
 
 /// A media type of an Accept header: its name and parameters.

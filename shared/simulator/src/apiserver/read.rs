@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query, parse_revision};
-use super::registry::{Place, Registry};
 use super::route::Target;
-use super::table::Rows;
 use super::watch::PendingWatch;
 use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body};
 use crate::fault::{Fault, Throttle};
 use crate::json::{encode, go, json_text, sort_all};
 use crate::kinds::{Printer, ResourceId, ResourceType};
+use crate::kubectl::table::Rows;
 use crate::message::RequestId;
 use crate::object::Object;
+use crate::registry::{Place, Registry};
 use crate::selector::Selector;
 use crate::status::{
     ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
@@ -710,7 +710,7 @@ fn one_object(
     let object = found.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
     readable(std::iter::once(object), target.resource, ctx)?;
     let body = match target.subresource.as_str() {
-        "scale" => encode(&super::scale::of(object)),
+        "scale" => encode(&crate::kubectl::scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(200, "application/json", body);

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::answers::Answers;
-use super::negotiate::{IncludeObject, Representation};
-use super::table::Rows;
+use super::negotiate::Representation;
 use crate::change::Change;
 use crate::json::{encode, sort_all};
 use crate::kinds::{ResourceId, ResourceType};
+use crate::kubectl::table::{IncludeObject, Rows};
 use crate::object::{ChangeKind, Object, frame, partial_metadata};
 use crate::schema::Struct;
 use crate::selector::Selector;
@@ -203,7 +203,7 @@ impl Watcher {
             wall,
             now,
         };
-        let table = rows.watch_event(answers);
+        let table = answers.watch_event(rows);
         table.map_or_else(|| object.json(), |table| encode(&table))
     }
 }

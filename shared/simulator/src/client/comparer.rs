@@ -4,10 +4,12 @@
 
 use std::time::Duration;
 
+use super::belief::Belief;
 use super::go::ClientGo;
+use super::machine::{Context, Input, Machine, earlier};
 use super::poller::Poller;
+use super::record::ClientPhase;
 use super::reflector::ReflectorProgram;
-use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
 use crate::scope::Scope;
 use crate::time::Time;
 

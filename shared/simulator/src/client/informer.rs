@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use super::belief::{Belief, Key};
 use super::go::ClientGo;
 use super::go::informer::{Informer, Notification};
 use super::go::rest::Rest;
 use super::go::workqueue::WorkQueue;
-use super::{Belief, ClientPhase, Context, Input, Key, Machine, earlier};
+use super::machine::{Context, Input, Machine, earlier};
+use super::record::ClientPhase;
 use crate::scope::Scope;
 use crate::time::Time;
 

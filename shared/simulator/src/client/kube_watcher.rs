@@ -14,10 +14,12 @@ use std::time::Duration;
 
 use watchscope_model::tree::BTreeMap;
 
+use super::belief::{Belief, Held, Key};
 use super::go::backoff::Backoff;
+use super::machine::{Context, Input, Machine, earlier};
+use super::record::ClientPhase;
 use super::transport::{Failure, Got, Style, Transport};
 use super::wire::{EventType, Frame, Frames, List, Refusal};
-use super::{Belief, ClientPhase, Context, Held, Input, Key, Machine, earlier};
 use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;

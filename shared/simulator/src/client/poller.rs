@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use watchscope_model::tree::BTreeMap;
 
+use super::belief::Belief;
+use super::machine::{Context, Input, Machine, earlier};
+use super::record::ClientPhase;
 use super::transport::{Got, Style, Transport};
 use super::wire::List;
-use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
 use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;

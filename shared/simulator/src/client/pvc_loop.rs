@@ -7,11 +7,13 @@
 
 use std::time::Duration;
 
+use super::belief::Belief;
 use super::go::ClientGo;
 use super::go::rest::{Answer, CallId, Rest};
+use super::machine::{Context, Input, Machine, earlier};
+use super::record::ClientPhase;
 use super::spin::Spin;
 use super::wire::{EventType, Frame};
-use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
 use crate::scope::Scope;
 use crate::time::Time;
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use super::belief::Belief;
 use super::go::ClientGo;
 use super::go::reflector::{Reflector, StoreOp};
 use super::go::rest::Rest;
-use super::{Belief, ClientPhase, Context, Input, Machine, earlier};
+use super::machine::{Context, Input, Machine, earlier};
+use super::record::ClientPhase;
 use crate::scope::Scope;
 use crate::time::Time;
 

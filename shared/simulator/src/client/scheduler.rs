@@ -13,11 +13,13 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::tree::BTreeMap;
 
+use super::belief::{Belief, Key};
 use super::go::ClientGo;
 use super::go::informer::{Informer, Notification};
 use super::go::rest::{Answer, CallId, Rest};
+use super::machine::{Context, Input, Machine, earlier};
+use super::record::ClientPhase;
 use super::wire::Document;
-use super::{Belief, ClientPhase, Context, Input, Key, Machine, earlier};
 use crate::message::Request;
 use crate::scope::Scope;
 use crate::time::Time;

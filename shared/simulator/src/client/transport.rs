@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::{Context, Input, earlier};
+use super::machine::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Held, Key};
+use super::belief::{Held, Key};
 use crate::json::{self, Unreadable};
 
 /// Bytes of one unfinished frame a client keeps before it gives the stream up; an object is at most 1.5 MB.

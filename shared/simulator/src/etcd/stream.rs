@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use watchscope_model::tree::BTreeSet;
 
-use super::WatcherId;
 use super::store::Store;
 use crate::change::Change;
 use crate::kinds::ResourceId;
@@ -20,6 +19,10 @@ use crate::time::Time;
 
 /// Responses that a stream's channel holds.
 pub(super) const CHANNEL_SLOTS: usize = 128;
+
+/// A watch of etcd; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WatcherId(pub(super) u64);
 
 /// A stream by who opened it: an apiserver has one client of etcd per resource, and that client multiplexes the watches
 /// with equal context metadata on one stream.

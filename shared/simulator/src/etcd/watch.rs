@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::EtcdAlarm;
+use super::alarm::EtcdAlarm;
 use super::member::Members;
 use super::store::Store;
 use super::stream::{
-    Addressee, Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange,
+    Addressee, Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange, WatcherId,
 };
 use crate::change::Change;
 use crate::defect::Defect;
@@ -29,10 +29,6 @@ use crate::kinds::ResourceId;
 use crate::message::ServerId;
 use crate::settings::EtcdConfig;
 use crate::time::{Time, micros};
-
-/// A watch of etcd; never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WatcherId(u64);
 
 /// How often unsynced watchers are caught up (`watchResyncPeriod`).
 const SYNC_PERIOD: Duration = Duration::from_millis(100);

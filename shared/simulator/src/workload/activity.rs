@@ -10,9 +10,9 @@ use watchscope_model::tree;
 use super::context::{CONTROLLER_MANAGER, Context};
 use super::install::{self, APPLICATIONS, NAMESPACE};
 use super::task::{Activity, Name, Task};
-use crate::apiserver::registry::DeleteOptions;
 use crate::json::{items_mut, number, set, text};
 use crate::manager::Manager;
+use crate::registry::DeleteOptions;
 
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
 /// `nodeStatusReportFrequency`

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::task::{Name, Task};
-use crate::apiserver::registry::{DeleteOptions, Place, Registry};
 use crate::etcd::Etcd;
 use crate::json::{items, text};
 use crate::kinds::{Kinds, ResourceId};
 use crate::manager::Manager;
 use crate::object::Object;
 use crate::random::Random;
+use crate::registry::{DeleteOptions, Place, Registry};
 use crate::settings::WorkloadConfig;
 use crate::time::{Time, Wall};
 

@@ -9,10 +9,10 @@ use super::context::Context;
 use super::state::{Controllers, Table, Workload};
 use super::task::{Controller, Name, Task};
 use super::{activity, deployments, garbage, install, jobs, pods, recorder, services};
-use crate::apiserver::registry::DeleteOptions;
 use crate::change::Change;
 use crate::json::text;
 use crate::object::ChangeKind;
+use crate::registry::DeleteOptions;
 
 static ALL: Table = Table {
     observe,

@@ -9,9 +9,9 @@ use super::context::{Context, Definition};
 use super::deployments::set_condition;
 use super::garbage::Emptied;
 use super::task::Name;
-use crate::apiserver::registry::DeleteOptions;
 use crate::json::{items, number, set};
 use crate::manager::Manager;
+use crate::registry::DeleteOptions;
 
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 

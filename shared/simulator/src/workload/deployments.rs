@@ -9,11 +9,11 @@ use watchscope_model::tree;
 use super::context::{CONTROLLER_MANAGER, Context, owner_reference};
 use super::recorder;
 use super::task::Name;
-use crate::apiserver::registry::DeleteOptions;
 use crate::json::{at, number, remove, set, text};
 use crate::manager::Manager;
 use crate::object::Object;
 use crate::random::{fnv32, safe_encoded};
+use crate::registry::DeleteOptions;
 
 /// The label that tells the pods of one template from those of another.
 const TEMPLATE_HASH: &str = "pod-template-hash";

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::context::{CONTROLLER_MANAGER, Context, place};
 use super::task::Name;
-use crate::apiserver::registry::DeleteOptions;
 use crate::change::Change;
 use crate::json::{items, set, text};
 use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
+use crate::registry::DeleteOptions;
 
 /// Whether a namespace's content is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use super::context::{Context, place};
 use super::deployments::set_condition;
 use super::recorder;
 use super::task::{Name, PodName, PodStep, Task};
-use crate::apiserver::registry::DeleteOptions;
 use crate::change::Change;
 use crate::json::{at, items, set, text};
 use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
+use crate::registry::DeleteOptions;
 
 const KUBELET: &str = "kubelet";
 

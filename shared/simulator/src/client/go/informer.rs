@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::belief::{Belief, Key};
+use super::super::machine::{Context, earlier};
+use super::super::record::ClientPhase;
 use super::super::wire::Document;
-use super::super::{Belief, ClientPhase, Context, Key, earlier};
 use super::ClientGo;
 use super::queue::{Delta, Indexer, Queue};
 use super::reflector::{Reflector, StoreOp};

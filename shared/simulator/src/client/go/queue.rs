@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::super::Key;
+use super::super::belief::Key;
 use super::super::wire::Document;
 use super::reflector::StoreOp;
 use super::version::QueueKind;

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use watchscope_model::tree::BTreeMap;
 
+use super::super::belief::Key;
+use super::super::machine::{Context, earlier};
+use super::super::record::ClientPhase;
 use super::super::wire::{Document, EventType, Frame, List, Refusal};
-use super::super::{ClientPhase, Context, Key, earlier};
 use super::ClientGo;
 use super::backoff::Backoff;
 use super::rest::{Answer, CallId, GoError, Rest};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use watchscope_model::tree::BTreeMap;
 
+use super::super::machine::{Context, Input, earlier};
 use super::super::transport::{Failure, Got, Transport};
 use super::super::wire::{Document, EventType, Frame, List, Refusal};
-use super::super::{Context, Input, earlier};
 use super::ClientGo;
 use super::stream::{RawEnd, StreamWatcher};
 use crate::message::{Request, RequestId};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
-use super::super::Key;
+use super::super::belief::Key;
 use crate::time::Time;
 
 /// Of the per-key limiter: the first wait after a failure, doubled by each.

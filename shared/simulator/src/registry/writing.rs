@@ -1,15 +1,15 @@
-//! The rules of writing: create, update, patch and delete as every client, and every controller in the world, does them.
+//! Creates, updates and patches objects.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::defaults;
-use super::managed_fields::record;
+use super::types::check_type;
 use crate::etcd::Etcd;
-use crate::json::{at, items, number, remove, set, set_default, text};
-use crate::kinds::{Kinds, Printer, ResourceId, ResourceType, go_type};
+use crate::json::{at, items, number, remove, set, text};
+use crate::kinds::{Kinds, Printer, ResourceId, ResourceType};
+use crate::kubectl::defaults;
+use crate::kubectl::managed_fields::record;
 use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
 use crate::random::Random;
@@ -29,51 +29,6 @@ pub(crate) struct Registry<'a> {
     pub(crate) now: Time,
     /// Answer as if it were written, and write nothing.
     pub(crate) dry_run: bool,
-}
-
-/// How an object is to be deleted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DeleteOptions {
-    pub(crate) grace_secs: Option<u64>,
-    /// `Orphan` keeps dependents, `Foreground` waits for them; anything else lets them be collected after.
-    pub(crate) propagation: String,
-    pub(crate) uid: Option<String>,
-    pub(crate) resource_version: Option<String>,
-}
-
-impl DeleteOptions {
-    /// At once: without grace period.
-    pub(crate) fn now() -> DeleteOptions {
-        DeleteOptions {
-            grace_secs: Some(0),
-            ..DeleteOptions::default()
-        }
-    }
-
-    pub(crate) fn parse(body: &Value) -> DeleteOptions {
-        let precondition = |key: &str| match text(body, &["preconditions", key]) {
-            "" => None,
-            wanted => Some(wanted.to_owned()),
-        };
-        DeleteOptions {
-            grace_secs: body["gracePeriodSeconds"].as_u64(),
-            propagation: match body["orphanDependents"] {
-                Value::Bool(true) => "Orphan".to_owned(),
-                _ => text(body, &["propagationPolicy"]).to_owned(),
-            },
-            uid: precondition("uid"),
-            resource_version: precondition("resourceVersion"),
-        }
-    }
-}
-
-/// What a delete did.
-#[derive(Clone, Debug)]
-pub(crate) enum Deleted {
-    /// The object is gone.
-    Gone(Arc<Object>),
-    /// It is terminating: a grace period or finalizers hold it.
-    Terminating(Arc<Object>),
 }
 
 /// Where an object is.
@@ -305,7 +260,7 @@ impl Registry<'_> {
     }
 
     /// Writes, or only makes the object a dry run answers with, which keeps the version it has.
-    fn put(
+    pub(super) fn put(
         &mut self,
         resource: ResourceId,
         key: &str,
@@ -322,7 +277,12 @@ impl Registry<'_> {
     }
 
     /// Deletes; what watchers are told of is the last state that was stored.
-    fn erase(&mut self, resource: ResourceId, key: &str, last: &Arc<Object>) -> Arc<Object> {
+    pub(super) fn erase(
+        &mut self,
+        resource: ResourceId,
+        key: &str,
+        last: &Arc<Object>,
+    ) -> Arc<Object> {
         if self.dry_run {
             return Arc::clone(last);
         }
@@ -364,95 +324,6 @@ impl Registry<'_> {
     /// Removes a namespace whose content is gone, as its finalize subresource does.
     pub(crate) fn finalize_namespace(&mut self, place: Place<'_>) -> Result<Arc<Object>, ApiError> {
         self.finalize(place, &json!({}))
-    }
-
-    pub(crate) fn delete(
-        &mut self,
-        place: Place<'_>,
-        options: &DeleteOptions,
-    ) -> Result<Deleted, ApiError> {
-        let kind = self.kinds.get(place.resource);
-        let old = Arc::clone(self.get(place)?);
-        if let Some(uid) = &options.uid
-            && uid != old.uid()
-        {
-            return Err(self.uid_conflict(kind, &old, uid));
-        }
-        let before = old.decode();
-        let version = text(&before, &["metadata", "resourceVersion"]);
-        if let Some(wanted) = &options.resource_version
-            && wanted != version
-        {
-            let why = format!(
-                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
-                 ({version}). The object might have been modified"
-            );
-            return Err(conflict("", &kind.kind, place.name, &why));
-        }
-        let mut new = before.clone();
-        let grace = self.grace_secs(kind, &before, options);
-        match options.propagation.as_str() {
-            "Orphan" => self.add_finalizer(&mut new, "orphan"),
-            "Foreground" => self.add_finalizer(&mut new, "foregroundDeletion"),
-            _ => {}
-        }
-        if kind.kind == "CustomResourceDefinition" {
-            // It stays until its objects are gone.
-            self.add_finalizer(&mut new, defaults::DEFINITION_FINALIZER);
-        }
-        let is_namespace =
-            kind.kind == "Namespace" && !items(&new, &["spec", "finalizers"]).is_empty();
-        let held =
-            grace > 0 || is_namespace || !items(&new, &["metadata", "finalizers"]).is_empty();
-        let key = kind.key(place.namespace, place.name);
-        if !held && kind.kind != "Pod" {
-            return Ok(Deleted::Gone(self.erase(place.resource, &key, &old)));
-        }
-        let until = self.wall.seconds(self.now + Duration::from_secs(grace));
-        let held_longer = number(&new, &["metadata", "deletionGracePeriodSeconds"])
-            .is_none_or(|held| held > i64::try_from(grace).unwrap_or(i64::MAX));
-        if !old.is_terminating() || held_longer {
-            set(&mut new, &["metadata", "deletionTimestamp"], json!(until));
-            if is_namespace || kind.kind == "CustomResourceDefinition" {
-                // They end by their own rules, without a grace period.
-            } else {
-                set(
-                    &mut new,
-                    &["metadata", "deletionGracePeriodSeconds"],
-                    json!(grace),
-                );
-            }
-            if kind.kind == "CustomResourceDefinition" {
-                defaults::terminate_definition(&mut new, &until);
-            } else if kind.has_generation
-                && let Some(generation) = number(&new, &["metadata", "generation"])
-            {
-                set(&mut new, &["metadata", "generation"], json!(generation + 1));
-            }
-            if is_namespace {
-                set(&mut new, &["status", "phase"], json!("Terminating"));
-            }
-        }
-        if new == before {
-            return Ok(Deleted::Terminating(old));
-        }
-        tidy(&mut new, kind);
-        if !held {
-            // A pod that need not be waited for: the answer shows how it ended, watchers its last stored state.
-            let erased = self.erase(place.resource, &key, &old);
-            let version = erased.revision().to_string();
-            set(&mut new, &["metadata", "resourceVersion"], json!(version));
-            return Ok(Deleted::Gone(Arc::new(Object::new(
-                new,
-                ChangeKind::Deleted,
-            ))));
-        }
-        Ok(Deleted::Terminating(self.put(
-            place.resource,
-            &key,
-            new,
-            ChangeKind::Modified,
-        )))
     }
 
     /// Writes `new` over `old`, keeping what writers may not change; nothing is written if nothing changes.
@@ -600,107 +471,6 @@ impl Registry<'_> {
         }
         Ok(())
     }
-
-    /// Seconds a pod is given to stop: none if it never ran or has ended.
-    fn grace_secs(&self, kind: &ResourceType, object: &Value, options: &DeleteOptions) -> u64 {
-        let unscheduled = text(object, &["spec", "nodeName"]).is_empty();
-        let ended = matches!(text(object, &["status", "phase"]), "Succeeded" | "Failed");
-        if kind.kind != "Pod" || unscheduled || ended {
-            return 0;
-        }
-        let default = number(object, &["spec", "terminationGracePeriodSeconds"])
-            .and_then(|secs| u64::try_from(secs).ok())
-            .unwrap_or(30);
-        options.grace_secs.unwrap_or(default)
-    }
-
-    fn add_finalizer(&self, object: &mut Value, finalizer: &str) {
-        let mut all = items(object, &["metadata", "finalizers"]).to_vec();
-        if !all.iter().any(|f| f == finalizer) {
-            all.push(json!(finalizer));
-            set(object, &["metadata", "finalizers"], json!(all));
-        }
-    }
-
-    fn uid_conflict(&self, kind: &ResourceType, old: &Object, wanted: &str) -> ApiError {
-        let why = format!(
-            "the UID in the precondition ({wanted}) does not match the UID in record ({}). The object might have been \
-             deleted and then recreated",
-            old.uid()
-        );
-        conflict("", &kind.kind, old.name(), &why)
-    }
-}
-
-/// The object must be of the type of the path; what it leaves out is filled in.
-fn check_type(body: &mut Value, kind: &ResourceType, kinds: &Kinds) -> Result<(), ApiError> {
-    if body.get("metadata").is_some_and(|m| !m.is_object()) {
-        return Err(bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): metadata is no JSON object",
-            kind.kind
-        )));
-    }
-    let api_version = kind.api_version();
-    set_default(body, &["apiVersion"], json!(api_version));
-    set_default(body, &["kind"], json!(kind.kind));
-    let (given_version, given_kind) = (text(body, &["apiVersion"]), text(body, &["kind"]));
-    if (given_version, given_kind) != (api_version.as_str(), kind.kind.as_str()) {
-        let name = text(body, &["metadata", "name"]);
-        return Err(other_type(given_version, given_kind, name, kind, kinds));
-    }
-    if at(body, &["metadata"]).is_none() {
-        set(body, &["metadata"], json!({}));
-    }
-    Ok(())
-}
-
-/// The refusal of an object of another type than the path's.
-fn other_type(
-    api_version: &str,
-    given: &str,
-    name: &str,
-    kind: &ResourceType,
-    kinds: &Kinds,
-) -> ApiError {
-    if matches!(kind.printer, Printer::Columns(_)) {
-        if api_version != kind.api_version() {
-            return bad_request(format!(
-                "the API version in the data ({api_version}) does not match the expected API version ({})",
-                kind.api_version()
-            ));
-        }
-        let error = FieldError::invalid("kind", given, &format!("must be {}", kind.kind));
-        return invalid(&kind.group, given, name, &[error]);
-    }
-    let version = api_version.rsplit('/').next().unwrap_or(api_version);
-    let why = misfit(api_version, given, kind, kinds);
-    bad_request(format!(
-        "{given} in version {version:?} cannot be handled as a {}: {why}",
-        kind.kind
-    ))
-}
-
-/// Why a type cannot be taken for a built-in kind.
-pub(crate) fn misfit(api_version: &str, given: &str, kind: &ResourceType, kinds: &Kinds) -> String {
-    let known = kinds
-        .all()
-        .any(|(_, k)| k.kind == given && k.api_version() == api_version);
-    if known {
-        let version = api_version.rsplit('/').next().unwrap_or(api_version);
-        format!(
-            "converting ({version}.{given}) to ({}): unknown conversion",
-            go_type(kind)
-        )
-    } else {
-        not_registered(api_version, given)
-    }
-}
-
-/// What Kubernetes' scheme says of a type it has not.
-pub(crate) fn not_registered(api_version: &str, kind: &str) -> String {
-    format!(
-        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
-    )
 }
 
 /// `object` with another status.

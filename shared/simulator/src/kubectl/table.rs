@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::answers::Answers;
-use super::negotiate::IncludeObject;
 use crate::json::{at, items, number, text};
 use crate::kinds::{CustomColumn, Printer, ResourceType};
 use crate::object::{Object, partial_metadata};
@@ -22,19 +20,16 @@ pub(crate) struct Rows<'a> {
     pub(crate) now: Time,
 }
 
-impl Rows<'_> {
-    /// The Table of a watch event, whose resourceVersion is the object's, if the apiserver knows Tables.
-    pub(super) fn watch_event(self, answers: Answers) -> Option<Value> {
-        let revision = self
-            .objects
-            .first()
-            .map_or("", |o| text(o.value(), &["metadata", "resourceVersion"]));
-        answers.rows(self, json!({"resourceVersion": revision}))
-    }
+/// What a Table's rows carry besides cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IncludeObject {
+    None,
+    Metadata,
+    Object,
 }
 
 /// A Table of `rows` with the list's `metadata`.
-pub(super) fn table(rows: Rows<'_>, metadata: Value) -> Value {
+pub(crate) fn table(rows: Rows<'_>, metadata: Value) -> Value {
     let Rows {
         objects,
         kind,
@@ -547,7 +542,7 @@ mod tests {
             wall: WALL,
             now: Time::from_secs(90),
         };
-        let shown = rows.watch_event(Answers::ALL).unwrap();
+        let shown = table(rows, json!({}));
         let columns = shown["columnDefinitions"].as_array().unwrap().len();
         let cells = shown["rows"][0]["cells"].as_array().unwrap();
         assert_eq!(columns, cells.len(), "a cell for each column");

@@ -1,0 +1,132 @@
+//! The programs that a client can run, under the names by which records know them.
+
+use std::time::Duration;
+
+use super::go::ClientGo;
+use super::informer::Controller;
+use super::kube_watcher::{KubeRs, KubeWatcher};
+use super::machine::Machine;
+use super::watch_deployment::WatchDeployment;
+use super::{
+    comparer, informer, kube_watcher, last_seen, poller, pvc_loop, reflector, retry_watcher,
+    scheduler, watch_deployment,
+};
+use crate::scope::Scope;
+
+/// A client of a world; never reused in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u64);
+
+/// What a client runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Lists again and again and never watches (watch versus poll, docs/semantics/cases.md#life-of-an-event).
+    Poller {
+        /// From one answer to the next request.
+        every: Duration,
+    },
+    /// Watches its scope, lists a scope again and again, and takes each difference for a fault (F42).
+    Comparer {
+        /// What it lists.
+        listed: Box<Scope>,
+        /// From one answer to the next list.
+        every: Duration,
+    },
+    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector); that of 1.9 is the one of
+    /// docs/semantics/cases.md#regression-1-9-2.
+    Reflector {
+        /// Which client-go.
+        version: ClientGo,
+    },
+    /// The end-to-end test's loop over a watch (docs/semantics/cases.md#ghost-you).
+    PvcLoop {
+        /// Whether it notices that the channel is closed.
+        fixed: bool,
+    },
+    /// `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
+    WatchDeployment(WatchDeployment),
+    /// A loop that resumes from the last event it saw, whatever that was (F21).
+    LastSeen,
+    /// client-go's RetryWatcher behind a list (docs/semantics/clients.md#retry-watcher).
+    RetryWatcher {
+        /// Which client-go.
+        version: ClientGo,
+    },
+    /// A controller over client-go's informer (docs/semantics/clients.md#informer).
+    Controller(Controller),
+    /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (docs/semantics/cases.md#life-of-an-event). Of
+    /// its scope the namespace counts.
+    MiniScheduler {
+        /// Which client-go.
+        version: ClientGo,
+    },
+    /// kube-rs' watcher (docs/semantics/clients.md#kube-rs).
+    KubeWatcher(KubeWatcher),
+}
+
+impl Program {
+    /// The name it is known by in records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Program::Poller { .. } => "poller",
+            Program::Comparer { .. } => "comparer",
+            Program::Reflector { .. } => "reflector",
+            Program::PvcLoop { .. } => "e2e-pvc-loop",
+            Program::WatchDeployment(_) => "watch-deployment",
+            Program::LastSeen => "resume-from-last-event",
+            Program::RetryWatcher { .. } => "retry-watcher",
+            Program::Controller(_) => "informer",
+            Program::MiniScheduler { .. } => "mini-scheduler",
+            Program::KubeWatcher(_) => "kube-rs-watcher",
+        }
+    }
+
+    /// Its version, where it has several.
+    pub fn version(&self) -> Option<&'static str> {
+        match self {
+            Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,
+            Program::Reflector { version }
+            | Program::RetryWatcher { version }
+            | Program::MiniScheduler { version } => Some(version.name()),
+            Program::PvcLoop { fixed: false } => Some("broken"),
+            Program::PvcLoop { fixed: true } => Some("fixed"),
+            Program::WatchDeployment(WatchDeployment::V1) => Some("v1"),
+            Program::WatchDeployment(WatchDeployment::V2) => Some("v2"),
+            Program::WatchDeployment(WatchDeployment::Final) => Some("final"),
+            Program::Controller(how) => Some(how.version.name()),
+            Program::KubeWatcher(how) => Some(match how.version {
+                KubeRs::V2 => "2",
+                KubeRs::V3 => "3",
+                KubeRs::V4 => "4",
+            }),
+        }
+    }
+
+    pub(crate) fn build(&self, scope: &Scope) -> Box<dyn Machine> {
+        let scope = scope.clone();
+        match self {
+            Program::Poller { every } => Box::new(poller::Poller::new(scope, *every)),
+            Program::Comparer { listed, every } => {
+                Box::new(comparer::Comparer::new(*every, (**listed).clone(), scope))
+            }
+            Program::Reflector { version } => {
+                Box::new(reflector::ReflectorProgram::new(*version, scope, None))
+            }
+            Program::PvcLoop { fixed } => Box::new(pvc_loop::PvcLoop::new(*fixed, scope)),
+            Program::WatchDeployment(variant) => Box::new(
+                watch_deployment::WatchDeploymentProgram::new(*variant, scope),
+            ),
+            Program::LastSeen => Box::new(last_seen::LastSeen::new(scope)),
+            Program::RetryWatcher { version } => {
+                Box::new(retry_watcher::RetryWatcher::new(*version, scope))
+            }
+            Program::Controller(how) => Box::new(informer::ControllerProgram::new(*how, scope)),
+            Program::MiniScheduler { version } => {
+                Box::new(scheduler::MiniScheduler::new(*version, &scope))
+            }
+            Program::KubeWatcher(how) => {
+                Box::new(kube_watcher::KubeWatcherProgram::new(*how, scope))
+            }
+        }
+    }
+}
