@@ -2,8 +2,12 @@
 //!
 //! A real server asks only when a request begins; so does this one, and open watches go on.
 
+use super::answer::{Answer, unsniffed};
+use super::context::Context;
+use super::reply::Reply;
+use super::request::routed;
 use super::route::{Route, Target};
-use super::{Answer, Apiserver, Context, Reply, routed, unsniffed};
+use super::server::Apiserver;
 use crate::fault::Rights;
 use crate::message::{Request, RequestId};
 use crate::status::{ApiError, forbidden_request, unauthorized};

@@ -4,11 +4,14 @@
 
 use serde_json::{Value, json};
 
+use super::about::about_itself;
+use super::answer::Answer;
 use super::route::Route;
-use super::{Answer, Context, about_itself};
 use crate::json::text;
+use crate::kinds::Kinds;
 use crate::kubectl::table::{self, Rows};
 use crate::message::Request;
+use crate::version::Version;
 
 /// Whether an apiserver answers about itself (discovery, versions, health) and in Tables.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +19,7 @@ pub struct Answers(Option<&'static Table>);
 
 #[derive(Debug)]
 struct Table {
-    about_itself: fn(&Route, &Request, &Context<'_>) -> Answer,
+    about_itself: fn(&Route, &Request, &Kinds, Version) -> Answer,
     rows: fn(Rows<'_>, Value) -> Value,
 }
 
@@ -36,10 +39,11 @@ impl Answers {
         self,
         route: &Route,
         request: &Request,
-        ctx: &Context<'_>,
+        kinds: &Kinds,
+        version: Version,
     ) -> Option<Answer> {
         self.0
-            .map(|table| (table.about_itself)(route, request, ctx))
+            .map(|table| (table.about_itself)(route, request, kinds, version))
     }
 
     /// The Table of a watch event, whose resourceVersion is the object's, if the apiserver knows Tables.

@@ -1,110 +1,18 @@
-//! The dispatcher of a cacher: hands each event to every watch, waits a little for full ones, and ends those that stay
+//! An apiserver dispatches: it hands each event to every watch, waits a little for full ones, and ends those that stay
 //! full (docs/semantics/servers.md#slow-watch).
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::alarm::Alarm;
+use super::context::Context;
+use super::dispatcher::{Blocked, INCOMING};
+use super::server::Apiserver;
 use super::watcher::Telling;
-use super::{Alarm, Apiserver, Context};
 use crate::change::Change;
 use crate::fault::Fault;
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
 use crate::object::ChangeKind;
-use crate::time::Time;
-
-/// Events that wait between the cache and the dispatcher; with these full the cache takes in nothing more.
-const INCOMING: usize = 100;
-/// What a second adds to the time that may be spent waiting for full watches.
-const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
-/// The most that can be saved up.
-const BUDGET_MOST: Duration = Duration::from_millis(100);
-
-/// A dispatcher.
-///
-/// Bounded: 100 events in `incoming`; what comes while that is full waits in etcd's client, which has no bound of its
-/// own, but is empty again at most 100 ms later, when the watches that blocked are ended.
-#[derive(Debug)]
-pub(super) struct Dispatcher {
-    watchers: Vec<RequestId>,
-    incoming: VecDeque<Arc<Change>>,
-    upstream: VecDeque<Arc<Change>>,
-    blocked: Option<Blocked>,
-    /// Counts blocks, so that an alarm of an earlier one is known.
-    blocks: u32,
-    budget: Duration,
-    budget_at: Time,
-    /// The revision up to which everything is dispatched: what bookmarks say.
-    processed: u64,
-    /// An event that is told after the next (fault `SwapEvents`).
-    swapped: Option<Arc<Change>>,
-}
-
-#[derive(Debug)]
-struct Blocked {
-    full: Vec<RequestId>,
-    until: Time,
-    revision: u64,
-}
-
-impl Dispatcher {
-    pub(super) fn new(now: Time) -> Dispatcher {
-        Dispatcher {
-            watchers: Vec::new(),
-            incoming: VecDeque::new(),
-            upstream: VecDeque::new(),
-            blocked: None,
-            blocks: 0,
-            budget: BUDGET_MOST,
-            budget_at: now,
-            processed: 0,
-            swapped: None,
-        }
-    }
-
-    pub(super) fn watchers(&self) -> &[RequestId] {
-        &self.watchers
-    }
-
-    pub(super) fn add(&mut self, watch: RequestId) {
-        self.watchers.push(watch);
-    }
-
-    pub(super) fn remove(&mut self, watch: RequestId) {
-        self.watchers.retain(|other| *other != watch);
-    }
-
-    /// What bookmarks say.
-    pub(super) fn processed(&self) -> u64 {
-        self.processed
-    }
-
-    /// Progress of the cache counts as dispatched if nothing waits before it.
-    pub(super) fn is_past(&mut self, revision: u64) {
-        if self.incoming.is_empty() && self.blocked.is_none() {
-            self.processed = revision;
-        }
-    }
-
-    pub(super) fn is_blocked(&self) -> bool {
-        self.blocked.is_some()
-    }
-
-    fn take_budget(&mut self, now: Time) -> Duration {
-        // 50 ms a second are a twentieth.
-        let earned = now.since(self.budget_at) / 20;
-        debug_assert_eq!(BUDGET_PER_SECOND, Duration::from_secs(1) / 20);
-        let budget = self.budget.saturating_add(earned).min(BUDGET_MOST);
-        self.budget = Duration::ZERO;
-        self.budget_at = now;
-        budget
-    }
-
-    fn give_back(&mut self, unused: Duration) {
-        self.budget = self.budget.saturating_add(unused).min(BUDGET_MOST);
-    }
-}
 
 impl Apiserver {
     /// An event for the cache of a resource, and for its watches.
@@ -121,9 +29,7 @@ impl Apiserver {
             cacher.dispatcher.upstream.push_back(change);
             return;
         }
-        let told = cacher
-            .cache
-            .receive(&change, &ctx.config.apiserver, ctx.version);
+        let told = cacher.cache.receive(&change, ctx.settings, ctx.version);
         let waits = cacher.dispatcher.is_blocked();
         if waits {
             cacher.dispatcher.incoming.push_back(told);
@@ -221,7 +127,7 @@ impl Apiserver {
             return;
         }
         let telling = Telling {
-            answers: ctx.config.answers,
+            answers: ctx.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,

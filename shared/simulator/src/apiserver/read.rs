@@ -4,33 +4,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::general_purpose::{self, GeneralPurpose, URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::alarm::Alarm;
+use super::answer::{Answer, Outcome, deprecation};
+use super::body::{list_chunks, list_opening, object_body, readable, whole_list};
+use super::context::Context;
+use super::continue_token::{decode_continue, encode_continue};
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query, parse_revision};
+use super::pending::{ListRead, PendingRead, Until, Waiting};
 use super::route::Target;
-use super::watch::PendingWatch;
-use super::{Alarm, Answer, Apiserver, Context, Outcome, deprecation, object_body};
+use super::server::Apiserver;
 use crate::fault::{Fault, Throttle};
-use crate::json::{encode, go, json_text, sort_all};
-use crate::kinds::{Printer, ResourceId, ResourceType};
+use crate::json::encode;
+use crate::kinds::ResourceId;
 use crate::kubectl::table::Rows;
 use crate::message::RequestId;
 use crate::object::Object;
-use crate::registry::{Place, Registry};
 use crate::selector::Selector;
 use crate::status::{
     ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
     too_large_for_etcd,
 };
-
-/// Lists are sent in chunks of about this size.
-const CHUNK_BYTES: usize = 32 * 1024;
 
 /// How often a waiting read makes the apiserver ask etcd for progress
 /// (docs/semantics/lists-and-watches.md#consistent-list).
@@ -38,52 +35,6 @@ const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
 /// How long a request that is no watch may take (docs/semantics/servers.md#request-timeout).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A read that waits for its cache.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    resource: ResourceId,
-    until: Until,
-    read: PendingRead,
-}
-
-/// What a read waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
-    /// The cache to be ready, as versions before 1.31 do.
-    Ready,
-    /// The cache to know of a revision.
-    Revision(u64),
-}
-
-/// What to do once the cache is there.
-#[derive(Debug)]
-pub(super) enum PendingRead {
-    Get(Target, Representation),
-    List(ListRead),
-    Watch(PendingWatch),
-}
-
-/// A list whose parameters are understood.
-#[derive(Debug)]
-pub(super) struct ListRead {
-    target: Target,
-    form: Representation,
-    selector: Selector,
-    prefix: String,
-    /// The key to start from; empty for the first page.
-    start: String,
-    /// 0 for no limit.
-    limit: u64,
-    /// What the cache has to know before; etcd's revision of the moment for a consistent list.
-    fresh_at: u64,
-    /// The list is of exactly `fresh_at`, from a snapshot that the cache takes when it comes there.
-    is_exact: bool,
-    /// It says that it is of the newest version, whatever it is of.
-    says_newest: bool,
-    /// A list without resourceVersion: it falls back to etcd when the cache does not get there.
-    is_consistent: bool,
-}
 
 /// What served a page: continue tokens of a watch cache or its snapshots begin with a slash, etcd's do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,14 +50,6 @@ enum Wanted {
     AtLeast(u64),
     /// The latest, as of now.
     Latest,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct ContinueToken {
-    v: String,
-    rv: i64,
-    start: String,
 }
 
 /// Objects of a page, and what its list says about them.
@@ -381,7 +324,7 @@ impl Apiserver {
     ) {
         let span = match until {
             Until::Ready => REQUEST_TIMEOUT,
-            Until::Revision(_) => ctx.config.apiserver.fresh_wait,
+            Until::Revision(_) => ctx.settings.fresh_wait,
         };
         self.waiting.insert(
             id,
@@ -497,19 +440,6 @@ impl Apiserver {
         }
     }
 
-    pub(super) fn finish(
-        &mut self,
-        id: RequestId,
-        outcome: Result<Outcome, ApiError>,
-        ctx: &mut Context<'_>,
-    ) {
-        match outcome {
-            Ok(Outcome::Now(answer) | Outcome::Committed(answer)) => self.answer(id, answer, ctx),
-            Ok(Outcome::Open) => {}
-            Err(error) => self.refuse(id, &error, ctx),
-        }
-    }
-
     fn list_from_etcd(
         &self,
         read: &ListRead,
@@ -550,29 +480,6 @@ impl Apiserver {
             )),
             Err(_) => Err(list_compacted()),
         }
-    }
-}
-
-/// Refuses to answer with an object that a fault makes impossible to read or convert (F38).
-pub(super) fn readable<'a>(
-    mut objects: impl Iterator<Item = &'a Arc<Object>>,
-    resource: ResourceId,
-    ctx: &Context<'_>,
-) -> Result<(), ApiError> {
-    if ctx.faults.is_empty() {
-        return Ok(());
-    }
-    let kind = ctx.kinds.get(resource);
-    let struck = ctx.faults.iter().find_map(|fault| match fault {
-        Fault::CannotConvert { resource, name } if kind.qualified() == *resource => Some(name),
-        _ => None,
-    });
-    match struck {
-        Some(name) if objects.any(|o| o.name() == name) => Err(crate::status::cannot_convert(
-            &kind.api_version(),
-            &kind.kind,
-        )),
-        _ => Ok(()),
     }
 }
 
@@ -641,7 +548,7 @@ impl ListRead {
                     wall: ctx.wall,
                     now: ctx.now,
                 };
-                match ctx.config.answers.rows(rows, metadata.clone()) {
+                match ctx.answers.rows(rows, metadata.clone()) {
                     Some(table) => vec![encode(&table), Bytes::from_static(b"\n")],
                     None => whole_list(kind, metadata, &page.objects),
                 }
@@ -660,46 +567,6 @@ impl ListRead {
     }
 }
 
-/// A list of whole objects: one of a built-in kind in the order of its fields, one of a custom kind in the alphabet's.
-pub(super) fn whole_list(
-    kind: &ResourceType,
-    mut metadata: Value,
-    objects: &[Arc<Object>],
-) -> Vec<Bytes> {
-    let list_kind = format!("{}List", kind.kind);
-    let api_version = kind.api_version();
-    if matches!(kind.printer, Printer::BuiltIn) {
-        let items = objects.iter().map(|o| ("{", o.item_json()));
-        return list_chunks(list_opening(&list_kind, &api_version, &metadata), items, "");
-    }
-    if metadata.get("continue").is_none() {
-        metadata["continue"] = json!("");
-    }
-    sort_all(&mut metadata);
-    let items = objects.iter().map(|o| ("", o.json()));
-    list_chunks(
-        format!(
-            "{{\"apiVersion\":{},\"items\":[",
-            json_text(&json!(api_version))
-        ),
-        items,
-        &format!(
-            ",\"kind\":{},\"metadata\":{}",
-            json_text(&json!(list_kind)),
-            json_text(&metadata)
-        ),
-    )
-}
-
-fn list_opening(kind: &str, api_version: &str, metadata: &Value) -> String {
-    format!(
-        "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
-        json_text(&json!(kind)),
-        json_text(&json!(api_version)),
-        json_text(metadata)
-    )
-}
-
 fn one_object(
     found: Option<&Arc<Object>>,
     target: &Target,
@@ -716,143 +583,4 @@ fn one_object(
     let mut answer = Answer::bytes(200, "application/json", body);
     answer.headers.extend(deprecation(kind));
     Ok(Outcome::Now(answer))
-}
-
-/// A list in chunks: how it opens, its items, each in two parts, and what comes after them.
-fn list_chunks(
-    opening: String,
-    items: impl Iterator<Item = (&'static str, Bytes)>,
-    closing: &str,
-) -> Vec<Bytes> {
-    let mut chunks = Vec::new();
-    let mut chunk = opening.into_bytes();
-    for (i, (opening, item)) in items.enumerate() {
-        if i > 0 {
-            chunk.push(b',');
-        }
-        chunk.extend_from_slice(opening.as_bytes());
-        chunk.extend_from_slice(&item);
-        if chunk.len() >= CHUNK_BYTES {
-            chunks.push(Bytes::from(std::mem::take(&mut chunk)));
-        }
-    }
-    chunk.push(b']');
-    chunk.extend_from_slice(closing.as_bytes());
-    chunk.extend_from_slice(b"}\n");
-    chunks.push(Bytes::from(chunk));
-    chunks
-}
-
-fn encode_continue(start: &str, rv: i64) -> String {
-    let token = ContinueToken {
-        v: "meta.k8s.io/v1".to_owned(),
-        rv,
-        start: start.to_owned(),
-    };
-    let json = serde_json::to_vec(&token).expect("a struct of strings and a number is JSON");
-    URL_SAFE_NO_PAD.encode(json)
-}
-
-/// Go's decoder does not look at bits that are left over.
-const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::URL_SAFE,
-    general_purpose::NO_PAD.with_decode_allow_trailing_bits(true),
-);
-
-/// The key to go on from and the revision, `None` for the latest (`storage/continue.go`).
-fn decode_continue(token: &str, prefix: &str) -> Result<(String, Option<u64>), ApiError> {
-    let refused = |why: String| bad_request(format!("invalid continue token: {why}"));
-    let not_valid = |why: &str| refused(format!("continue key is not valid: {why}"));
-    let bytes = AS_GO_DECODES
-        .decode(token)
-        .map_err(|e| not_valid(&go::base64_error(&e)))?;
-    let token: ContinueToken =
-        serde_json::from_slice(&bytes).map_err(|e| not_valid(&go::json_error(&bytes, &e)))?;
-    if token.v != "meta.k8s.io/v1" {
-        return Err(not_valid(&format!(
-            "server does not recognize this encoded version {}",
-            token.v
-        )));
-    }
-    if token.start.is_empty() {
-        return Err(not_valid(
-            "encoded start key empty (version meta.k8s.io/v1)",
-        ));
-    }
-    let start = token.start.strip_prefix('/').unwrap_or(&token.start);
-    if start.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(not_valid(&token.start));
-    }
-    let revision = match token.rv {
-        0 => {
-            return Err(not_valid(
-                "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
-            ));
-        }
-        rv => u64::try_from(rv).ok(),
-    };
-    Ok((format!("{prefix}{start}"), revision))
-}
-
-/// A registry over the context, for the request's writes.
-pub(super) fn registry<'a>(ctx: &'a mut Context<'_>) -> Registry<'a> {
-    Registry {
-        etcd: ctx.etcd,
-        kinds: ctx.kinds,
-        random: ctx.random,
-        wall: ctx.wall,
-        now: ctx.now,
-        dry_run: false,
-    }
-}
-
-impl Target {
-    pub(super) fn place(&self) -> Place<'_> {
-        Place {
-            resource: self.resource,
-            namespace: &self.namespace,
-            name: &self.name,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_continue_token_is_what_the_apiserver_writes() {
-        let token = encode_continue("shop/web\0", 42);
-        let json = String::from_utf8(URL_SAFE_NO_PAD.decode(&token).unwrap()).unwrap();
-        assert_eq!(
-            json,
-            r#"{"v":"meta.k8s.io/v1","rv":42,"start":"shop/web\u0000"}"#
-        );
-        assert_eq!(
-            decode_continue(&token, "/registry/pods/").unwrap(),
-            ("/registry/pods/shop/web\0".to_owned(), Some(42))
-        );
-        let latest = encode_continue("a", -1);
-        assert_eq!(
-            decode_continue(&latest, "/p/").unwrap(),
-            ("/p/a".to_owned(), None)
-        );
-    }
-
-    #[test]
-    fn a_token_that_was_tampered_with_is_400() {
-        for token in [
-            "!",
-            "e30",
-            &encode_continue("", 1),
-            &encode_continue("a", 0),
-            &encode_continue("../x", 1),
-        ] {
-            assert_eq!(
-                decode_continue(token, "/p/").unwrap_err().code,
-                400,
-                "{token}"
-            );
-        }
-    }
 }

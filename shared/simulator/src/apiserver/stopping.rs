@@ -2,10 +2,13 @@
 
 use watchscope_model::tree::BTreeMap;
 
+use super::answer::{Answer, plain_text, unsniffed};
+use super::context::Context;
 use super::options::Query;
+use super::reply::Reply;
+use super::server::{Apiserver, Life};
 use super::throttle::shutting_down;
 use super::upstream::Upstream;
-use super::{Answer, Apiserver, Context, Life, Reply, plain_text, unsniffed};
 use crate::json::encode;
 use crate::kinds::ResourceId;
 use crate::message::{Request, RequestId};

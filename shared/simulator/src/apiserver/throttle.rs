@@ -1,8 +1,9 @@
 //! The emitters of 429, switched on as faults (docs/semantics/requests.md#too-many-requests, F15).
 
+use super::answer::{Answer, plain_text};
+use super::context::Context;
 use super::options::Query;
 use super::route::Route;
-use super::{Answer, Context, plain_text};
 use crate::fault::{Fault, Throttle};
 use crate::status;
 

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::alarm::Alarm;
+use super::answer::{Outcome, common_headers};
+use super::answers::Answers;
 use super::backlog::{Backlog, First, Next};
+use super::body::readable;
+use super::context::Context;
 use super::negotiate::Representation;
 use super::options::{ListOptions, Query};
-use super::read::{PendingRead, Until, readable};
+use super::pending::{PendingRead, PendingWatch, Start, Until};
 use super::reply::{OpenWatch, Part, Source};
 use super::route::Target;
+use super::server::Apiserver;
 use super::upstream::Owner;
 use super::watcher::{Telling, WatchParameters, Watcher};
-use super::{Alarm, Apiserver, Context, Outcome, common_headers};
 use crate::etcd::{Content, Purpose, Response, WatchedChange, WatcherId};
 use crate::fault::Fault;
 use crate::json::encode;
@@ -34,32 +39,10 @@ const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 /// (docs/semantics/lists-and-watches.md#uncached), this one is the largest ring's.
 const DIRECT_SLOTS: usize = 51_200;
 
-/// A watch that is understood and not yet begun.
-#[derive(Clone, Debug)]
-pub(super) struct PendingWatch {
-    parameters: WatchParameters,
-    start: Start,
-    /// What the cache has to know before.
-    fresh_at: u64,
-    /// Whether it asked for initial events, so that their end is marked.
-    is_watch_list: bool,
-}
-
-/// Where a watch starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
-    /// With the present state as initial events.
-    State,
-    /// After a revision.
-    After(u64),
-    /// At whatever the cache knows.
-    Now,
-}
-
 /// What filling the network from a reply needs of the world.
 pub(crate) struct Sending<'a> {
     /// What the server can answer besides objects.
-    pub(crate) answers: super::answers::Answers,
+    pub(crate) answers: Answers,
     pub(crate) now: Time,
     pub(crate) wall: Wall,
     pub(crate) kinds: &'a Kinds,
@@ -84,7 +67,7 @@ impl Apiserver {
             // One below zero is over before it has begun.
             Some(secs) if secs != 0 => Duration::from_secs(u64::try_from(secs).unwrap_or(0)),
             _ => {
-                let (least, most) = ctx.config.apiserver.watch_lifetime;
+                let (least, most) = ctx.settings.watch_lifetime;
                 ctx.random.span(least, most)
             }
         };
@@ -382,7 +365,7 @@ impl Apiserver {
             return;
         };
         let telling = Telling {
-            answers: ctx.config.answers,
+            answers: ctx.answers,
             kind: ctx.kinds.get(change.resource),
             wall: ctx.wall,
             now: ctx.now,
@@ -443,7 +426,7 @@ impl Apiserver {
         };
         let resource = watch.watcher.resource();
         let telling = Telling {
-            answers: ctx.config.answers,
+            answers: ctx.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,
@@ -552,7 +535,7 @@ impl Apiserver {
         let cacher = self.cachers.get(&resource);
         let processed = cacher.map_or(0, |c| c.dispatcher.processed());
         let telling = Telling {
-            answers: ctx.config.answers,
+            answers: ctx.answers,
             kind: ctx.kinds.get(resource),
             wall: ctx.wall,
             now: ctx.now,
@@ -622,21 +605,6 @@ impl Apiserver {
             }
         }
     }
-
-    /// Tells the world that a reply has something new.
-    pub(super) fn soil(&mut self, id: RequestId) {
-        if let Some(reply) = self.replies.get_mut(&id)
-            && !std::mem::replace(&mut reply.is_dirty, true)
-        {
-            self.dirty.push(id);
-        }
-    }
-}
-
-impl PendingWatch {
-    pub(super) fn resource(&self) -> ResourceId {
-        self.parameters.resource
-    }
 }
 
 /// What a watch of etcd is told when its member has no leader.
@@ -648,7 +616,7 @@ fn no_leader() -> ApiError {
 fn schedule_bookmark(id: RequestId, deadline: Time, ctx: &mut Context<'_>) {
     let last = deadline - BOOKMARK_BEFORE_DEADLINE;
     let regular = if ctx.version.has_periodic_bookmarks() {
-        ctx.now + ctx.config.apiserver.bookmark_interval
+        ctx.now + ctx.settings.bookmark_interval
     } else {
         deadline
     };
@@ -664,7 +632,7 @@ fn schedule_bookmark(id: RequestId, deadline: Time, ctx: &mut Context<'_>) {
 }
 
 fn stream_headers(ctx: &mut Context<'_>) -> Vec<(String, String)> {
-    let mut headers = common_headers(ctx);
+    let mut headers = common_headers(ctx.random);
     headers.push(("content-type".to_owned(), "application/json".to_owned()));
     headers
 }

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::answer::{Answer, Outcome, deprecation, warning};
+use super::body::{object_body, whole_list};
+use super::context::Context;
 use super::negotiate::{Representation, json_body};
 use super::options::{ListOptions, Query};
-use super::read::{registry, whole_list};
 use super::route::Target;
-use super::{Answer, Context, Outcome, deprecation, object_body, warning};
 use crate::json;
 use crate::json::{go, items, text};
 use crate::kinds::{Kinds, Printer, ResourceType};
@@ -14,7 +15,7 @@ use crate::kubectl::patch::Patch;
 use crate::kubectl::scale;
 use crate::manager::Manager;
 use crate::message::Request;
-use crate::registry::{DeleteOptions, Deleted, Place, misfit, not_registered};
+use crate::registry::{DeleteOptions, Deleted, Place, Registry, misfit, not_registered};
 use crate::schema::{Misfits, Struct, misfits, patched_order};
 use crate::selector::Selector;
 use crate::status::{ApiError, FieldError, bad_request, conflict, invalid, patched_into_none};
@@ -461,5 +462,27 @@ fn manager(request: &Request, query: &Query, target: &Target) -> Manager {
     Manager {
         name: if name.is_empty() { "unknown" } else { name }.to_owned(),
         subresource: target.subresource.clone(),
+    }
+}
+
+/// A registry over the context, for the request's writes.
+fn registry<'a>(ctx: &'a mut Context<'_>) -> Registry<'a> {
+    Registry {
+        etcd: ctx.etcd,
+        kinds: ctx.kinds,
+        random: ctx.random,
+        wall: ctx.wall,
+        now: ctx.now,
+        dry_run: false,
+    }
+}
+
+impl Target {
+    fn place(&self) -> Place<'_> {
+        Place {
+            resource: self.resource,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
     }
 }

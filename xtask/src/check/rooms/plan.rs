@@ -370,8 +370,8 @@ const SIMULATOR: Crate = Crate {
             "apiserver",
             &["apiserver"],
             &[
-                "base", "config", "etcd", "fault", "inside", "json", "kubectl", "object",
-                "registry", "schema", "selector", "settings", "status", "version",
+                "base", "etcd", "fault", "inside", "json", "kubectl", "object", "registry",
+                "schema", "selector", "settings", "status", "version",
             ],
         ),
         room("network", &["network"], &["base", "fault", "settings"]),
@@ -382,7 +382,11 @@ const SIMULATOR: Crate = Crate {
             &["base", "etcd", "json", "object", "registry", "settings"],
         ),
         room("truth", &["truth"], &["base", "etcd", "object", "selector"]),
-        room("config", &["config"], &["settings", "version", "workload"]).owing(&["apiserver"]),
+        room(
+            "config",
+            &["config"],
+            &["apiserver", "settings", "version", "workload"],
+        ),
         room(
             "world",
             &["world"],
@@ -415,18 +419,5 @@ const SIMULATOR: Crate = Crate {
         "world/received.rs",
         "world/shutdown.rs",
     ]],
-    circles: &[&[
-        "apiserver/answers.rs",
-        "apiserver/backlog.rs",
-        "apiserver/cacher.rs",
-        "apiserver/dispatch.rs",
-        "apiserver/mod.rs",
-        "apiserver/read.rs",
-        "apiserver/reply.rs",
-        "apiserver/throttle.rs",
-        "apiserver/upstream.rs",
-        "apiserver/watch.rs",
-        "apiserver/watcher.rs",
-        "apiserver/write.rs",
-    ]],
+    circles: &[],
 };

@@ -1,0 +1,336 @@
+//! An apiserver keeps its watch caches: makes them, feeds them from etcd, and lets them fail and begin anew.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::alarm::{Alarm, Step};
+use super::cache::Objects;
+use super::cacher::{Cacher, Phase, retry_after_secs};
+use super::context::Context;
+use super::reply::Source;
+use super::server::Apiserver;
+use super::upstream::Owner;
+use crate::etcd::{Content, Purpose, Response, WatchedChange};
+use crate::fault::Fault;
+use crate::inside::{CacheLook, WatcherLook};
+use crate::kinds::{Kinds, ResourceId};
+use crate::message::RequestId;
+use crate::object::ChangeKind;
+use crate::status::{self, ApiError};
+use crate::time::Time;
+
+/// From a failure to the next attempt (`wait.Until`).
+const RETRY_PERIOD: Duration = Duration::from_secs(1);
+/// How long a reflector resumes after internal errors (`MaxInternalErrorRetryDuration`).
+const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
+/// A streak of internal errors is over after so long without one.
+const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
+/// Between two attempts to resume. The real loop has no wait but the answer's; this bounds its work here.
+const RESUME_PERIOD: Duration = Duration::from_millis(100);
+
+/// What it tells of its inside.
+impl Apiserver {
+    /// The resources that have a watch cache.
+    pub(crate) fn cached(&self) -> impl Iterator<Item = ResourceId> {
+        self.cachers.keys().copied()
+    }
+
+    /// A watch cache: how it is, how often its objects changed, and the objects.
+    pub(crate) fn cache_look(&self, resource: ResourceId) -> Option<(CacheLook, u64, &Objects)> {
+        let cacher = self.cachers.get(&resource)?;
+        let (objects, edits) = cacher.cache.contents();
+        Some((cacher.look(), edits, objects))
+    }
+
+    /// The watches that run: each with its resource and what waits for it.
+    pub(crate) fn watcher_looks(
+        &self,
+    ) -> impl Iterator<Item = (RequestId, ResourceId, WatcherLook)> {
+        self.replies.iter().filter_map(|(id, reply)| {
+            let watch = reply.watch.as_ref()?;
+            let look = WatcherLook {
+                is_from_etcd: matches!(watch.source, Source::Etcd(_)),
+                ..watch.backlog.look()
+            };
+            Some((*id, watch.watcher.resource(), look))
+        })
+    }
+}
+
+impl Apiserver {
+    /// Begins to serve a resource. A cluster that begins has its caches ready `at_once`.
+    pub(crate) fn serve(&mut self, resource: ResourceId, at_once: bool, ctx: &mut Context<'_>) {
+        if !ctx.kinds.get(resource).cached {
+            return;
+        }
+        if at_once {
+            self.make_ready_cacher(resource, ctx);
+        } else {
+            self.make_cacher(resource, ctx);
+        }
+    }
+
+    /// Makes the cacher of a resource that is newly served; it begins to list.
+    pub(super) fn make_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let cacher = Cacher::new(ctx.now, self.attempts, ctx.settings);
+        self.cachers.insert(resource, cacher);
+        self.start_cacher(resource, ctx);
+    }
+
+    /// The same, ready at once: for a cluster that begins.
+    pub(super) fn make_ready_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let cacher = Cacher::new(ctx.now, self.attempts, ctx.settings);
+        self.cachers.insert(resource, cacher);
+        self.listed(resource, ctx.etcd.revision(), ctx);
+    }
+
+    pub(super) fn drop_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        if let Some(cacher) = self.cachers.remove(&resource) {
+            self.attempts = self.attempts.max(cacher.attempt);
+            if let Some(watch) = cacher.watch {
+                self.close_upstream(watch, ctx);
+            }
+        }
+    }
+
+    pub(super) fn cacher_step(
+        &mut self,
+        resource: ResourceId,
+        attempt: u32,
+        step: Step,
+        ctx: &mut Context<'_>,
+    ) {
+        let current = self.cachers.get(&resource).map(|c| c.attempt);
+        if current != Some(attempt) {
+            return;
+        }
+        match step {
+            Step::Start => self.start_cacher(resource, ctx),
+            Step::Listed(revision) => self.listed(resource, revision, ctx),
+            Step::Resume => self.watch_etcd(resource, ctx),
+        }
+    }
+
+    /// The cacher's reflector failed, for whatever reason.
+    pub(super) fn fail_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        if cacher.is_ready() {
+            cacher.since = ctx.now;
+        }
+        cacher.phase = Phase::Failed;
+        let watch = cacher.watch.take();
+        self.set_step(resource, Step::Start, ctx.now + RETRY_PERIOD, ctx);
+        if let Some(watch) = watch {
+            self.close_upstream(watch, ctx);
+        }
+    }
+
+    /// A response on the cacher's own watch of etcd.
+    pub(super) fn cacher_receives(
+        &mut self,
+        resource: ResourceId,
+        response: Response,
+        ctx: &mut Context<'_>,
+    ) {
+        match response.content {
+            Content::Events(events) => {
+                for event in events {
+                    self.cacher_takes(resource, event, ctx);
+                }
+            }
+            Content::Progress => {
+                if let Some(cacher) = self.cachers.get_mut(&resource)
+                    && ctx.version.has_progress()
+                {
+                    cacher.last_seen = response.revision;
+                    cacher.cache.progress(response.revision);
+                    cacher.dispatcher.is_past(response.revision);
+                    self.wake_waiting(resource, ctx);
+                }
+            }
+            Content::Compacted => self.fail_cacher(resource, ctx),
+            Content::NoLeader => self.internal_error(resource, ctx),
+        }
+    }
+
+    /// Whether a read of the cache has to wait or be refused, since it is not ready.
+    pub(super) fn not_ready(&self, resource: ResourceId, ctx: &Context<'_>) -> Option<ApiError> {
+        let cacher = self.cachers.get(&resource)?;
+        if cacher.is_ready() {
+            return None;
+        }
+        let secs = if ctx.version.grows_retry_after() {
+            retry_after_secs(cacher.downtime(ctx.now))
+        } else {
+            1
+        };
+        Some(status::initializing(secs))
+    }
+
+    fn start_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let watches: Vec<RequestId> = match self.cachers.get_mut(&resource) {
+            Some(cacher) => {
+                cacher.phase = Phase::Listing;
+                cacher.dispatcher.watchers().to_vec()
+            }
+            None => return,
+        };
+        for watch in watches {
+            self.end_watch(watch, ctx);
+        }
+        if !ctx.etcd.has_leader(ctx.server) {
+            return self.fail_cacher(resource, ctx);
+        }
+        let revision = ctx.etcd.revision();
+        let prefix = ctx.kinds.get(resource).prefix.clone();
+        let found = ctx.etcd.range(&prefix, "", revision);
+        let count = found.map_or(0, Iterator::count);
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let (least, most) = ctx.commit_latency;
+        let span = ctx.random.span(least, most)
+            + ctx.settings.list_latency_per_object.saturating_mul(count);
+        self.set_step(resource, Step::Listed(revision), ctx.now + span, ctx);
+    }
+
+    fn listed(&mut self, resource: ResourceId, revision: u64, ctx: &mut Context<'_>) {
+        let prefix = ctx.kinds.get(resource).prefix.clone();
+        let found = ctx
+            .etcd
+            .range_of_member(ctx.server, &prefix, "", revision)
+            .map(|found| {
+                let pair = |(k, o): (&Arc<_>, &Arc<_>)| (Arc::clone(k), Arc::clone(o));
+                found.map(pair).collect::<Objects>()
+            });
+        let (Ok(objects), Some(cacher)) = (found, self.cachers.get_mut(&resource)) else {
+            return self.fail_cacher(resource, ctx);
+        };
+        cacher.cache.replace(objects, revision);
+        cacher.dispatcher.is_past(revision);
+        cacher.phase = Phase::Ready;
+        cacher.since = ctx.now;
+        cacher.last_seen = revision;
+        self.watch_etcd(resource, ctx);
+        self.wake_waiting(resource, ctx);
+    }
+
+    fn watch_etcd(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let Some(cacher) = self.cachers.get(&resource) else {
+            return;
+        };
+        let start = cacher.last_seen + 1;
+        let prefix = ctx.kinds.get(resource).prefix.clone();
+        let owner = Owner::Cacher(resource);
+        let watch = self.open_upstream(resource, Purpose::Cache, prefix, start, owner, ctx);
+        if let Some(cacher) = self.cachers.get_mut(&resource) {
+            cacher.watch = Some(watch);
+        }
+    }
+
+    fn cacher_takes(&mut self, resource: ResourceId, event: WatchedChange, ctx: &mut Context<'_>) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        if !cacher.is_ready() || cacher.watch.is_none() {
+            // What was under way when the watch failed.
+            return;
+        }
+        let lacks_previous = event.change.kind != ChangeKind::Added && !event.has_previous;
+        if lacks_previous && ctx.version.refuses_missing_previous() {
+            return self.internal_error(resource, ctx);
+        }
+        if lacks_previous && event.change.kind == ChangeKind::Deleted {
+            // The object of the event is nil: not the type that is expected, so the reflector skips it (F26).
+            return;
+        }
+        if is_poisoned(&event, ctx) {
+            return self.internal_error(resource, ctx);
+        }
+        cacher.last_seen = event.change.revision;
+        self.take_in(resource, event.change, ctx);
+    }
+
+    /// The watch of etcd ended with an error that the reflector takes for an internal one.
+    fn internal_error(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
+        let Some(cacher) = self.cachers.get_mut(&resource) else {
+            return;
+        };
+        let now = ctx.now;
+        let first = match cacher.streak {
+            Some((first, last)) if now.since(last) < INTERNAL_ERROR_STREAK => first,
+            _ => now,
+        };
+        cacher.streak = Some((first, now));
+        let resumes =
+            ctx.version.retries_internal_errors() && now.since(first) <= INTERNAL_ERROR_RETRY;
+        if !resumes {
+            return self.fail_cacher(resource, ctx);
+        }
+        let watch = cacher.watch.take();
+        self.set_step(resource, Step::Resume, now + RESUME_PERIOD, ctx);
+        if let Some(watch) = watch {
+            self.close_upstream(watch, ctx);
+        }
+    }
+
+    /// Empties the histories of caches and keeps them empty; etcd's for those without a cache (fault `Expire`).
+    pub(crate) fn expire(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
+        let revision = ctx.etcd.revision();
+        let struck =
+            |id: ResourceId| resource.is_none_or(|wanted| ctx.kinds.get(id).qualified() == wanted);
+        for (id, cacher) in &mut self.cachers {
+            if struck(*id) {
+                cacher.cache.expire(revision);
+            }
+        }
+        let uncached = ctx
+            .kinds
+            .served()
+            .any(|(id, kind)| !kind.cached && struck(id));
+        if uncached {
+            ctx.etcd.compact(revision);
+        }
+    }
+
+    /// Lets the caches keep history again.
+    pub(crate) fn keep_history(&mut self, resource: Option<&str>, kinds: &Kinds) {
+        for (id, cacher) in &mut self.cachers {
+            if resource.is_none_or(|wanted| kinds.get(*id).qualified() == wanted) {
+                cacher.cache.keep_history();
+            }
+        }
+    }
+
+    /// Lets the reflectors of caches fail (F16).
+    pub(crate) fn reinitialise(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
+        let struck: Vec<ResourceId> = self
+            .cachers
+            .keys()
+            .copied()
+            .filter(|id| resource.is_none_or(|wanted| ctx.kinds.get(*id).qualified() == wanted))
+            .collect();
+        for resource in struck {
+            self.fail_cacher(resource, ctx);
+        }
+    }
+
+    fn set_step(&mut self, resource: ResourceId, step: Step, at: Time, ctx: &mut Context<'_>) {
+        if let Some(cacher) = self.cachers.get_mut(&resource) {
+            cacher.attempt += 1;
+            let alarm = Alarm::Cacher(resource, cacher.attempt, step);
+            ctx.alarms.push((at, alarm));
+        }
+    }
+}
+
+/// Whether a fault makes an object unreadable for the apiserver that reads it from etcd.
+fn is_poisoned(event: &WatchedChange, ctx: &Context<'_>) -> bool {
+    ctx.is_on(|fault| match fault {
+        Fault::CorruptObject { resource, name } => {
+            ctx.kinds.get(event.change.resource).qualified() == *resource
+                && event.change.object.name() == name
+        }
+        _ => false,
+    })
+}

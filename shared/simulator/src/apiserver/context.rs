@@ -1,0 +1,52 @@
+//! The parts of the world that an apiserver talks to, as it sees them.
+
+use std::time::Duration;
+
+use watchscope_model::tree::BTreeSet;
+
+use super::alarm::Alarm;
+use super::answers::Answers;
+use crate::etcd::Etcd;
+use crate::fault::Fault;
+use crate::kinds::{Kinds, ResourceId};
+use crate::message::ServerId;
+use crate::random::Random;
+use crate::settings::ApiserverConfig;
+use crate::time::{Time, Wall};
+use crate::version::Version;
+
+/// What the parts of the world an apiserver talks to look like from it.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Time,
+    pub(crate) wall: Wall,
+    /// Which server it is, and its version.
+    pub(crate) server: ServerId,
+    pub(crate) version: Version,
+    pub(crate) settings: &'a ApiserverConfig,
+    /// From a write request to its answer: at least and at most.
+    pub(crate) commit_latency: (Duration, Duration),
+    /// What it can answer besides objects.
+    pub(crate) answers: Answers,
+    pub(crate) faults: &'a BTreeSet<Fault>,
+    pub(crate) etcd: &'a mut Etcd,
+    pub(crate) kinds: &'a mut Kinds,
+    pub(crate) random: &'a mut Random,
+    pub(crate) alarms: &'a mut Vec<(Time, Alarm)>,
+}
+
+impl Context<'_> {
+    /// Whether a fault that `is` describes is on.
+    pub(super) fn is_on(&self, is: impl Fn(&Fault) -> bool) -> bool {
+        self.faults.iter().any(is)
+    }
+
+    /// Whether such a fault is on for this server and a resource.
+    pub(super) fn is_on_for(&self, resource: ResourceId, is: impl Fn(&Fault) -> bool) -> bool {
+        if self.faults.is_empty() {
+            return false;
+        }
+        let name = self.kinds.get(resource).qualified();
+        let meant = |fault: &Fault| fault.concerns(self.server, &name);
+        self.is_on(|fault| is(fault) && meant(fault))
+    }
+}

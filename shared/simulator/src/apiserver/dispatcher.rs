@@ -1,0 +1,101 @@
+//! The dispatcher of a cacher: which watches it serves, which events wait, and how long it may wait for full watches.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::change::Change;
+use crate::message::RequestId;
+use crate::time::Time;
+
+/// Events that wait between the cache and the dispatcher; with these full the cache takes in nothing more.
+pub(super) const INCOMING: usize = 100;
+/// What a second adds to the time that may be spent waiting for full watches.
+const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
+/// The most that can be saved up.
+const BUDGET_MOST: Duration = Duration::from_millis(100);
+
+/// A dispatcher.
+///
+/// Bounded: 100 events in `incoming`; what comes while that is full waits in etcd's client, which has no bound of its
+/// own, but is empty again at most 100 ms later, when the watches that blocked are ended.
+#[derive(Debug)]
+pub(super) struct Dispatcher {
+    pub(super) watchers: Vec<RequestId>,
+    pub(super) incoming: VecDeque<Arc<Change>>,
+    pub(super) upstream: VecDeque<Arc<Change>>,
+    pub(super) blocked: Option<Blocked>,
+    /// Counts blocks, so that an alarm of an earlier one is known.
+    pub(super) blocks: u32,
+    pub(super) budget: Duration,
+    pub(super) budget_at: Time,
+    /// The revision up to which everything is dispatched: what bookmarks say.
+    pub(super) processed: u64,
+    /// An event that is told after the next (fault `SwapEvents`).
+    pub(super) swapped: Option<Arc<Change>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Blocked {
+    pub(super) full: Vec<RequestId>,
+    pub(super) until: Time,
+    pub(super) revision: u64,
+}
+
+impl Dispatcher {
+    pub(super) fn new(now: Time) -> Dispatcher {
+        Dispatcher {
+            watchers: Vec::new(),
+            incoming: VecDeque::new(),
+            upstream: VecDeque::new(),
+            blocked: None,
+            blocks: 0,
+            budget: BUDGET_MOST,
+            budget_at: now,
+            processed: 0,
+            swapped: None,
+        }
+    }
+
+    pub(super) fn watchers(&self) -> &[RequestId] {
+        &self.watchers
+    }
+
+    pub(super) fn add(&mut self, watch: RequestId) {
+        self.watchers.push(watch);
+    }
+
+    pub(super) fn remove(&mut self, watch: RequestId) {
+        self.watchers.retain(|other| *other != watch);
+    }
+
+    /// What bookmarks say.
+    pub(super) fn processed(&self) -> u64 {
+        self.processed
+    }
+
+    /// Progress of the cache counts as dispatched if nothing waits before it.
+    pub(super) fn is_past(&mut self, revision: u64) {
+        if self.incoming.is_empty() && self.blocked.is_none() {
+            self.processed = revision;
+        }
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    pub(super) fn take_budget(&mut self, now: Time) -> Duration {
+        // 50 ms a second are a twentieth.
+        let earned = now.since(self.budget_at) / 20;
+        debug_assert_eq!(BUDGET_PER_SECOND, Duration::from_secs(1) / 20);
+        let budget = self.budget.saturating_add(earned).min(BUDGET_MOST);
+        self.budget = Duration::ZERO;
+        self.budget_at = now;
+        budget
+    }
+
+    pub(super) fn give_back(&mut self, unused: Duration) {
+        self.budget = self.budget.saturating_add(unused).min(BUDGET_MOST);
+    }
+}
