@@ -13,7 +13,7 @@ pub struct Change {
     pub revision: u64,
     /// When it was committed.
     pub at: Time,
-    /// Of which resource.
+    /// The resource of its object.
     pub resource: ResourceId,
     /// The key under `/registry/`.
     pub key: Arc<str>,

@@ -1,4 +1,4 @@
-//! What a world is made of before it starts: sizes, delays, clocks.
+//! The configuration of a whole world: the settings of its parts, and which of its code it links.
 
 use std::time::Duration;
 

@@ -141,7 +141,7 @@ impl Etcd {
         Arc::clone(&change.object)
     }
 
-    /// Deletes `key`; watches are told its last stored state, the caller gets `last` at the same revision.
+    /// Deletes `key`; watches get its last stored state, the caller gets `last` at the same revision.
     pub(crate) fn delete(
         &mut self,
         resource: ResourceId,
@@ -245,7 +245,7 @@ impl Etcd {
         version.is_none_or(|version| version.check(fault).is_ok())
     }
 
-    /// Makes each response on streams of a server and resource take so long; `None` lifts it.
+    /// Makes each response on streams of a server and resource take `span`; `None` lifts it.
     pub(crate) fn slow_streams(
         &mut self,
         server: Option<ServerId>,

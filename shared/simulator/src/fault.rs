@@ -160,7 +160,7 @@ pub enum Fault {
         /// Bytes that fill the buffer of one response.
         bytes: usize,
     },
-    /// No more than so many requests are answered at a time over a connection (F50). A state.
+    /// At most `streams` requests are answered at a time over a connection (F50). A state.
     ///
     /// World: further ones wait, without a word, until others are over. Socket: the same; HTTP/1.1 has one at a time
     /// anyway.
@@ -170,7 +170,7 @@ pub enum Fault {
         /// How many.
         streams: usize,
     },
-    /// A middlebox forgets connections over which nothing passed for so long (F04, F08). A state.
+    /// A middlebox forgets connections over which nothing passed for `after` (F04, F08). A state.
     ///
     /// World: they are reset if it `says_so`; else nothing passes any more, in either direction. Socket: the same.
     KillIdle {
@@ -207,7 +207,7 @@ pub enum Fault {
         /// How the connection is cut after it.
         cut: Cut,
     },
-    /// An apiserver is told to stop, and does so in order (SIGTERM; F07). A state: when it is lifted another process is
+    /// An apiserver gets SIGTERM and stops in order (F07). A state: when it is lifted another process is
     /// in its place, with empty caches.
     ///
     /// World: `/readyz` fails at once, and after the delay no new request is taken: 503, or 429 and
@@ -360,12 +360,12 @@ pub enum Fault {
         /// Of this resource.
         resource: String,
     },
-    /// Watches are told each event twice (F29). A state.
+    /// Watches deliver each event twice (F29). A state.
     RepeatEvents {
         /// Of this resource.
         resource: String,
     },
-    /// Watches are told each two events in the wrong order (F30). A state.
+    /// Watches deliver each two events in the wrong order (F30). A state.
     SwapEvents {
         /// Of this resource.
         resource: String,

@@ -30,7 +30,7 @@ pub enum InsideEvent {
     Etcd(EtcdLook),
     /// A write was committed; at the beginning, or after a restore, what is there.
     Write {
-        /// Of which resource: `deployments.apps`.
+        /// The resource: `deployments.apps`.
         resource: Arc<str>,
         /// What it did.
         kind: ChangeKind,
@@ -50,18 +50,18 @@ pub enum InsideEvent {
     },
     /// A watch cache; `None`: there is no such cache any more.
     Cache {
-        /// Of which server.
+        /// The server.
         server: ServerId,
-        /// Of which resource.
+        /// The resource.
         resource: Arc<str>,
         /// How it is.
         look: Option<CacheLook>,
     },
     /// An object in a watch cache came, changed or went.
     Held {
-        /// Of which server.
+        /// The server.
         server: ServerId,
-        /// Of which resource.
+        /// The resource.
         resource: Arc<str>,
         /// The object, as it is there or was.
         object: Arc<Object>,
@@ -70,7 +70,7 @@ pub enum InsideEvent {
     },
     /// A watch, as its server keeps it.
     Watcher {
-        /// Of which server.
+        /// The server.
         server: ServerId,
         /// Its request.
         watcher: RequestId,

@@ -36,7 +36,7 @@ impl ChangeKind {
 /// One version of one object.
 #[derive(Debug)]
 pub struct Object {
-    /// What the write that made this version did: most watches are told just that.
+    /// What the write that made this version did: most watches deliver just that.
     made_by: ChangeKind,
     /// The frame of `made_by`, whole.
     frame: Bytes,

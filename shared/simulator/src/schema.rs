@@ -9,7 +9,7 @@
 //! x number or text   * anything   [T] list   {T} map of text to T
 //! ```
 //!
-//! followed by `@keys` for a list whose items are told apart by keys (`@` alone: a set), `~key` for one that a strategic
+//! followed by `@keys` for a list whose items differ by keys (`@` alone: a set), `~key` for one that a strategic
 //! merge patch merges (`~` alone: by value), `+` where `$retainKeys` is understood, `?` for a pointer, whose empty value
 //! is kept, and `!` for what is written also when it is empty.
 
@@ -50,7 +50,7 @@ pub(crate) struct Field {
     pub(crate) shape: Shape,
     /// A map that is owned as a whole.
     pub(crate) atomic: bool,
-    /// For a list whose items are told apart: by which keys; none for a set.
+    /// For a list whose items differ by keys: the keys; none for a set.
     pub(crate) keys: Option<Vec<&'static str>>,
     /// For a list that strategic merge merges: by which key; empty for one of plain values.
     pub(crate) merge: Option<&'static str>,

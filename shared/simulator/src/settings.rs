@@ -1,4 +1,4 @@
-//! What each part of a world is made of before the world starts: sizes, delays, clocks, periods.
+//! The settings of each part of a world: sizes, delays, clocks, periods.
 
 use std::time::Duration;
 

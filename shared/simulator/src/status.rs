@@ -200,10 +200,10 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
     }
 }
 
-/// The code of what a real server has and the simulator does not model.
+/// The code of a refusal of something that a real server has and the simulator does not model.
 pub(crate) const NOT_MODELLED: u16 = 501;
 
-/// 501 of what a real server has and the simulator does not model.
+/// 501 for something that a real server has and the simulator does not model.
 pub(crate) fn not_modelled(what: &str) -> ApiError {
     error(
         NOT_MODELLED,
@@ -286,7 +286,7 @@ pub(crate) fn unknown_resource() -> ApiError {
     }
 }
 
-/// 422 of what a patch made of an object, which is none of its kind.
+/// 422 for a patched object that is none of its kind.
 pub(crate) fn patched_into_none(patched: &Value, why: &str) -> ApiError {
     let error = FieldError {
         field: "patch".to_owned(),
@@ -400,7 +400,7 @@ pub(crate) fn too_large_for_etcd(requested: u64, current: u64) -> ApiError {
     }
 }
 
-/// 500 of what the server did not expect, in apimachinery's form (`NewInternalError`).
+/// 500 for an error that the server did not expect, in apimachinery's form (`NewInternalError`).
 pub(crate) fn internal_error(message: &str) -> ApiError {
     ApiError {
         details: Some(Box::new(json!({"causes": [{"message": message}]}))),

@@ -105,7 +105,7 @@ impl Version {
         self.is_at_least(19)
     }
 
-    /// Bookmarks are sent to who asks (WatchBookmark, beta in 1.16).
+    /// Watches that ask for bookmarks get them (WatchBookmark, beta in 1.16).
     pub(crate) fn has_bookmarks(self) -> bool {
         self.is_at_least(16)
     }

@@ -1,4 +1,4 @@
-//! What an apiserver answers about itself: discovery, versions, health.
+//! Answers about the apiserver itself: discovery, versions, health.
 
 use super::answer::{Answer, nothing_here, plain_text};
 use super::discovery;

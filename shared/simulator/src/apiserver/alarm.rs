@@ -1,4 +1,4 @@
-//! What an apiserver wants to be woken for: the world hands each alarm back when it is due.
+//! The alarms of an apiserver: the world hands each back when it is due.
 
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
@@ -18,11 +18,11 @@ pub(crate) enum Alarm {
     Deadline(RequestId),
     /// A reply that paused may go on.
     GoOn(RequestId),
-    /// The dispatcher has waited long enough for full watches; which of its waits it is.
+    /// The dispatcher has waited long enough for full watches; the number of the wait.
     DispatchTimeout(ResourceId, u32),
     /// A watch the dispatcher waited for has room.
     ResumeDispatch(ResourceId),
-    /// A cacher's next step, of which of its attempts.
+    /// A cacher's next step, and the number of its attempt.
     Cacher(ResourceId, u32, Step),
     /// A request that needs etcd's leader has waited long enough for it.
     NoLeader(RequestId),

@@ -12,7 +12,7 @@ use crate::version::Version;
 /// A whole answer.
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// Given before the filter that forbids to keep answers.
+    /// It comes from a filter before the one that forbids to keep answers.
     pub(super) is_early: bool,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<Bytes>,
@@ -99,12 +99,12 @@ pub(super) fn warning(text: &str) -> (String, String) {
     ("warning".to_owned(), format!("299 - {text:?}"))
 }
 
-/// What the apiserver's mux says to a path it does not know.
+/// The answer of the apiserver's mux to a path that it does not know.
 pub(super) fn nothing_here() -> Answer {
     plain_text(404, b"404 page not found\n")
 }
 
-/// Text that is not to be taken for anything else.
+/// A plain text that a browser may not take for another type.
 pub(super) fn plain_text(status: u16, text: &'static [u8]) -> Answer {
     unsniffed(Answer::bytes(
         status,
@@ -113,7 +113,7 @@ pub(super) fn plain_text(status: u16, text: &'static [u8]) -> Answer {
     ))
 }
 
-/// An answer whose type a browser is not to guess at.
+/// The answer with the header that forbids a browser to guess its type.
 pub(super) fn unsniffed(mut answer: Answer) -> Answer {
     answer
         .headers

@@ -1,4 +1,4 @@
-//! What an apiserver can answer besides objects and their lists and watches, as a table of functions.
+//! A table of functions for the answers besides objects and their lists and watches.
 //!
 //! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
 

@@ -43,7 +43,7 @@ pub(super) fn object_body(
     }
 }
 
-/// Refuses to answer with an object that a fault makes impossible to read or convert (F38).
+/// Refuses to answer with an object that a fault makes impossible to convert (F38).
 pub(super) fn readable<'a>(
     mut objects: impl Iterator<Item = &'a Arc<Object>>,
     resource: ResourceId,

@@ -68,7 +68,7 @@ impl Cacher {
         self.watch = Some(watch);
     }
 
-    /// How it is, told of its inside.
+    /// Its state, for the records of the inside.
     pub(super) fn look(&self) -> CacheLook {
         let (events, capacity) = self.cache.ring_size();
         CacheLook {

@@ -21,9 +21,9 @@ use crate::time::Time;
 
 /// From a failure to the next attempt (`wait.Until`).
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
-/// How long a reflector resumes after internal errors (`MaxInternalErrorRetryDuration`).
+/// For 30 s a reflector resumes after internal errors (`MaxInternalErrorRetryDuration`).
 const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
-/// A streak of internal errors is over after so long without one.
+/// A streak of internal errors is over after 60 s without one.
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
 /// Between two attempts to resume. The real loop has no wait but the answer's; this bounds its work here.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);

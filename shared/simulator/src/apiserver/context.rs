@@ -15,7 +15,7 @@ use crate::settings::ApiserverConfig;
 use crate::time::{Time, Wall};
 use crate::version::Version;
 
-/// What the parts of the world an apiserver talks to look like from it.
+/// The world as an apiserver sees it in one step.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) wall: Wall,

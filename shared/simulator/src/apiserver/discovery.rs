@@ -16,7 +16,7 @@ const VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// The same in the order in which those of custom types are told.
+/// The same in the order in which discovery lists those of custom types.
 const CUSTOM_VERBS: &[&str] = &[
     "delete",
     "deletecollection",

@@ -233,7 +233,7 @@ impl Apiserver {
 enum Quirk {
     /// The object cannot be converted to the version that is asked for (F38).
     CannotConvert,
-    /// Another kind is told than was asked for (F39).
+    /// The watch gets another kind than it asked for (F39).
     WrongKind,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Dispatcher {
     pub(super) budget_at: Time,
     /// The revision up to which everything is dispatched: what bookmarks say.
     pub(super) processed: u64,
-    /// An event that is told after the next (fault `SwapEvents`).
+    /// An event that is dispatched after the next (fault `SwapEvents`).
     pub(super) swapped: Option<Arc<Change>>,
 }
 

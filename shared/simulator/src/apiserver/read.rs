@@ -402,8 +402,8 @@ impl Apiserver {
         }
     }
 
-    /// The cache did not get there in time: a consistent list falls back to etcd, other reads are told 504, a watch is
-    /// told in band (docs/semantics/requests.md#too-large).
+    /// The cache did not get there in time: a consistent list falls back to etcd, other reads get 504, and a watch gets
+    /// its ERROR in band (docs/semantics/requests.md#too-large).
     pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(waiting) = self.waiting.remove(&id) else {
             return;

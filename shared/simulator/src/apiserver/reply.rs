@@ -18,7 +18,7 @@ pub(crate) struct Reply {
     body: VecDeque<Bytes>,
     ended: bool,
     held: bool,
-    /// Whether the network was told that something is new.
+    /// Whether the network knows that something is new.
     pub(super) is_dirty: bool,
     pub(super) watch: Option<Box<OpenWatch>>,
     was_watch: bool,

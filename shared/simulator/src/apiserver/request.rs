@@ -1,4 +1,4 @@
-//! Where a request goes, and whether and for how long it waits for etcd to have a leader.
+//! Finds where a request goes, and whether and how long it waits for etcd to have a leader.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(super) fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
 
 /// How long a request waits for etcd to have a leader; a watch that has to know etcd's revision waits on.
 ///
-/// What waits and what goes on is as seen at 1.36.3 over three members of etcd of which two were killed.
+/// Which requests wait and which go on was seen at 1.36.3, over three members of etcd after two were killed.
 pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
     let query = Query::parse(&request.query);
     let most = match request.method.as_str() {

@@ -27,7 +27,7 @@ const COMPACTION_POLL: Duration = Duration::from_secs(15);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Serving,
-    /// It was told to stop, and only its readiness says so.
+    /// It got the signal to stop, and only its readiness says so.
     Unready,
     /// It takes no new requests.
     Refusing {
@@ -50,7 +50,7 @@ pub(crate) struct Apiserver {
     /// The most attempts of a cacher that is no more: those of its successor are counted on, so that none of its alarms
     /// is taken for one of theirs.
     pub(super) attempts: u32,
-    /// Of resources that have a watch cache.
+    /// The cachers of resources that have a watch cache.
     pub(super) cachers: BTreeMap<ResourceId, Cacher>,
     pub(super) upstream: Upstream,
     pub(super) replies: BTreeMap<RequestId, Reply>,
@@ -66,7 +66,7 @@ pub(crate) struct Apiserver {
     pub(super) progress_asked: BTreeSet<ResourceId>,
     /// Replies with something new for the network.
     pub(super) dirty: Vec<RequestId>,
-    /// The last compactions it was told of, and when.
+    /// The last compactions of etcd, and when each happened.
     pub(super) compactions: Vec<(Time, u64)>,
     /// Watches ended since they stayed full (`apiserver_terminated_watchers_total`).
     pub(super) terminated: u64,
@@ -211,7 +211,7 @@ impl Apiserver {
         }
     }
 
-    /// Tells the world that a reply has something new.
+    /// Notes that a reply has something new for the network.
     pub(super) fn soil(&mut self, id: RequestId) {
         if let Some(reply) = self.replies.get_mut(&id)
             && !std::mem::replace(&mut reply.is_dirty, true)

@@ -15,7 +15,7 @@ use crate::message::{Request, RequestId};
 use crate::status;
 
 impl Apiserver {
-    /// What is answered to a new request instead of what it asks for.
+    /// The refusal of a new request while the server stops, if it gets one.
     pub(super) fn refusal_of_stopping(&self, request: &Request, query: &Query) -> Option<Answer> {
         if self.life == Life::Serving {
             return None;
@@ -93,7 +93,7 @@ fn is_exempt(request: &Request) -> bool {
     probes.iter().any(|path| request.path.starts_with(path)) || agent.starts_with("kube-apiserver/")
 }
 
-/// The readiness of a server that was told to stop. A real one lists all its checks; this one those it has.
+/// The readiness of a server that stops. A real one lists all its checks; this one those it has.
 fn not_ready() -> Answer {
     plain_text(
         500,

@@ -607,7 +607,7 @@ impl Apiserver {
     }
 }
 
-/// What a watch of etcd is told when its member has no leader.
+/// The error of a watch of etcd whose member has no leader.
 fn no_leader() -> ApiError {
     status::internal_error("etcdserver: no leader")
 }

@@ -35,7 +35,7 @@ pub(super) struct WatchParameters {
     pub(super) representation: Representation,
     pub(super) bookmarks: bool,
     pub(super) deadline: Time,
-    /// DELETED is told with the object's last version, as servers before 1.9.3 did (F23).
+    /// DELETED has the object's last version, as servers before 1.9.3 sent it (F23).
     pub(super) delete_keeps_old_revision: bool,
 }
 

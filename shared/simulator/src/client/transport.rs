@@ -9,7 +9,7 @@ use super::machine::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// Dialling is given up after so long (client-go and kube-rs).
+/// Dialling is given up after 30 s (client-go and kube-rs).
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Silence after which a connection is asked whether it lives: HTTP/2 ping (docs/semantics/servers.md#ping) and TCP
 /// keepalive alike.

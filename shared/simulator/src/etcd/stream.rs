@@ -66,7 +66,7 @@ pub(crate) struct Response {
 pub(crate) enum Content {
     /// Changes, oldest first.
     Events(Vec<WatchedChange>),
-    /// Nothing happened up to the header's revision that was not told.
+    /// Every change up to the header's revision was sent.
     Progress,
     /// The watch starts before the compacted revision; it is over.
     Compacted,
@@ -74,7 +74,7 @@ pub(crate) enum Content {
     NoLeader,
 }
 
-/// A change as a watch with `prevKV` is told it.
+/// A change as a watch with `prevKV` gets it.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedChange {
     pub(crate) change: Arc<Change>,

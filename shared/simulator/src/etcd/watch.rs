@@ -1,4 +1,4 @@
-//! The watchers of etcd: synced ones are told each write, unsynced ones are caught up, victims wait for room
+//! The watchers of etcd: synced ones are sent each write, unsynced ones are caught up, victims wait for room
 //! (docs/semantics/servers.md#watchers).
 //!
 //! ```text
@@ -61,7 +61,7 @@ struct Watcher {
     stream: StreamKey,
     prefix: Box<str>,
     start: u64,
-    /// The first revision it was not told of.
+    /// The first revision that it was not sent.
     min_revision: u64,
     /// The same when it last became synced: what a defective restore goes back to.
     synced_at: u64,
@@ -365,7 +365,7 @@ impl Watches {
                 behind.push(id);
                 continue;
             }
-            // Its start is compacted: it is told so if the channel has room, else next time
+            // Its start is compacted: it is sent the notice if the channel has room, else next time
             // (docs/semantics/servers.md#compacted-watcher).
             let key = watcher.stream;
             let notice = Response {
@@ -503,7 +503,7 @@ impl Watches {
         }
         self.quiet.push(key);
         if skipped {
-            // Who was sent events since the last tick is told at the next, also if nothing happens until then.
+            // A watcher that was sent events since the last tick gets progress at the next, even if nothing happens.
             self.wake_quiet_streams(around);
         }
     }
@@ -652,7 +652,7 @@ impl Watches {
         }
     }
 
-    /// A watcher that was told it is compacted is over for etcd; its stream still carries the notice.
+    /// A watcher whose start is compacted is over for etcd; its stream still carries the notice.
     fn retire(&mut self, id: WatcherId) {
         self.unsynced.remove(&id);
         let Some(watcher) = self.watchers.remove(&id) else {

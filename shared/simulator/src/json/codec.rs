@@ -1,4 +1,4 @@
-//! JSON from and as text, with what cannot be read in the words of Go's decoder.
+//! JSON from and as text, with errors in the words of Go's decoder.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What Go's decoders say of texts that they cannot read; clients see it in messages.
+//! The errors of Go's decoders in their own words; clients see them in messages.
 
 /// Of base64.
 pub(crate) fn base64_error(error: &base64::DecodeError) -> String {

@@ -1,4 +1,4 @@
-//! JSON as the servers handle it: trees that are changed by paths, and texts as Go's decoder and encoder have them.
+//! JSON as trees that are read and changed by paths, and as text that Go's decoder and encoder would read and write.
 
 mod codec;
 mod encode;

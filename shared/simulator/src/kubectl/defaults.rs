@@ -1,4 +1,4 @@
-//! What the apiserver adds to and asks of the objects it stores, kind by kind.
+//! The defaults of each kind, and the checks that an object has to pass before it is stored.
 
 use serde_json::{Value, json};
 
@@ -379,7 +379,7 @@ fn quality_of_service(pod: &Value) -> &'static str {
     }
 }
 
-/// A job's pods are told apart by its uid.
+/// Makes a job select its pods by its uid.
 fn select_own_pods(job: &mut Value, uid: &str) {
     if job["spec"]["manualSelector"] == true {
         return;

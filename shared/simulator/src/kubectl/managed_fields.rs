@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who wrote which fields, when, and through which subresource.
+//! `metadata.managedFields`: notes who wrote which fields, when, and through which subresource.
 //!
 //! The sets are those of structured-merge-diff: structs and maps field by field, lists item by item where the schema
 //! says by which keys, all else as a whole. Custom resources have no schema here: their lists are wholes.

@@ -1,7 +1,7 @@
-//! What only kubectl, and tools as thorough, can tell from a store of JSON: defaults and checks of each kind, managed
+//! The answers that kubectl and the conformance test need and watches do not: defaults and checks of each kind, managed
 //! fields, patches, Tables, and the scale subresource.
 //!
-//! All of it are pure functions over objects. Nothing here knows of etcd, of caches, or of an apiserver's requests.
+//! All of them are pure functions over objects. Nothing here knows etcd, caches, or an apiserver's requests.
 
 pub(crate) mod defaults;
 pub(crate) mod managed_fields;

@@ -1,4 +1,4 @@
-//! The patches that are understood: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for the built-in kinds
+//! Reads and applies patches: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for the built-in kinds
 //! strategic merge patch.
 
 use serde_json::{Value, json};

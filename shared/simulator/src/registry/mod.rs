@@ -1,6 +1,6 @@
 //! The rules of writing: create, update, patch and delete as every client, and every controller in the world, does them.
 //!
-//! The apiserver writes by them for its clients, and the workload for itself.
+//! The apiserver writes by them for its clients, and the workload for its controllers.
 
 mod deletion;
 mod types;

@@ -1,4 +1,4 @@
-//! Whether an object is of the type that its path names, and the refusal of one that is not.
+//! Checks that an object is of the type that its path names, and refuses one that is not.
 
 use serde_json::{Value, json};
 

@@ -276,7 +276,7 @@ impl Registry<'_> {
         Arc::new(Object::new(value, kind))
     }
 
-    /// Deletes; what watchers are told of is the last state that was stored.
+    /// Deletes; watches deliver the last state that was stored.
     pub(super) fn erase(
         &mut self,
         resource: ResourceId,

@@ -33,7 +33,7 @@ pub(crate) struct Context<'a> {
     pub(crate) definitions: &'a mut Vec<Definition>,
 }
 
-/// A change of what is served.
+/// A change of the custom resources that are served.
 #[derive(Clone, Debug)]
 pub(crate) enum Definition {
     /// A definition, new or changed.

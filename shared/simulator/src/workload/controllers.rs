@@ -1,4 +1,4 @@
-//! Who answers to what is written besides the apiserver: controllers, scheduler and kubelets, as a table of functions.
+//! Controllers, scheduler and kubelets, which act on changes, as a table of functions.
 //!
 //! A cluster that is configured without them reaches none of their code, so a lesson's module does not carry it.
 

@@ -47,7 +47,7 @@ pub(super) fn schedule(name: &Name, ctx: &mut Context<'_>) {
     }
 }
 
-/// A pod that is on a node has changed: the node's kubelet acts on what it was told to do.
+/// A pod that is on a node has changed: the node's kubelet acts on it.
 pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     let pod = &change.object;
     let was = change.previous.as_deref();

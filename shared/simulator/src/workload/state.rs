@@ -1,4 +1,4 @@
-//! The workload: which controller is to look at which object, and how far each activity has come.
+//! The workload: the queues of the controllers, and how far each activity has come.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl Eq for Controllers {}
 #[derive(Debug)]
 pub(crate) struct Workload {
     controllers: Controllers,
-    /// What is in the controllers' queues, so that many changes of an object are one look at it.
+    /// The entries of the controllers' queues, so that many changes of an object are one look at it.
     pub(super) queued: BTreeSet<(Controller, Name)>,
     /// The generation at which each definition was established.
     pub(super) established: BTreeMap<String, i64>,

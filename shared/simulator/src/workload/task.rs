@@ -1,4 +1,4 @@
-//! What is to be done in the cluster, and for which object: the entries of the workload's queues.
+//! The tasks of the workload, and the objects that they are about.
 
 use crate::object::Object;
 

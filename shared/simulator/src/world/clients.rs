@@ -22,13 +22,13 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Reports come in windows of so long.
+/// The length of a window of reports.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// Reports of one window: the first, and so many changes of phase.
+/// The most reports of one window: the first, and changes of phase.
 const REPORTS_MOST: u32 = 4;
 /// Between two reports of a client whose counts grow without anything happening.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
-/// A ping on a stalled connection is tried again so often, as TCP does.
+/// A ping on a stalled connection is tried again every second, as TCP does.
 const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
 
 /// Something that happens to a client at its time.

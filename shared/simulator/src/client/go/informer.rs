@@ -14,10 +14,10 @@ use super::rest::{Answer, CallId, Rest};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Taking one group or batch out of the queue and telling the handlers takes so long.
+/// The time in which one group or batch is taken out of the queue and handed to the handlers.
 const POP: Duration = Duration::from_micros(50);
 
-/// What handlers are told.
+/// What handlers get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notification {
     Add {
@@ -91,7 +91,7 @@ impl Informer {
         self.put(ops, ctx.now);
     }
 
-    /// Does what is due; what the handlers are told.
+    /// Does what is due, and returns what the handlers get.
     pub(crate) fn wake(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) -> Vec<Notification> {
         let mut ops = Vec::new();
         self.reflector.wake(rest, ctx, &mut ops);

@@ -22,7 +22,7 @@ const PAGE_SIZE: &str = "500";
 /// A stream that ends sooner and brought nothing is an error.
 const SHORT_WATCH: Duration = Duration::from_secs(1);
 
-/// What the store is told to do.
+/// What the store has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreOp {
     Added(Arc<Document>),

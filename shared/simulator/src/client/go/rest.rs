@@ -103,7 +103,7 @@ impl Rest {
         self.begin(request, Verb::Write, ctx)
     }
 
-    /// Gives a call up; nothing more of it is told.
+    /// Gives a call up; it yields no further answers.
     pub(crate) fn stop(&mut self, call: CallId, ctx: &mut Context<'_>) {
         let under_way = self.calls.remove(&call).and_then(|call| call.under_way);
         if let Some(request) = under_way {

@@ -1,4 +1,5 @@
-//! The StreamWatcher: what a Go program is told of a watch's bytes and of their end (apimachinery `streamwatcher.go`).
+//! The StreamWatcher: turns a watch's bytes and their end into events of a Go program (apimachinery
+//! `streamwatcher.go`).
 
 use super::super::transport::Failure;
 use super::super::wire::{Document, Frame, Frames};
@@ -27,7 +28,7 @@ impl StreamWatcher {
         self.frames.take(bytes).map_err(|_| RawEnd::Undecodable)
     }
 
-    /// What the program is told when the watch ends so, before its result channel is closed: nothing, or an ERROR 500 of
+    /// What the program gets when the watch ends so, before its result channel is closed: nothing, or an ERROR 500 of
     /// the client's own making.
     ///
     /// Since 1.15.0 every read error becomes one, except what `IsProbableEOF` knows (end of file, in a frame or not,
