@@ -14,6 +14,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod watcher;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,8 @@ use self::store::{Missed, Store, Write};
 pub(crate) use self::stream::{
     Addressee, Content, Purpose, Response, Sent, StreamKey, WatchedChange, WatcherId,
 };
-pub(crate) use self::watch::WatchRequest;
 use self::watch::{Around, Watches};
+pub(crate) use self::watcher::WatchRequest;
 use crate::change::Change;
 use crate::defect::Defect;
 use crate::fault::Fault;

@@ -20,13 +20,14 @@ use super::server::Apiserver;
 use crate::fault::{Fault, Throttle};
 use crate::json::encode;
 use crate::kinds::ResourceId;
+use crate::kubectl::scale;
 use crate::kubectl::table::Rows;
 use crate::message::RequestId;
 use crate::object::Object;
 use crate::selector::Selector;
 use crate::status::{
-    ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error, too_large,
-    too_large_for_etcd,
+    self, ApiError, bad_request, continue_compacted, list_compacted, not_found, server_error,
+    too_large, too_large_for_etcd,
 };
 
 /// How often a waiting read makes the apiserver ask etcd for progress
@@ -411,7 +412,7 @@ impl Apiserver {
         let cacher = self.cachers.get(&waiting.resource);
         let current = cacher.map_or(0, |c| c.cache.revision());
         let error = match waiting.until {
-            Until::Ready => crate::status::timed_out(),
+            Until::Ready => status::timed_out(),
             Until::Revision(revision) => too_large(revision, current),
         };
         match waiting.read {
@@ -426,7 +427,7 @@ impl Apiserver {
                     )
                 });
                 let outcome = if refuses {
-                    Err(crate::status::stale_cache(&error))
+                    Err(status::stale_cache(&error))
                 } else {
                     self.list_from_etcd(&read, ctx.etcd.revision(), false, false, ctx)
                 };
@@ -475,7 +476,7 @@ impl Apiserver {
                 let start = read.start.strip_prefix(&read.prefix).unwrap_or("");
                 Err(continue_compacted(encode_continue(start, -1)))
             }
-            Err(_) if read.says_newest => Err(crate::status::internal_error(
+            Err(_) if read.says_newest => Err(status::internal_error(
                 "etcdserver: mvcc: required revision has been compacted",
             )),
             Err(_) => Err(list_compacted()),
@@ -577,7 +578,7 @@ fn one_object(
     let object = found.ok_or_else(|| not_found(&kind.group, &kind.plural, &target.name))?;
     readable(std::iter::once(object), target.resource, ctx)?;
     let body = match target.subresource.as_str() {
-        "scale" => encode(&crate::kubectl::scale::of(object)),
+        "scale" => encode(&scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(200, "application/json", body);

@@ -1,5 +1,7 @@
 //! Requests that write: from bodies and parameters to the registry's rules, and back to answers.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Outcome, deprecation, warning};
@@ -8,13 +10,13 @@ use super::context::Context;
 use super::negotiate::{Representation, json_body};
 use super::options::{ListOptions, Query};
 use super::route::Target;
-use crate::json;
-use crate::json::{go, items, text};
+use crate::json::{self, go, items, text};
 use crate::kinds::{Kinds, Printer, ResourceType};
 use crate::kubectl::patch::Patch;
 use crate::kubectl::scale;
 use crate::manager::Manager;
 use crate::message::Request;
+use crate::object::Object;
 use crate::registry::{DeleteOptions, Deleted, Place, Registry, misfit, not_registered};
 use crate::schema::{Misfits, Struct, misfits, patched_order};
 use crate::selector::Selector;
@@ -113,7 +115,7 @@ pub(super) fn patch(
     let manager = manager(request, query, target);
     let mut registry = registry(ctx);
     registry.dry_run = options.dry_run;
-    let old = std::sync::Arc::clone(registry.get(target.place())?);
+    let old = Arc::clone(registry.get(target.place())?);
     let (object, warnings) = if target.subresource == "scale" {
         let scale = patch.apply(&scale::of(&old), &kind)?;
         (
@@ -160,7 +162,7 @@ pub(super) fn delete(
                 "status": "Success",
                 "details": details,
             });
-            crate::json::encode(&status)
+            json::encode(&status)
         }
     };
     Ok(Outcome::Committed(Answer::bytes(
@@ -173,14 +175,14 @@ pub(super) fn delete(
 /// The answer of a write that is through, with what it was warned of.
 fn committed(
     status: u16,
-    object: &std::sync::Arc<crate::object::Object>,
+    object: &Arc<Object>,
     form: Representation,
     target: &Target,
     warnings: Vec<String>,
     ctx: &Context<'_>,
 ) -> Outcome {
     let body = match target.subresource.as_str() {
-        "scale" => crate::json::encode(&scale::of(object)),
+        "scale" => json::encode(&scale::of(object)),
         _ => object_body(object, form, target, ctx),
     };
     let mut answer = Answer::bytes(status, "application/json", body);
@@ -318,7 +320,7 @@ pub(super) fn delete_collection(
     if let Ok(found) = ctx.etcd.range(&prefix, "", revision) {
         matching.extend(
             found
-                .map(|(_, o)| std::sync::Arc::clone(o))
+                .map(|(_, o)| Arc::clone(o))
                 .filter(|o| selector.matches(o)),
         );
     }

@@ -23,6 +23,7 @@ use super::store::Store;
 use super::stream::{
     Addressee, Content, Offered, Pace, Response, Sent, Stream, StreamKey, WatchedChange, WatcherId,
 };
+use super::watcher::{State, WatchRequest, Watcher};
 use crate::change::Change;
 use crate::defect::Defect;
 use crate::kinds::ResourceId;
@@ -42,43 +43,6 @@ const WATCHERS_PER_ROUND: usize = 512;
 const REVISIONS_PER_BATCH: usize = 1000;
 /// How old writes may be that a defective read of the recent past returns twice: etcd's commit interval.
 const UNCOMMITTED: Duration = Duration::from_millis(100);
-
-/// What a client of etcd asks to watch.
-#[derive(Clone, Debug)]
-pub(crate) struct WatchRequest {
-    pub(crate) stream: StreamKey,
-    /// The prefix of the keys.
-    pub(crate) prefix: String,
-    /// The first revision wanted.
-    pub(crate) start: u64,
-    pub(crate) progress_notify: bool,
-    /// Whether it is cancelled when there is no leader.
-    pub(crate) requires_leader: bool,
-}
-
-#[derive(Debug)]
-struct Watcher {
-    stream: StreamKey,
-    prefix: Box<str>,
-    start: u64,
-    /// The first revision that it was not sent.
-    min_revision: u64,
-    /// The same when it last became synced: what a defective restore goes back to.
-    synced_at: u64,
-    state: State,
-    progress_notify: bool,
-    requires_leader: bool,
-    /// Whether the next periodic progress is for it: not if it was sent events since the last.
-    due: bool,
-}
-
-#[derive(Debug)]
-enum State {
-    Synced,
-    Unsynced,
-    /// A batch that found the channel full, and the first revision behind it if it was cut short.
-    Victim(Vec<WatchedChange>, Option<u64>),
-}
 
 /// What the watch server is given of the rest of etcd.
 #[derive(Clone, Copy)]

@@ -522,6 +522,7 @@ fn job_cells(value: &Value, name: Value, age: Value, clock: Clock) -> Vec<Value>
 mod tests {
     use super::*;
     use crate::kinds::Kinds;
+    use crate::object::ChangeKind;
 
     const WALL: Wall = Wall {
         epoch_us: 1_795_251_600_000_000,
@@ -530,10 +531,7 @@ mod tests {
     fn row(kind: &str, value: Value) -> String {
         let kinds = Kinds::built_in();
         let kind = kinds.get(kinds.named(kind).unwrap());
-        let objects = [Arc::new(Object::new(
-            value,
-            crate::object::ChangeKind::Added,
-        ))];
+        let objects = [Arc::new(Object::new(value, ChangeKind::Added))];
         let rows = Rows {
             objects: &objects,
             kind,

@@ -9,7 +9,7 @@ use watchscope_model::tree;
 use super::context::{CONTROLLER_MANAGER, Context, owner_reference};
 use super::recorder;
 use super::task::Name;
-use crate::json::{at, number, remove, set, text};
+use crate::json::{at, items, number, remove, set, text};
 use crate::manager::Manager;
 use crate::object::Object;
 use crate::random::{fnv32, safe_encoded};
@@ -85,7 +85,7 @@ pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
 
 /// Whether a pod's Ready condition holds.
 pub(super) fn is_ready(pod: &Object) -> bool {
-    crate::json::items(pod.value(), &["status", "conditions"])
+    items(pod.value(), &["status", "conditions"])
         .iter()
         .any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
@@ -418,7 +418,7 @@ pub(super) fn set_condition(
     now: &str,
 ) {
     let status = if holds { "True" } else { "False" };
-    let mut conditions = crate::json::items(value, &["status", "conditions"]).to_vec();
+    let mut conditions = items(value, &["status", "conditions"]).to_vec();
     let position = conditions.iter().position(|c| c["type"] == kind);
     let since = position
         .map(|i| &conditions[i])

@@ -6,7 +6,7 @@ use super::context::{CONTROLLER_MANAGER, Context};
 use super::deployments::{pod_from_template, set_condition};
 use super::recorder;
 use super::task::Name;
-use crate::json::{number, set, text};
+use crate::json::{number, remove, set, set_default, text};
 use crate::manager::Manager;
 
 /// Pods of one job that run at a time, whatever it asks for.
@@ -58,12 +58,12 @@ pub(super) fn reconcile(name: &Name, ctx: &mut Context<'_>) {
 }
 
 fn write_status(value: &mut Value, active: i64, succeeded: i64, complete: bool, now: &str) {
-    crate::json::set_default(value, &["status", "startTime"], json!(now));
+    set_default(value, &["status", "startTime"], json!(now));
     for (key, count) in [("active", active), ("succeeded", succeeded)] {
         if count > 0 {
             set(value, &["status", key], json!(count));
         } else {
-            crate::json::remove(value, &["status", key]);
+            remove(value, &["status", key]);
         }
     }
     if complete {
