@@ -322,6 +322,7 @@ mod tests {
             object: None,
             authority: Some(authority),
             whole: None,
+            why: None,
         }
     }
 

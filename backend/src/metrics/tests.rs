@@ -332,6 +332,7 @@ fn a_reset_and_a_relist() -> Story {
             object: None,
             authority: None,
             whole: None,
+            why: None,
         })
         .tell(Verdict {
             watch: PODS.into(),
@@ -809,6 +810,7 @@ fn events_that_a_second_watch_told_too_are_no_objects_that_were_compared() {
             object: None,
             authority: None,
             whole: None,
+            why: None,
         });
     }
     insta::assert_snapshot!(story.samples("watchscope_audited_objects_total"), @r#"

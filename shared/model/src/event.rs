@@ -11,9 +11,9 @@ use crate::options::ListOptions;
 use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
-    AuditMethod, AuditOutcome, Author, Authority, Cause, Certainty, ChangeType, ClientPhase,
-    Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase, PhaseReason, Severity, Standing,
-    Verb,
+    AuditMethod, AuditOutcome, AuditReason, Author, Authority, Cause, Certainty, ChangeType,
+    ClientPhase, Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase, PhaseReason, Severity,
+    Standing, Verb,
 };
 
 /// Most watches that a finding about several names; the others are counted.
@@ -369,6 +369,8 @@ events! {
         authority "authority": Option<Authority>,
         /// Whether all was compared that the watch held at the version; absent: it was not, or that is not known.
         whole "whole": Option<bool>,
+        /// What `reason` says, for code: the first of its reasons; absent: it has none, or an older writer did not say.
+        why "why": Option<AuditReason>,
     }
     /// What a watch holds and what a read returned differ, or no longer do.
     20 "verdict" Verdict {

@@ -211,6 +211,7 @@ leaf! {
     words::PhaseReason: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::ChangeType: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Origin: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
+    words::AuditReason: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::Authority: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::FrameLoss: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());
     words::ErrorText: |value, w| w.varint(value.number()), |r| Self::from_number(r.varint());

@@ -277,6 +277,87 @@ words! {
         /// It may be that of the apiserver's watch cache.
         PerhapsCache = "perhaps-cache",
     }
+    /// Why a read of the audit cannot tell, or what it leaves open: the first of the reasons that its sentence gives.
+    AuditReason {
+        /// The list may be the watch cache's, and so show what only the cache believes.
+        MayBeACaches = "may-be-a-caches",
+        /// So may it, and the server refuses to list at an exact resourceVersion.
+        RefusesBoth = "may-be-a-caches-and-no-exact-list",
+        /// So may it; what differs is looked up in etcd.
+        LookedUp = "looked-up",
+        /// So may it; it differs in what is known to be wrong.
+        KnownDifference = "known-difference",
+        /// The versions are those of another apiserver, and only compared for equality.
+        OnlyEqual = "only-equal",
+        /// The same, and whether what differs is still to come is not known.
+        NotEqual = "not-equal",
+        /// The same, and a list of several pages need not be of one state.
+        PagesUnordered = "pages-unordered",
+        /// Versions that are no numbers do not say which is newer.
+        Unordered = "unordered",
+        /// Where the watch stands is not known as a number.
+        NoPosition = "no-position",
+        /// The server refuses lists at an exact resourceVersion; the newest is of the watch's.
+        RefusesExact = "refuses-exact",
+        /// The server refuses to list an object that differs at the watch's resourceVersion.
+        CannotConfirm = "cannot-confirm",
+        /// The server refuses exact lists, and of the newest list only the first page is compared.
+        FirstPageOnly = "first-page-only",
+        /// Looking objects up by their paths is not allowed; they were listed by their names.
+        RefusesGet = "refuses-get",
+        /// The server does not list metadata alone; whole objects were read.
+        ListsWhole = "lists-whole",
+        /// The watch is too long to be listed as a whole.
+        TooLong = "too-long",
+        /// What the watch held where it stands is not known.
+        NoPast = "no-past",
+        /// What was held then can no longer be read or rebuilt.
+        Compacted = "compacted",
+        /// Items could not be read.
+        Unreadable = "unreadable",
+        /// Objects have versions that cannot be compared.
+        NotComparable = "not-comparable",
+        /// The server listed another version than it was asked for.
+        OtherVersion = "other-version",
+        /// The server refused the read.
+        Refused = "refused",
+        /// There was no connection to ask over.
+        Unreached = "unreached",
+        /// There was no answer that could be read.
+        NoAnswer = "no-answer",
+        /// The watch moved on while it was read.
+        MovedOn = "moved-on",
+        /// The watch is not streaming.
+        NotStreaming = "not-streaming",
+        /// The watch was stopped before each object was looked up.
+        Stopped = "stopped",
+        /// The watch was listed anew before each object was looked up.
+        ListedAnew = "listed-anew",
+        /// Some objects could not be looked up in etcd.
+        NotLookedUp = "not-looked-up",
+        /// Some objects changed before they were looked up.
+        Changed = "changed",
+        /// The object only left the selector.
+        OnlyLeft = "only-left",
+        /// The watch has not come to the version of a list that differs.
+        StandsStill = "stands-still",
+        /// The server's cache has not come to the version that was asked for.
+        CacheBehind = "cache-behind",
+        /// The server knows nothing as new as what the watch was opened at.
+        FromTheFuture = "from-the-future",
+        /// The newest list is from before what the watch has seen.
+        WentBack = "went-back",
+        /// Reads show newer objects than the stream has come to.
+        ReadsAhead = "reads-ahead",
+        /// The list was made by another server.
+        OtherServer = "other-server",
+        /// A second watch was compared, of a span of versions.
+        Span = "span",
+        /// A second watch did not deliver some events of this one.
+        SecondLacks = "second-lacks",
+        /// A second watch delivered events that this one did not.
+        SecondHasMore = "second-has-more",
+    }
     /// What kind of frame could not become an event.
     FrameLoss {
         /// It cannot be read: no JSON, no UTF-8, or not of the shape of an event or list.

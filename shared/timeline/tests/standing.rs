@@ -676,6 +676,7 @@ fn read(
             object: object.map(|name| common::object(name, 1)),
             authority: authority(reason),
             whole: whole(method, object, reason),
+            why: None,
         },
     )
 }
@@ -1002,6 +1003,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
                 object: object.map(|name| common::object(name, 1)),
                 authority: None,
                 whole: None,
+                why: None,
             },
         )
     };
@@ -1035,6 +1037,7 @@ fn a_comparison_goes_on_with_what_it_waits_for_and_ends_with_what_was_confirmed(
             object: Some(common::object("cart-0", 1)),
             authority: None,
             whole: None,
+            why: None,
         },
     );
     log.push(
@@ -1071,6 +1074,7 @@ fn a_comparison_that_was_asked_for_is_answered_by_what_is_about_it() {
                 object: object.map(|name| common::object(name, 1)),
                 authority: authority(None),
                 whole: whole(method, object, None),
+                why: None,
             },
         )
     };

@@ -21,6 +21,7 @@ use super::budget::{Minute, PER_WATCH};
 use super::compare::{Comparison, Difference};
 use super::history::History;
 use super::reads::{PAGE, Scope, Server, exact_lists_are_etcds};
+use super::reasons::Reason;
 use super::{FULL_WATCH, Gone, Level, Read};
 
 /// How long a watch may stand still short of a list: two periods of bookmarks (docs/semantics/checks.md#behind), in
@@ -191,7 +192,7 @@ pub(super) struct Lane {
     /// How often in a row it was not allowed (401, 403); each time the next round waits twice as long.
     forbidden: u32,
     /// The last thing that could not be told, which is not told again.
-    untold: Option<(AuditMethod, String)>,
+    untold: Option<(AuditMethod, Reason)>,
     /// What a person asked for and was told nothing of yet.
     owed: Option<Owed>,
     /// What is looked up for a person who asked for all.
@@ -490,8 +491,7 @@ impl Lane {
                 each.put_back();
             }
             if self.owed.is_some() {
-                let why = "the watch is not streaming, and until it is claims nothing to compare";
-                self.cannot_tell(turn, AuditMethod::List, None, why.to_owned());
+                self.cannot_tell(turn, AuditMethod::List, None, Reason::NotStreaming);
             }
         }
         if !self.tasks.is_empty() {
@@ -545,8 +545,7 @@ impl Lane {
             if is_unordered(watch) && is_streaming && self.scope.is_some() {
                 self.tasks.push_back(Task::Newest);
             } else if self.owed.is_some() {
-                let why = "where the watch stands is not known as a number, so no read is of the same version";
-                self.cannot_tell(turn, AuditMethod::List, None, why.to_owned());
+                self.cannot_tell(turn, AuditMethod::List, None, Reason::NoPosition);
             }
             return;
         };
@@ -560,12 +559,12 @@ impl Lane {
                 self.look_again(now);
                 return;
             } else if now.micros_since(behind.since) >= BEHIND_US {
-                let why = format!(
-                    "the watch is at {progress} and has not come to {}, at which a list differed, in {} s",
-                    behind.version,
-                    BEHIND_US / 1_000_000
-                );
                 let at = behind.version.clone();
+                let why = Reason::StandsStill {
+                    at: progress.clone(),
+                    listed: at.clone(),
+                    for_s: BEHIND_US / 1_000_000,
+                };
                 self.behind = None;
                 self.cannot_tell(turn, AuditMethod::List, Some(at), why);
             } else {

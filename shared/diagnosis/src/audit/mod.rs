@@ -21,6 +21,7 @@ mod compare;
 mod history;
 mod lane;
 mod reads;
+mod reasons;
 mod versions;
 
 use std::collections::VecDeque;

@@ -916,6 +916,7 @@ impl Stage {
             object: None,
             authority: None,
             whole: None,
+            why: None,
         });
         self.conclude();
         self
@@ -938,6 +939,7 @@ impl Stage {
             object: Some(Arc::new(object)),
             authority: None,
             whole: None,
+            why: None,
         });
         self.conclude();
         self
@@ -966,6 +968,7 @@ impl Stage {
             object: Some(Arc::new(object)),
             authority: None,
             whole: None,
+            why: None,
         });
         self.conclude();
         self

@@ -17,75 +17,13 @@ use super::{
 };
 use crate::audit::compare::{Compared, Comparison, Difference, Outcome, compare};
 use crate::audit::reads::{Scope, exact_lists_are_etcds, newest_lists_are_etcds};
+use crate::audit::reasons::{Elsewhere, Reason, SecondWatch, sentence};
 use crate::audit::{Level, Reply, cleared};
-use crate::findings::count;
 
 /// Most objects looked up because a list that may be a cache's differs in them.
 const FOLLOWED: usize = 8;
 /// How often a read is begun again because its version was compacted or has been passed, in a round.
 const MAX_RESTARTS: u32 = 2;
-
-/// Exact lists are refused: the next best is a list that happens to be of the watch's version, which cannot be asked for
-/// a second time.
-const REFUSES_EXACT: &str = "the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at";
-const CANNOT_CONFIRM: &str = "an object differs, and the server refuses to list it at the resourceVersion that the watch is at";
-pub(super) const REFUSES_GET: &str =
-    "looking objects up by their paths is not allowed; they were listed by their names";
-const NOT_EQUAL: &str = "its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known";
-const TOO_LONG: &str =
-    "more than 5,000 objects are not listed as a whole; they are looked up one by one";
-const FIRST_PAGE_ONLY: &str = "the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared";
-const PAGES_UNORDERED: &str = "its versions are those of another apiserver, and a list of several pages need not be of one state";
-const NO_PAST: &str = "what the watch held where it stands is not known, since its stream brought something out of order";
-const ONLY_LEFT: &str = "it has the uid that it had: it only left the selector";
-const LISTS_WHOLE: &str = "whole objects were read, for the server does not list metadata alone";
-const COMPACTED: &str = "what was held then can no longer be read or rebuilt";
-
-/// Why a list shows less than one of etcd's at the watch's version would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    /// It may be the watch cache's.
-    MayBeACaches,
-    /// So may it, and no exact list can be had.
-    RefusesBoth,
-    /// So may it, and what differs is looked up.
-    LookedUp,
-    /// So may it, and what differs is known to be wrong.
-    Known,
-    /// Another apiserver's versions have no order that is known.
-    OnlyEqual,
-}
-
-impl Limit {
-    fn sentence(self) -> &'static str {
-        match self {
-            Self::MayBeACaches => {
-                "the list may be the watch cache's, and so show what only the cache believes"
-            }
-            Self::RefusesBoth => {
-                "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion"
-            }
-            Self::LookedUp => {
-                "the list may be the watch cache's; what differs is looked up in etcd"
-            }
-            Self::Known => {
-                "the list may be the watch cache's; it differs from what is held where that is known to be wrong"
-            }
-            Self::OnlyEqual => {
-                "its versions are those of another apiserver, and only compared for equality"
-            }
-        }
-    }
-
-    fn authority(self) -> Authority {
-        match self {
-            Self::MayBeACaches | Self::RefusesBoth | Self::LookedUp | Self::Known => {
-                Authority::PerhapsCache
-            }
-            Self::OnlyEqual => Authority::Etcd,
-        }
-    }
-}
 
 /// The verdict that a change puts an end to: whatever was compared in its place is no longer held.
 pub(in crate::audit) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
@@ -207,22 +145,17 @@ impl Lane {
                 let progress = turn.watch.progress.as_ref();
                 match progress.filter(|progress| progress.is_after(&at)) {
                     Some(progress) => self.look_up(&object, progress.clone()),
-                    None => {
-                        self.cannot_tell(turn, AuditMethod::Get, Some(at), COMPACTED.to_owned())
-                    }
+                    None => self.cannot_tell(turn, AuditMethod::Get, Some(at), Reason::Compacted),
                 }
             }
             (task, Reply::Refused { status, .. }) => {
-                let why = format!("the server answered {status}");
-                self.cannot_tell(turn, task.method(), None, why);
+                self.cannot_tell(turn, task.method(), None, Reason::Refused(status));
             }
             (task, Reply::Unreached) => {
-                let why = "there was no connection to ask over".to_owned();
-                self.cannot_tell(turn, task.method(), None, why);
+                self.cannot_tell(turn, task.method(), None, Reason::Unreached);
             }
             (task, _) => {
-                let why = "there was no answer that could be read".to_owned();
-                self.cannot_tell(turn, task.method(), None, why);
+                self.cannot_tell(turn, task.method(), None, Reason::NoAnswer);
             }
         }
         // Those looked up for a person are told of once they are all back; others in the next round.
@@ -296,22 +229,17 @@ impl Lane {
             .filter(|object| !is_known(object))
             .collect();
         news.truncate(FOLLOWED);
-        let (outcome, why) = match (is_equal, news.is_empty()) {
-            (true, _) => (AuditOutcome::Agrees, "made by"),
-            (false, true) => (
-                AuditOutcome::Differs,
-                "in what is known to be wrong; made by",
-            ),
-            (false, false) => (
-                AuditOutcome::CannotTell,
-                "what differs is looked up in etcd, to tell which server is wrong; made by",
-            ),
+        let (outcome, holds) = match (is_equal, news.is_empty()) {
+            (true, _) => (AuditOutcome::Agrees, Elsewhere::Same),
+            (false, true) => (AuditOutcome::Differs, Elsewhere::Known),
+            (false, false) => (AuditOutcome::CannotTell, Elsewhere::LookedUp),
         };
+        let server = from.into();
+        let why = vec![Reason::OtherServer { holds, server }];
         let told = Audit {
             resource_version: Some(page.version.clone()),
             compared,
-            reason: Some(format!("{why} {from}").as_str().into()),
-            ..audit(turn, AuditMethod::ListElsewhere, outcome)
+            ..self.audit(turn, AuditMethod::ListElsewhere, outcome, why)
         };
         self.tell(turn, told);
         for object in news.iter().rev() {
@@ -357,31 +285,20 @@ impl Lane {
             })
             .map(|seen| seen.object.clone())
             .collect();
-        let (outcome, why) = match (lost.len(), ours.len()) {
-            (0, 0) => (
-                AuditOutcome::Agrees,
-                format!("of what came from {from} to {to}"),
-            ),
-            (0, more) => (
-                AuditOutcome::CannotTell,
-                format!(
-                    "the second one did not tell of {} from {from} to {to}",
-                    count(more as u64, "event")
-                ),
-            ),
-            (lost, _) => (
-                AuditOutcome::Differs,
-                format!(
-                    "a second watch told of {} from {from} to {to} that this one did not",
-                    count(lost as u64, "event")
-                ),
-            ),
+        let (outcome, of) = match (lost.len() as u64, ours.len() as u64) {
+            (0, 0) => (AuditOutcome::Agrees, SecondWatch::Same),
+            (0, more) => (AuditOutcome::CannotTell, SecondWatch::Lacks(more)),
+            (lost, _) => (AuditOutcome::Differs, SecondWatch::HasMore(lost)),
         };
+        let why = vec![Reason::Second {
+            of,
+            from: from.clone(),
+            to: to.clone(),
+        }];
         let told = Audit {
             resource_version: Some(to.clone()),
             compared,
-            reason: Some(why.as_str().into()),
-            ..audit(turn, AuditMethod::SecondWatch, outcome)
+            ..self.audit(turn, AuditMethod::SecondWatch, outcome, why)
         };
         self.tell(turn, told);
         let is_known = |object: &Arc<Object>| {
@@ -415,12 +332,12 @@ impl Lane {
         if !is_of_it || page.unreadable > 0 {
             // Continued at another version (`rv=-1`), or not at the one asked for: no state to compare with.
             let why = if page.unreadable > 0 {
-                unreadable(&page)
+                Reason::Unreadable(page.unreadable)
             } else {
-                format!(
-                    "asked for {}, the server listed {}",
-                    comparison.at, page.version
-                )
+                Reason::OtherVersion {
+                    asked: comparison.at.clone(),
+                    listed: page.version,
+                }
             };
             return self.cannot_tell(turn, method, Some(comparison.at), why);
         }
@@ -440,7 +357,7 @@ impl Lane {
         );
         let outcome = comparison.finish(&past);
         if unclear > 0 {
-            return self.cannot_tell(turn, method, Some(at), not_comparable(unclear));
+            return self.cannot_tell(turn, method, Some(at), Reason::NotComparable(unclear));
         }
         if exact_lists_are_etcds(turn.server) {
             self.conclude(method, at, outcome, first, turn);
@@ -469,11 +386,12 @@ impl Lane {
         } else {
             AuditOutcome::Differs
         };
+        let is_newest = method == AuditMethod::ListNewest;
+        let why = is_newest.then_some(Reason::RefusesExact);
         let told = Audit {
             resource_version: Some(at.clone()),
             compared,
-            reason: (method == AuditMethod::ListNewest).then(|| REFUSES_EXACT.into()),
-            ..audit(turn, method, outcome)
+            ..self.audit(turn, method, outcome, why)
         };
         self.tell(turn, told);
         // Of more differences than are followed some are not in sight.
@@ -585,16 +503,14 @@ impl Lane {
         let is_news = |found: &&Difference| !is_confirmed(found, turn.watch);
         let news: Vec<&Difference> = differences.iter().filter(is_news).take(FOLLOWED).collect();
         let (told, why) = match (differences.is_empty(), news.is_empty()) {
-            (true, _) => (AuditOutcome::Agrees, Limit::MayBeACaches),
-            (false, true) => (AuditOutcome::Differs, Limit::Known),
-            (false, false) => (AuditOutcome::CannotTell, Limit::LookedUp),
+            (true, _) => (AuditOutcome::Agrees, Reason::MayBeACaches),
+            (false, true) => (AuditOutcome::Differs, Reason::KnownDifference),
+            (false, false) => (AuditOutcome::CannotTell, Reason::LookedUp),
         };
         let told = Audit {
             resource_version: Some(at.clone()),
             compared: outcome.compared,
-            reason: Some(why.sentence().into()),
-            authority: Some(why.authority()),
-            ..audit(turn, method, told)
+            ..self.audit(turn, method, told, [why])
         };
         self.tell(turn, told);
         for found in news.iter().rev() {
@@ -638,13 +554,15 @@ impl Lane {
         }
         ahead.due = None;
         let since_s = now.micros_since(ahead.since) / 1_000_000;
-        let why = format!(
-            "the stream is at {progress} and has delivered nothing for {since_s} s, in which reads showed an object at {version}"
-        );
+        let why = Reason::ReadsAhead {
+            at: progress.clone(),
+            for_s: since_s,
+            read: version.clone(),
+        };
+        let (method, outcome) = (AuditMethod::AheadTwice, AuditOutcome::CannotTell);
         let told = Audit {
             resource_version: Some(version.clone()),
-            reason: Some(why.as_str().into()),
-            ..audit(turn, AuditMethod::AheadTwice, AuditOutcome::CannotTell)
+            ..self.audit(turn, method, outcome, [why])
         };
         self.tell(turn, told);
     }
@@ -672,12 +590,12 @@ impl Lane {
         if seen.object.uid != object.uid || version.is_after(&seen.version) {
             return;
         }
+        let (method, outcome) = (AuditMethod::GetLeft, AuditOutcome::Agrees);
         let told = Audit {
             resource_version: Some(seen.version.clone()),
             compared: 1,
             object: Some(object.clone()),
-            reason: Some(ONLY_LEFT.into()),
-            ..audit(turn, AuditMethod::GetLeft, AuditOutcome::Agrees)
+            ..self.audit(turn, method, outcome, [Reason::OnlyLeft])
         };
         self.tell(turn, told);
     }
@@ -723,15 +641,14 @@ impl Lane {
                 }
             }
             _ if is_unordered(watch) => {
-                self.cannot_tell(turn, AuditMethod::Get, None, NOT_EQUAL.to_owned());
+                self.cannot_tell(turn, AuditMethod::Get, None, Reason::NotEqual);
             }
             Some(_) if found.is_some() && self.refuses_exact => {
-                self.cannot_tell(turn, AuditMethod::Get, None, CANNOT_CONFIRM.to_owned());
+                self.cannot_tell(turn, AuditMethod::Get, None, Reason::CannotConfirm);
             }
             Some(progress) if found.is_some() => self.look_up(object, progress.clone()),
             _ => {
-                let why = "versions that are no numbers do not say which is newer".to_owned();
-                self.cannot_tell(turn, AuditMethod::Get, None, why);
+                self.cannot_tell(turn, AuditMethod::Get, None, Reason::Unordered);
             }
         }
     }
@@ -747,7 +664,7 @@ impl Lane {
     ) {
         let past = self.history.at(turn.watch, &at);
         if past.is_none() && self.owes(object) && turn.watch.progress.as_ref() == Some(&at) {
-            return self.cannot_tell(turn, AuditMethod::ListOne, Some(at), NO_PAST.to_owned());
+            return self.cannot_tell(turn, AuditMethod::ListOne, Some(at), Reason::NoPast);
         }
         let Some(past) = past.filter(|past| past.still_holds(object)) else {
             return;
@@ -771,7 +688,12 @@ impl Lane {
                 clear(object, turn);
             }
             Compared::Unclear if self.owes(object) => {
-                self.cannot_tell(turn, AuditMethod::ListOne, Some(at), not_comparable(1));
+                self.cannot_tell(
+                    turn,
+                    AuditMethod::ListOne,
+                    Some(at),
+                    Reason::NotComparable(1),
+                );
             }
             Compared::Unclear => {}
             Compared::Differs(found) => {
@@ -857,7 +779,7 @@ impl Lane {
         }
         self.behind = None;
         if is_whole {
-            let why = (!newest_lists_are_etcds(server)).then_some(Limit::MayBeACaches);
+            let why = (!newest_lists_are_etcds(server)).then_some(Reason::MayBeACaches);
             self.newest_agrees(page, outcome.compared, why, turn);
         } else if let Some(why) = self.why_not_whole(page, unclear, watch) {
             let at = Some(page.version.clone());
@@ -886,19 +808,19 @@ impl Lane {
     }
 
     /// Why the newest list, though nothing differs so far, shows nothing of the whole watch, if nothing else does.
-    fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<String> {
+    fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<Reason> {
         let is_asked = matches!(self.owed, Some(Owed::All { .. }));
         if page.unreadable > 0 {
-            Some(unreadable(page))
+            Some(Reason::Unreadable(page.unreadable))
         } else if unclear > 0 {
-            Some(not_comparable(unclear))
+            Some(Reason::NotComparable(unclear))
         } else if is_long(watch) {
             // Round by round what is looked up one by one is told.
-            is_asked.then(|| TOO_LONG.to_owned())
+            is_asked.then_some(Reason::TooLong)
         } else if self.refuses_exact {
-            Some(FIRST_PAGE_ONLY.to_owned())
+            Some(Reason::FirstPageOnly)
         } else {
-            is_asked.then(|| COMPACTED.to_owned())
+            is_asked.then_some(Reason::Compacted)
         }
     }
 
@@ -906,7 +828,7 @@ impl Lane {
     fn no_past(&mut self, turn: &mut Turn<'_>) {
         if matches!(self.owed, Some(Owed::All { .. })) {
             let at = turn.watch.progress.clone();
-            self.cannot_tell(turn, AuditMethod::ListNewest, at, NO_PAST.to_owned());
+            self.cannot_tell(turn, AuditMethod::ListNewest, at, Reason::NoPast);
         }
     }
 
@@ -915,15 +837,13 @@ impl Lane {
         &mut self,
         page: &Page,
         compared: u64,
-        why: Option<Limit>,
+        why: Option<Reason>,
         turn: &mut Turn<'_>,
     ) {
         let told = Audit {
             resource_version: Some(page.version.clone()),
             compared,
-            reason: why.map(|why| why.sentence().into()),
-            authority: why.map(Limit::authority),
-            ..audit(turn, AuditMethod::ListNewest, AuditOutcome::Agrees)
+            ..self.audit(turn, AuditMethod::ListNewest, AuditOutcome::Agrees, why)
         };
         self.tell(turn, told);
     }
@@ -944,8 +864,11 @@ impl Lane {
             !outcome.differences.is_empty()
         };
         if page.unreadable > 0 {
-            let at = Some(page.version.clone());
-            return self.cannot_tell(turn, AuditMethod::ListNewest, at, unreadable(page));
+            let (at, why) = (
+                Some(page.version.clone()),
+                Reason::Unreadable(page.unreadable),
+            );
+            return self.cannot_tell(turn, AuditMethod::ListNewest, at, why);
         }
         if unclear > 0 || differs {
             // What came meanwhile may be still on its way to the watch.
@@ -954,14 +877,14 @@ impl Lane {
                 return self.look_again(turn.now);
             }
             let at = Some(page.version.clone());
-            return self.cannot_tell(turn, AuditMethod::ListNewest, at, NOT_EQUAL.to_owned());
+            return self.cannot_tell(turn, AuditMethod::ListNewest, at, Reason::NotEqual);
         }
         self.has_differed = false;
         if is_first_of_several {
-            let (at, why) = (Some(page.version.clone()), PAGES_UNORDERED.to_owned());
+            let (at, why) = (Some(page.version.clone()), Reason::PagesUnordered);
             return self.cannot_tell(turn, AuditMethod::ListNewest, at, why);
         }
-        self.newest_agrees(page, outcome.compared, Some(Limit::OnlyEqual), turn);
+        self.newest_agrees(page, outcome.compared, Some(Reason::OnlyEqual), turn);
     }
 
     /// A list that may be a cache's was compared, and nothing better can be had.
@@ -973,15 +896,10 @@ impl Lane {
         turn: &mut Turn<'_>,
     ) {
         if is_equal {
-            self.newest_agrees(page, compared, Some(Limit::RefusesBoth), turn);
+            self.newest_agrees(page, compared, Some(Reason::RefusesBoth), turn);
         } else {
-            let why = Limit::RefusesBoth.sentence().to_owned();
-            self.cannot_tell(
-                turn,
-                AuditMethod::ListNewest,
-                Some(page.version.clone()),
-                why,
-            );
+            let at = Some(page.version.clone());
+            self.cannot_tell(turn, AuditMethod::ListNewest, at, Reason::RefusesBoth);
         }
     }
 
@@ -993,10 +911,10 @@ impl Lane {
             self.agreed = Some(progress.clone());
             return self.look_again(turn.now);
         }
-        let why = format!(
-            "the newest list is of {}, though the watch has seen {progress}",
-            page.version
-        );
+        let why = Reason::WentBack {
+            listed: page.version.clone(),
+            seen: progress.clone(),
+        };
         self.cannot_tell(
             turn,
             AuditMethod::ListNewestTwice,
@@ -1026,11 +944,11 @@ impl Lane {
             Future::No => return,
             Future::Once | Future::Sure => behind.future = Future::Sure,
         }
-        let why = format!(
-            "the server knows nothing beyond {version}; the stream was opened at {progress}, and a list at {} differs \
-             from what is held",
-            behind.version
-        );
+        let why = Reason::FromTheFuture {
+            known: version.clone(),
+            opened: progress.clone(),
+            listed: behind.version.clone(),
+        };
         self.cannot_tell(turn, AuditMethod::ListAnyTwice, Some(version), why);
     }
 
@@ -1051,18 +969,14 @@ impl Lane {
             let again = again.into_iter().find(|again| *again > now);
             self.due = self.due.zip(again).map(|(due, again)| due.min(again));
         }
+        let (method, outcome) = (AuditMethod::ListExactTooLarge, AuditOutcome::CannotTell);
+        let why = Reason::CacheBehind {
+            asked: at.clone(),
+            current: current.clone(),
+        };
         let told = Audit {
-            resource_version: Some(current.clone()),
-            reason: Some(
-                format!("asked for {at}, the server has come to {current}")
-                    .as_str()
-                    .into(),
-            ),
-            ..audit(
-                turn,
-                AuditMethod::ListExactTooLarge,
-                AuditOutcome::CannotTell,
-            )
+            resource_version: Some(current),
+            ..self.audit(turn, method, outcome, [why])
         };
         self.tell(turn, told);
     }
@@ -1087,8 +1001,8 @@ impl Lane {
                 self.tasks.push_front(Task::Newest);
             }
             status => {
-                let why = format!("the server answered {status}");
-                self.cannot_tell(turn, AuditMethod::ListExact, Some(comparison.at), why);
+                let (at, why) = (Some(comparison.at), Reason::Refused(status));
+                self.cannot_tell(turn, AuditMethod::ListExact, at, why);
             }
         }
     }
@@ -1102,7 +1016,7 @@ impl Lane {
                 self.tasks.push_front(Task::Exact(comparison));
             }
             _ if self.restarts <= MAX_RESTARTS => self.tasks.push_front(Task::Newest),
-            _ => self.cannot_tell(turn, AuditMethod::ListExact, Some(at), COMPACTED.to_owned()),
+            _ => self.cannot_tell(turn, AuditMethod::ListExact, Some(at), Reason::Compacted),
         }
     }
 
@@ -1115,11 +1029,11 @@ impl Lane {
             } else {
                 AuditMethod::Get
             };
+            let why = self.refuses_get.then_some(Reason::RefusesGet);
             let told = Audit {
                 resource_version: turn.watch.progress.clone(),
                 compared: sampled,
-                reason: self.refuses_get.then(|| REFUSES_GET.into()),
-                ..audit(turn, method, AuditOutcome::Agrees)
+                ..self.audit(turn, method, AuditOutcome::Agrees, why)
             };
             self.tell(turn, told);
         }
@@ -1130,14 +1044,14 @@ impl Lane {
         turn: &mut Turn<'_>,
         method: AuditMethod,
         at: Option<ResourceVersion>,
-        why: String,
+        why: Reason,
     ) {
         let untold = (method, why);
         if self.untold.as_ref() != Some(&untold) {
+            let outcome = AuditOutcome::CannotTell;
             let told = Audit {
                 resource_version: at,
-                reason: Some(untold.1.as_str().into()),
-                ..audit(turn, method, AuditOutcome::CannotTell)
+                ..self.audit(turn, method, outcome, [untold.1.clone()])
             };
             self.tell(turn, told);
             self.untold = Some(untold);
@@ -1157,9 +1071,36 @@ impl Lane {
             resource_version: at,
             compared: 1,
             object: Some(object.clone()),
-            ..audit(turn, method, outcome)
+            ..self.audit(turn, method, outcome, [])
         };
         self.tell(turn, told);
+    }
+
+    /// An audit of the watch, of nothing yet, and for these reasons.
+    pub(super) fn audit(
+        &self,
+        turn: &Turn<'_>,
+        method: AuditMethod,
+        outcome: AuditOutcome,
+        reasons: impl IntoIterator<Item = Reason>,
+    ) -> Audit {
+        let mut reasons: Vec<Reason> = reasons.into_iter().collect();
+        if self.lists_whole && is_list(method) {
+            reasons.push(Reason::ListsWhole);
+        }
+        let first = reasons.first();
+        Audit {
+            watch: turn.name.clone(),
+            resource_version: None,
+            method: method.word().into(),
+            compared: 0,
+            outcome: outcome.word().into(),
+            reason: sentence(&reasons),
+            object: None,
+            authority: first.and_then(Reason::authority),
+            whole: None,
+            why: first.map(Reason::kind),
+        }
     }
 
     pub(super) fn tell(&mut self, turn: &mut Turn<'_>, mut told: Audit) {
@@ -1167,11 +1108,6 @@ impl Lane {
         if is_whole(&told) {
             told.whole = Some(true);
             told.authority.get_or_insert(Authority::Etcd);
-        }
-        if self.lists_whole && is_list(told.method()) {
-            let reason = told.reason.map(|why| format!("{why}; {LISTS_WHOLE}"));
-            told.reason =
-                Some(reason.map_or_else(|| LISTS_WHOLE.into(), |why| why.as_str().into()));
         }
         let is_answer = match (&self.owed, &told.object) {
             (Some(Owed::One(owed)), Some(object)) => same_place(owed, object),
@@ -1205,8 +1141,7 @@ impl Lane {
             Some(Owed::One(owed)) => self.tasks.iter().any(|task| task.is_of(owed)),
         };
         if !is_seen_to {
-            let why = "the watch moved on while it was read: ask again".to_owned();
-            self.cannot_tell(turn, AuditMethod::Get, None, why);
+            self.cannot_tell(turn, AuditMethod::Get, None, Reason::MovedOn);
         }
     }
 }
@@ -1224,29 +1159,6 @@ fn is_list(method: AuditMethod) -> bool {
     )
 }
 
-fn unreadable(page: &Page) -> String {
-    format!("{} items could not be read", page.unreadable)
-}
-
-fn not_comparable(objects: u64) -> String {
-    format!("{objects} objects have versions that cannot be compared")
-}
-
-/// An audit of a watch, of nothing yet.
-pub(super) fn audit(turn: &Turn<'_>, method: AuditMethod, outcome: AuditOutcome) -> Audit {
-    Audit {
-        watch: turn.name.clone(),
-        resource_version: None,
-        method: method.word().into(),
-        compared: 0,
-        outcome: outcome.word().into(),
-        reason: None,
-        object: None,
-        authority: None,
-        whole: None,
-    }
-}
-
 /// Whether a read compared all that the watch held at its version.
 fn is_whole(told: &Audit) -> bool {
     let is_of_all = match told.method() {
@@ -1255,7 +1167,7 @@ fn is_whole(told: &Audit) -> bool {
         | AuditMethod::ListNewest
         | AuditMethod::ListElsewhere => true,
         // Its reason may be that some changed before they were looked up.
-        AuditMethod::GetEach => told.reason.is_none(),
+        AuditMethod::GetEach => told.why.is_none(),
         _ => false,
     };
     told.object.is_none() && is_of_all && told.outcome() != AuditOutcome::CannotTell

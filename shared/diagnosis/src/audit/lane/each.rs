@@ -10,17 +10,12 @@ use watchscope_model::event::Audit;
 use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-use super::conclude::{REFUSES_GET, audit, same_place};
+use super::conclude::same_place;
 use super::{AGAIN_US, Lane, Turn, position};
-use crate::findings::count;
+use crate::audit::reasons::{Cut, Reason};
 
 /// How many looks may come to nothing until no more are made.
 const MOST_FAILED: u64 = 8;
-
-/// Why it is over before each object was looked up.
-const STOPPED: &str = "the watch was stopped";
-const NOT_STREAMING: &str = "the watch ceased to stream";
-const LISTED_ANEW: &str = "the watch was listed anew";
 
 /// An object, and at which version the watch held it when it was asked; `None` if it is one that is said to be missing.
 type Asked = (Arc<Object>, Option<ResourceVersion>);
@@ -72,27 +67,19 @@ impl Each {
         place.and_then(|place| self.left.remove(place)).is_some()
     }
 
-    /// What came of all, if it is not over before for a reason.
-    fn outcome(&self, why: Option<&str>) -> (AuditOutcome, Vec<String>) {
+    /// What came of all, and what it leaves open.
+    fn outcome(&self, cut: Option<Cut>) -> (AuditOutcome, Vec<Reason>) {
         let outcome = if self.wrong > 0 {
             AuditOutcome::Differs
-        } else if why.is_some() || self.failed > 0 {
+        } else if cut.is_some() || self.failed > 0 {
             AuditOutcome::CannotTell
         } else {
             AuditOutcome::Agrees
         };
-        let (all, so) = (count(self.all, "object"), self.so);
-        let cut = why.map(|why| {
-            format!("{why} when {so} of {all} had been looked up in etcd and found to be so")
-        });
-        let failed = (self.failed > 0)
-            .then(|| format!("{} of {all} could not be looked up in etcd", self.failed));
-        let changed = (self.changed > 0).then(|| {
-            format!(
-                "{} changed meanwhile: the stream tells of them",
-                self.changed
-            )
-        });
+        let (all, so, failed) = (self.all, self.so, self.failed);
+        let cut = cut.map(|by| Reason::Cut { by, so, all });
+        let failed = (failed > 0).then_some(Reason::NotLookedUp { failed, all });
+        let changed = (self.changed > 0).then_some(Reason::Changed(self.changed));
         (
             outcome,
             [cut, failed, changed].into_iter().flatten().collect(),
@@ -137,12 +124,12 @@ impl Lane {
         // Its look was lost, or made for another watch and came to nothing.
         each.put_back();
         if each.is_listed_anew {
-            self.end_each(Some(LISTED_ANEW), turn);
+            self.end_each(Some(Cut::ListedAnew), turn);
             return self.settle(turn);
         }
         let Some(progress) = position(watch).filter(|_| is_streaming) else {
             if std::mem::replace(&mut each.is_waiting, true) {
-                self.end_each(Some(NOT_STREAMING), turn);
+                self.end_each(Some(Cut::NotStreaming), turn);
                 return self.settle(turn);
             }
             each.due = now.plus_micros(AGAIN_US);
@@ -215,23 +202,22 @@ impl Lane {
 
     /// The watch is over: who asked is told how far it came.
     pub(in crate::audit) fn stop(&mut self, turn: &mut Turn<'_>) {
-        self.end_each(Some(STOPPED), turn);
+        self.end_each(Some(Cut::Stopped), turn);
     }
 
     /// Tells what came of it, if it is not over yet.
-    fn end_each(&mut self, why: Option<&str>, turn: &mut Turn<'_>) {
+    fn end_each(&mut self, cut: Option<Cut>, turn: &mut Turn<'_>) {
         let Some(each) = self.each.take() else {
             return;
         };
-        let (outcome, mut reason) = each.outcome(why);
+        let (outcome, mut reasons) = each.outcome(cut);
         if self.refuses_get && each.so > 0 {
-            reason.push(REFUSES_GET.to_owned());
+            reasons.push(Reason::RefusesGet);
         }
         let told = Audit {
             resource_version: Some(each.at),
             compared: each.so + each.wrong,
-            reason: (!reason.is_empty()).then(|| reason.join("; ").as_str().into()),
-            ..audit(turn, AuditMethod::GetEach, outcome)
+            ..self.audit(turn, AuditMethod::GetEach, outcome, reasons)
         };
         self.tell(turn, told);
     }

@@ -1,0 +1,323 @@
+//! Why a read of the audit cannot tell, or what it leaves open: the reasons with their numbers, and the one place where
+//! they become sentences.
+
+use std::fmt;
+
+use watchscope_model::vocabulary::{AuditReason, Authority};
+use watchscope_model::{ResourceVersion, Text};
+
+use crate::findings::count;
+
+/// A reason, with what its sentence names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// The list may be the watch cache's.
+    MayBeACaches,
+    /// So may it, and no exact list can be had.
+    RefusesBoth,
+    /// So may it, and what differs is looked up.
+    LookedUp,
+    /// So may it, and what differs is known to be wrong.
+    KnownDifference,
+    /// Another apiserver's versions have no order that is known.
+    OnlyEqual,
+    /// The same, and something differs.
+    NotEqual,
+    /// The same, and the list has several pages.
+    PagesUnordered,
+    /// An object's versions are no numbers.
+    Unordered,
+    /// The watch's version is no number.
+    NoPosition,
+    /// Exact lists are refused; the newest list has the watch's version by chance, and cannot be asked for again.
+    RefusesExact,
+    /// Exact lists are refused, so a difference cannot be confirmed.
+    CannotConfirm,
+    /// Exact lists are refused, and one page shows not all.
+    FirstPageOnly,
+    /// Objects are listed by name, since GETs of them are refused.
+    RefusesGet,
+    /// The server has no metadata of lists.
+    ListsWhole,
+    /// The watch has more than [`super::MOST_LISTED`] objects.
+    TooLong,
+    /// The history of the watch is unknown at its version.
+    NoPast,
+    /// The version can no longer be read.
+    Compacted,
+    /// So many items could not be read.
+    Unreadable(u64),
+    /// So many objects have versions that cannot be compared.
+    NotComparable(u64),
+    /// A list at another version than was asked for.
+    OtherVersion {
+        asked: ResourceVersion,
+        listed: ResourceVersion,
+    },
+    /// An HTTP status other than 200.
+    Refused(u16),
+    /// There was no connection.
+    Unreached,
+    /// The answer cannot be read.
+    NoAnswer,
+    /// The watch moved on meanwhile.
+    MovedOn,
+    /// The watch does not stream.
+    NotStreaming,
+    /// The sweep of a watch ended when only some of its objects had been looked up.
+    Cut { by: Cut, so: u64, all: u64 },
+    /// So many objects of a sweep could not be looked up.
+    NotLookedUp { failed: u64, all: u64 },
+    /// So many objects changed during a sweep.
+    Changed(u64),
+    /// An object left the watch's selector.
+    OnlyLeft,
+    /// The watch has not come to a list's version for so many seconds.
+    StandsStill {
+        at: ResourceVersion,
+        listed: ResourceVersion,
+        for_s: i64,
+    },
+    /// The cache has not come to the version that was asked for.
+    CacheBehind {
+        asked: ResourceVersion,
+        current: ResourceVersion,
+    },
+    /// The watch was opened beyond what the server knows.
+    FromTheFuture {
+        known: ResourceVersion,
+        opened: ResourceVersion,
+        listed: ResourceVersion,
+    },
+    /// The newest list is older than the watch.
+    WentBack {
+        listed: ResourceVersion,
+        seen: ResourceVersion,
+    },
+    /// Reads show an object that is newer than the stream, which delivered nothing for so many seconds.
+    ReadsAhead {
+        at: ResourceVersion,
+        for_s: i64,
+        read: ResourceVersion,
+    },
+    /// The list was made by another server.
+    OtherServer { holds: Elsewhere, server: Text },
+    /// What a second watch delivered of these versions.
+    Second {
+        of: SecondWatch,
+        from: ResourceVersion,
+        to: ResourceVersion,
+    },
+}
+
+/// What ends a sweep early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The watch was stopped.
+    Stopped,
+    /// Its stream ended, and none followed soon.
+    NotStreaming,
+    /// It was listed anew.
+    ListedAnew,
+}
+
+/// How another server's list compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Elsewhere {
+    /// It has all that the watch holds.
+    Same,
+    /// It differs in what is known to be wrong.
+    Known,
+    /// What differs is looked up in etcd.
+    LookedUp,
+}
+
+/// How the events of a second watch compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SecondWatch {
+    /// Both delivered the same.
+    Same,
+    /// It lacks so many.
+    Lacks(u64),
+    /// It has so many more.
+    HasMore(u64),
+}
+
+impl Reason {
+    /// What the record says for code.
+    pub(super) fn kind(&self) -> AuditReason {
+        match self {
+            Self::MayBeACaches => AuditReason::MayBeACaches,
+            Self::RefusesBoth => AuditReason::RefusesBoth,
+            Self::LookedUp => AuditReason::LookedUp,
+            Self::KnownDifference => AuditReason::KnownDifference,
+            Self::OnlyEqual => AuditReason::OnlyEqual,
+            Self::NotEqual => AuditReason::NotEqual,
+            Self::PagesUnordered => AuditReason::PagesUnordered,
+            Self::Unordered => AuditReason::Unordered,
+            Self::NoPosition => AuditReason::NoPosition,
+            Self::RefusesExact => AuditReason::RefusesExact,
+            Self::CannotConfirm => AuditReason::CannotConfirm,
+            Self::FirstPageOnly => AuditReason::FirstPageOnly,
+            Self::RefusesGet => AuditReason::RefusesGet,
+            Self::ListsWhole => AuditReason::ListsWhole,
+            Self::TooLong => AuditReason::TooLong,
+            Self::NoPast => AuditReason::NoPast,
+            Self::Compacted => AuditReason::Compacted,
+            Self::Unreadable(_) => AuditReason::Unreadable,
+            Self::NotComparable(_) => AuditReason::NotComparable,
+            Self::OtherVersion { .. } => AuditReason::OtherVersion,
+            Self::Refused(_) => AuditReason::Refused,
+            Self::Unreached => AuditReason::Unreached,
+            Self::NoAnswer => AuditReason::NoAnswer,
+            Self::MovedOn => AuditReason::MovedOn,
+            Self::Cut {
+                by: Cut::Stopped, ..
+            } => AuditReason::Stopped,
+            Self::Cut {
+                by: Cut::ListedAnew,
+                ..
+            } => AuditReason::ListedAnew,
+            Self::NotStreaming
+            | Self::Cut {
+                by: Cut::NotStreaming,
+                ..
+            } => AuditReason::NotStreaming,
+            Self::NotLookedUp { .. } => AuditReason::NotLookedUp,
+            Self::Changed(_) => AuditReason::Changed,
+            Self::OnlyLeft => AuditReason::OnlyLeft,
+            Self::StandsStill { .. } => AuditReason::StandsStill,
+            Self::CacheBehind { .. } => AuditReason::CacheBehind,
+            Self::FromTheFuture { .. } => AuditReason::FromTheFuture,
+            Self::WentBack { .. } => AuditReason::WentBack,
+            Self::ReadsAhead { .. } => AuditReason::ReadsAhead,
+            Self::OtherServer { .. } => AuditReason::OtherServer,
+            Self::Second { of, .. } => match of {
+                SecondWatch::Same => AuditReason::Span,
+                SecondWatch::Lacks(_) => AuditReason::SecondLacks,
+                SecondWatch::HasMore(_) => AuditReason::SecondHasMore,
+            },
+        }
+    }
+
+    /// Whose account the read is, where the reason says it.
+    pub(super) fn authority(&self) -> Option<Authority> {
+        match self {
+            Self::MayBeACaches | Self::RefusesBoth | Self::LookedUp | Self::KnownDifference => {
+                Some(Authority::PerhapsCache)
+            }
+            Self::OnlyEqual => Some(Authority::Etcd),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MayBeACaches => "the list may be the watch cache's, and so show what only the cache believes",
+            Self::RefusesBoth => "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion",
+            Self::LookedUp => "the list may be the watch cache's; what differs is looked up in etcd",
+            Self::KnownDifference => "the list may be the watch cache's; it differs from what is held where that is known to be wrong",
+            Self::OnlyEqual => "its versions are those of another apiserver, and only compared for equality",
+            Self::NotEqual => "its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known",
+            Self::PagesUnordered => "its versions are those of another apiserver, and a list of several pages need not be of one state",
+            Self::Unordered => "versions that are no numbers do not say which is newer",
+            Self::NoPosition => "where the watch stands is not known as a number, so no read is of the same version",
+            Self::RefusesExact => "the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at",
+            Self::CannotConfirm => "an object differs, and the server refuses to list it at the resourceVersion that the watch is at",
+            Self::FirstPageOnly => "the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared",
+            Self::RefusesGet => "looking objects up by their paths is not allowed; they were listed by their names",
+            Self::ListsWhole => "whole objects were read, for the server does not list metadata alone",
+            Self::TooLong => "more than 5,000 objects are not listed as a whole; they are looked up one by one",
+            Self::NoPast => "what the watch held where it stands is not known, since its stream brought something out of order",
+            Self::Compacted => "what was held then can no longer be read or rebuilt",
+            Self::Unreached => "there was no connection to ask over",
+            Self::NoAnswer => "there was no answer that could be read",
+            Self::MovedOn => "the watch moved on while it was read: ask again",
+            Self::NotStreaming => "the watch is not streaming, and until it is claims nothing to compare",
+            Self::OnlyLeft => "it has the uid that it had: it only left the selector",
+            Self::Unreadable(items) => return write!(f, "{items} items could not be read"),
+            Self::NotComparable(objects) => return write!(f, "{objects} objects have versions that cannot be compared"),
+            Self::OtherVersion { asked, listed } => return write!(f, "asked for {asked}, the server listed {listed}"),
+            Self::Refused(status) => return write!(f, "the server answered {status}"),
+            Self::Cut { by, so, all } => {
+                let why = match by {
+                    Cut::Stopped => "the watch was stopped",
+                    Cut::NotStreaming => "the watch ceased to stream",
+                    Cut::ListedAnew => "the watch was listed anew",
+                };
+                let all = count(*all, "object");
+                return write!(f, "{why} when {so} of {all} had been looked up in etcd and found to be so");
+            }
+            Self::NotLookedUp { failed, all } => {
+                return write!(f, "{failed} of {} could not be looked up in etcd", count(*all, "object"));
+            }
+            Self::Changed(objects) => return write!(f, "{objects} changed meanwhile: the stream tells of them"),
+            Self::StandsStill { at, listed, for_s } => {
+                return write!(f, "the watch is at {at} and has not come to {listed}, at which a list differed, in {for_s} s");
+            }
+            Self::CacheBehind { asked, current } => return write!(f, "asked for {asked}, the server has come to {current}"),
+            Self::FromTheFuture { known, opened, listed } => {
+                return write!(
+                    f,
+                    "the server knows nothing beyond {known}; the stream was opened at {opened}, and a list at {listed} differs \
+                     from what is held",
+                );
+            }
+            Self::WentBack { listed, seen } => {
+                return write!(f, "the newest list is of {listed}, though the watch has seen {seen}");
+            }
+            Self::ReadsAhead { at, for_s, read } => {
+                return write!(
+                    f,
+                    "the stream is at {at} and has delivered nothing for {for_s} s, in which reads showed an object at {read}"
+                );
+            }
+            Self::OtherServer { holds, server } => {
+                let why = match holds {
+                    Elsewhere::Same => "",
+                    Elsewhere::Known => "in what is known to be wrong; ",
+                    Elsewhere::LookedUp => "what differs is looked up in etcd, to tell which server is wrong; ",
+                };
+                return write!(f, "{why}made by {server}");
+            }
+            Self::Second { of, from, to } => {
+                return match of {
+                    SecondWatch::Same => write!(f, "of what came from {from} to {to}"),
+                    SecondWatch::Lacks(events) => {
+                        let events = count(*events, "event");
+                        write!(f, "the second one did not tell of {events} from {from} to {to}")
+                    }
+                    SecondWatch::HasMore(events) => {
+                        let events = count(*events, "event");
+                        write!(f, "a second watch told of {events} from {from} to {to} that this one did not")
+                    }
+                };
+            }
+        })
+    }
+}
+
+/// The sentence of some reasons; `None` if there is none.
+pub(super) fn sentence(reasons: &[Reason]) -> Option<Text> {
+    let words: Vec<String> = reasons.iter().map(Reason::to_string).collect();
+    (!words.is_empty()).then(|| words.join("; ").as_str().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_become_one_sentence_in_their_order() {
+        let (by, so, all) = (Cut::ListedAnew, 3, 9);
+        let reasons = [Reason::Cut { by, so, all }, Reason::Changed(1)];
+        insta::assert_snapshot!(
+            sentence(&reasons).unwrap(),
+            @"the watch was listed anew when 3 of 9 objects had been looked up in etcd and found to be so; 1 changed meanwhile: the stream tells of them"
+        );
+        assert_eq!(reasons[0].kind(), AuditReason::ListedAnew);
+        assert_eq!(sentence(&[]), None);
+    }
+}
