@@ -12,8 +12,8 @@ use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::{
     AuditMethod, AuditOutcome, AuditReason, Author, Authority, Cause, Certainty, ChangeType,
-    ClientPhase, Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase, PhaseReason, Severity,
-    Standing, Verb,
+    ClientPhase, ClientProgram, Divergence, ErrorText, FrameLoss, LossPlace, Origin, Phase,
+    PhaseReason, Severity, Standing, Verb,
 };
 
 /// Most watches that a finding about several names; the others are counted.
@@ -467,7 +467,7 @@ events! {
     24 "client.started" ClientStarted {
         /// The client.
         client "client": Text,
-        /// What it is.
+        /// What it is: the word of a [`ClientProgram`], or another.
         program "program": Text,
         /// Its version.
         version "version": Option<Text>,
@@ -580,6 +580,14 @@ impl RequestAnswered {
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.error.is_some() || self.status != Some(200)
+    }
+}
+
+impl ClientStarted {
+    /// Which program it is, if it is a known one.
+    #[must_use]
+    pub fn program(&self) -> ClientProgram {
+        ClientProgram::of(&self.program)
     }
 }
 

@@ -111,6 +111,17 @@ pub enum Aside {
     Audit,
 }
 
+/// Which namespaces the objects of a watch are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent<'a> {
+    /// Any.
+    All,
+    /// None: they belong to the cluster.
+    Cluster,
+    /// This one.
+    One(&'a str),
+}
+
 impl Aside {
     fn suffix(self) -> &'static str {
         match self {
@@ -196,6 +207,16 @@ impl WatchName {
         self.0
             .split_once('/')
             .map_or(&*self.0, |(namespace, _)| namespace)
+    }
+
+    /// Which namespaces its objects are in.
+    #[must_use]
+    pub fn extent(&self) -> Extent<'_> {
+        match self.namespace() {
+            "*" => Extent::All,
+            "-" => Extent::Cluster,
+            namespace => Extent::One(namespace),
+        }
     }
 
     /// What follows the namespace: resource, group, selectors, ordinal.

@@ -216,6 +216,30 @@ words! {
         /// It ended as it was meant to.
         Done = "done",
     }
+
+    /// Which client program reports. Records have the word, since a tapped cluster may have others.
+    ClientProgram {
+        /// It lists now and then.
+        Poller = "poller",
+        /// It compares two scopes.
+        Comparer = "comparer",
+        /// A bare reflector of client-go.
+        Reflector = "reflector",
+        /// The loop of an end-to-end test over a watch of claims.
+        PvcLoop = "e2e-pvc-loop",
+        /// A function that watches a Deployment until it is ready.
+        WatchDeployment = "watch-deployment",
+        /// A loop that resumes from the last event, whatever it was.
+        LastSeen = "resume-from-last-event",
+        /// The RetryWatcher of client-go.
+        RetryWatcher = "retry-watcher",
+        /// A controller over an informer of client-go.
+        Informer = "informer",
+        /// A scheduler.
+        MiniScheduler = "mini-scheduler",
+        /// The watcher of kube-rs.
+        KubeWatcher = "kube-rs-watcher",
+    }
     /// What a request does, in Kubernetes' own verbs. Records have the word.
     Verb {
         /// One object.

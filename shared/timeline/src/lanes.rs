@@ -10,6 +10,7 @@ mod layers;
 use std::collections::BTreeSet;
 
 use watchscope_model::event::Finding;
+use watchscope_model::id::Extent;
 use watchscope_model::vocabulary::{Divergence, Severity};
 use watchscope_model::{Text, Time};
 
@@ -773,14 +774,10 @@ impl RowBuilder {
         (left, right): (Time, Time),
     ) -> &mut Row {
         let name = store.names().watch_name(watch);
-        let (prefix, rest) = match name.namespace() {
-            "-" => ("", name.resource()),
-            namespace => (namespace, name.resource()),
-        };
-        let prefix = if prefix.is_empty() {
-            String::new()
-        } else {
-            format!("{prefix}/")
+        let rest = name.resource();
+        let prefix = match name.namespace() {
+            namespace if name.extent() == Extent::Cluster || namespace.is_empty() => String::new(),
+            namespace => format!("{namespace}/"),
         };
         let count = traces
             .iter()
@@ -819,7 +816,7 @@ impl RowBuilder {
         } = found;
         let place = store.names().object_at(watch, object);
         let name = store.names().watch_name(watch);
-        let everywhere = name.namespace() == "*";
+        let everywhere = name.extent() == Extent::All;
         let prefix = match &place.namespace {
             Some(namespace) if everywhere => format!("{namespace}/"),
             _ => String::new(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use watchscope_model::belief::Belief;
 use watchscope_model::event::Event;
-use watchscope_model::id::Place;
+use watchscope_model::id::{Extent, Place};
 use watchscope_model::vocabulary::{CachePhase, ClientPhase};
 use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
 
@@ -243,9 +243,9 @@ fn topic(
     layers: &Layers,
 ) -> Option<(Text, Text)> {
     let of_watch = |name: &WatchName| {
-        let namespace = match name.namespace() {
-            "*" | "-" => "",
-            namespace => namespace,
+        let namespace = match name.extent() {
+            Extent::All | Extent::Cluster => "",
+            Extent::One(namespace) => namespace,
         };
         let resource = name.resource().split('?').next().unwrap_or_default();
         (Text::from(resource), Text::from(namespace))

@@ -11,7 +11,9 @@ use watchscope_model::event::{
 use watchscope_model::fold::Moment;
 use watchscope_model::options::{ListOptions, read_get};
 use watchscope_model::tree::{self, BTreeMap, BTreeSet};
-use watchscope_model::vocabulary::{Certainty, ChangeType, ClientPhase, Origin, Severity, Verb};
+use watchscope_model::vocabulary::{
+    Certainty, ChangeType, ClientPhase, ClientProgram, Origin, Severity, Verb,
+};
 use watchscope_model::{RequestId, ResourceVersion, Row, Seq, State, Text, Time, Uid};
 
 use super::book::{Book, Found, Lasts, Subject};
@@ -53,8 +55,8 @@ const GHOST_US: i64 = 2_000_000;
 /// What is known of a client.
 #[derive(Clone, Debug)]
 struct Client {
-    /// Whether its turns are its handler's, and what it handled the events it was given.
-    is_informer: bool,
+    /// Which program it is.
+    program: ClientProgram,
     /// What it does, in its own word.
     phase: Text,
     phase_since: Time,
@@ -181,7 +183,7 @@ impl Clients {
             return;
         }
         let client = Client {
-            is_informer: &*event.program == "informer",
+            program: event.program(),
             phase: "".into(),
             phase_since: record.at,
             phase_seq: record.seq,
@@ -452,7 +454,7 @@ impl Clients {
                     client.listed = None;
                 }
             }
-            None if client.is_informer && is_same_phase && does == ClientPhase::Watching => {
+            None if client.is_informer() && is_same_phase && does == ClientPhase::Watching => {
                 let holds: u64 = client.belief.iter().map(|belief| belief.objects).sum();
                 let is_settled = record.at.micros_since(client.believed_at) >= OLDER_US;
                 if holds > 0 && handled >= holds && is_settled && !asked_since {
@@ -480,7 +482,7 @@ impl Clients {
         client.iterations = event.iterations;
         client.handled = event.handled;
         client.reported_at = record.at;
-        if client.is_informer && does == ClientPhase::Watching {
+        if client.is_informer() && does == ClientPhase::Watching {
             merged(client, &event.client, record, book);
         }
         if !is_same_phase {
@@ -702,6 +704,11 @@ impl Gone {
 }
 
 impl Client {
+    /// Whether its turns are its handler's, and what it handled the events that reached it.
+    fn is_informer(&self) -> bool {
+        self.program == ClientProgram::Informer
+    }
+
     /// What it does, if its word is a known one.
     fn does(&self) -> ClientPhase {
         ClientPhase::of(&self.phase)

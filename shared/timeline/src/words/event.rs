@@ -1,6 +1,7 @@
 //! Each kind of event as a sentence and as named particulars; the page and the terminal have no other words for them.
 
 use watchscope_model::event::{Attribution, Change, Event};
+use watchscope_model::id::Extent;
 use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{
     AuditMethod, AuditOutcome, Cause, Certainty, ChangeType, ClientPhase, LossPlace, Origin,
@@ -279,7 +280,7 @@ fn ended(cause: Cause) -> String {
 /// An object's name; with its namespace in a watch of all of them.
 pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
     match &object.namespace {
-        Some(namespace) if watch.namespace() == "*" => {
+        Some(namespace) if watch.extent() == Extent::All => {
             format!("{namespace}/{}", object.name)
         }
         _ => object.name.to_string(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use watchscope_model::fold::{Moment, OpenFinding, OpenVerdict, Watch};
+use watchscope_model::id::Extent;
 use watchscope_model::vocabulary::{Divergence, Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{State, Time, WatchName};
 
@@ -329,10 +330,10 @@ impl Empty {
                 unknown: false,
                 others,
             } => {
-                let place = match watch.namespace() {
-                    "*" => "in all namespaces".to_string(),
-                    "-" => "in the cluster".to_string(),
-                    namespace => format!("in {namespace}"),
+                let place = match watch.extent() {
+                    Extent::All => "in all namespaces".to_string(),
+                    Extent::Cluster => "in the cluster".to_string(),
+                    Extent::One(namespace) => format!("in {namespace}"),
                 };
                 (
                     format!(
