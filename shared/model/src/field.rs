@@ -15,6 +15,7 @@ use crate::codec::{DecodeError, Reader, Writer};
 use crate::id::{
     ConnectionId, Object, RequestId, ResourceVersion, Seq, StreamId, Text, Uid, WatchName,
 };
+use crate::map::Map;
 use crate::time::Time;
 use crate::vocabulary as words;
 
@@ -417,4 +418,41 @@ pub(crate) fn read_list<T: Field>(reader: &mut Reader<'_>) -> Vec<T> {
         values.push(T::read(reader));
     }
     values
+}
+
+impl<K: Field + Ord + serde::Serialize, V: Field + Fields> Field for Map<K, V> {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.varint(self.len() as u64);
+        for (key, value) in self {
+            key.write(writer);
+            value.write(writer);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let count = reader.count(2, Self::ENTRY_BYTES);
+        let mut map = Self::with_capacity(count);
+        for _ in 0..count {
+            let (key, value) = (K::read(reader), V::read(reader));
+            if reader.has_failed() {
+                break;
+            }
+            map.insert(key, value);
+        }
+        map
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        struct Entries<'a, K, V>(&'a Map<K, V>);
+        impl<K: serde::Serialize, V: Fields> serde::Serialize for Entries<'_, K, V> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|(key, value)| (key, AsJson(value))))
+            }
+        }
+        if self.is_empty() {
+            Ok(())
+        } else {
+            map.serialize_entry(name, &Entries(self))
+        }
+    }
 }

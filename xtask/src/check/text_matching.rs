@@ -67,7 +67,7 @@ const ALLOWED: &[(&str, usize, &str)] = &[
         "a server's own words",
     ),
     (
-        "shared/model/src/fold.rs",
+        "shared/model/src/fold/apply.rs",
         1,
         "reads one option of a query, in what a page downloads first",
     ),

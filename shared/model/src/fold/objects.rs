@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde::ser::SerializeMap;
 
-use super::Moment;
+use super::moment::Moment;
 use crate::codec::{Reader, Writer};
 use crate::event::Change;
 use crate::field::{Field, fields};

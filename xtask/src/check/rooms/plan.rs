@@ -308,7 +308,7 @@ const MODEL: Crate = Crate {
         room("root", &["lib"], &[]),
     ],
     machines: &[],
-    circles: &[&["fold.rs", "fold/objects.rs"]],
+    circles: &[],
 };
 
 const SIMULATOR: Crate = Crate {

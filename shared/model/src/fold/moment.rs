@@ -1,0 +1,54 @@
+//! The record since which something is so.
+
+use serde::ser::SerializeMap;
+
+use crate::codec::{Reader, Writer};
+use crate::event::Record;
+use crate::field::Field;
+use crate::id::Seq;
+use crate::time::Time;
+
+/// The record since which something is so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// The record's seq.
+    pub seq: Seq,
+    /// The record's time.
+    pub at: Time,
+}
+
+impl From<&Record> for Moment {
+    fn from(record: &Record) -> Self {
+        Self {
+            seq: record.seq,
+            at: record.at,
+        }
+    }
+}
+
+impl serde::Serialize for Moment {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("seq", &self.seq)?;
+        map.serialize_entry("at", &self.at)?;
+        map.end()
+    }
+}
+
+impl Field for Moment {
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.seq_before(self.seq);
+        writer.time(self.at);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self {
+            seq: reader.seq_before(),
+            at: reader.time(),
+        }
+    }
+
+    fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(name, self)
+    }
+}

@@ -1,0 +1,106 @@
+//! The JSON form of what is folded: one line for each thing, which names its type and itself.
+
+use serde::ser::SerializeMap;
+
+use super::state::State;
+use crate::field::Fields;
+use crate::json::push_line;
+
+/// One line of the state's JSON form.
+pub(crate) struct StateLine<'a, I, T> {
+    pub(crate) type_name: &'static str,
+    pub(crate) id: Option<I>,
+    pub(crate) value: &'a T,
+}
+
+/// Names the thing a line is about.
+pub(crate) trait Naming {
+    fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+}
+
+impl<T: serde::Serialize> Naming for (&'static str, &T) {
+    fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry(self.0, self.1)
+    }
+}
+
+impl<A: Naming, B: Naming> Naming for (A, B, ()) {
+    fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.0.entry(map)?;
+        self.1.entry(map)
+    }
+}
+
+impl Naming for &str {
+    fn entry<M: SerializeMap>(&self, _map: &mut M) -> Result<(), M::Error> {
+        Ok(())
+    }
+}
+
+impl<I: Naming, T: Fields> serde::Serialize for StateLine<'_, I, T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.type_name)?;
+        if let Some(id) = &self.id {
+            id.entry(&mut map)?;
+        }
+        self.value.entries(&mut map)?;
+        map.end()
+    }
+}
+
+impl State {
+    /// The fold as JSON lines: first the cluster and counts, then one line per connection, watch, object, finding.
+    pub fn json_lines(&self, out: &mut Vec<u8>) {
+        if let Some(cluster) = &self.cluster {
+            push_line(
+                &StateLine {
+                    type_name: "cluster",
+                    id: None::<&str>,
+                    value: cluster,
+                },
+                out,
+            );
+        }
+        for (id, connection) in &self.connections {
+            push_line(
+                &StateLine {
+                    type_name: "connection",
+                    id: Some(("connection", id)),
+                    value: connection,
+                },
+                out,
+            );
+        }
+        for (name, watch) in &self.watches {
+            push_line(
+                &StateLine {
+                    type_name: "watch",
+                    id: Some(("watch", name)),
+                    value: watch,
+                },
+                out,
+            );
+            for held in watch.objects.sorted() {
+                push_line(
+                    &StateLine {
+                        type_name: "object",
+                        id: Some(("watch", name)),
+                        value: held,
+                    },
+                    out,
+                );
+            }
+        }
+        for open in self.findings.values() {
+            push_line(
+                &StateLine {
+                    type_name: "finding",
+                    id: None::<&str>,
+                    value: open,
+                },
+                out,
+            );
+        }
+    }
+}

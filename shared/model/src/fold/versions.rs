@@ -1,0 +1,108 @@
+//! How the resourceVersion of a watch moves: its usual steps, jumps and reversals, and its progress.
+
+use super::state::Watch;
+use crate::id::ResourceVersion;
+use crate::vocabulary::Phase;
+
+/// Steps of a watch's resourceVersion that are kept to tell a jump.
+pub const STEPS_KEPT: usize = 16;
+/// A jump is a step over this…
+const JUMP_OVER: u64 = 100;
+/// …and over this many times the largest of the last [`STEPS_KEPT`] steps.
+const JUMP_FACTOR: u64 = 8;
+
+/// How a watch's resourceVersion moved with one event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionStep {
+    /// As usual, or the first.
+    Usual,
+    /// Up by `by`, far beyond its last steps.
+    Jump {
+        /// The step.
+        by: u64,
+    },
+    /// Down by `by`; a correct server never does this (F23, F30).
+    Reversal {
+        /// The step.
+        by: u64,
+    },
+    /// Not comparable with the one before.
+    Incomparable,
+}
+
+impl Watch {
+    /// How this watch's resourceVersion moves to `version`. The first one after a stop and a start is held against the last
+    /// one before them, below which it only is if etcd was restored.
+    #[must_use]
+    pub fn move_to(&self, version: &ResourceVersion) -> VersionStep {
+        if self.seen.is_some() {
+            return self.step_to(version);
+        }
+        let left_at = self.left_at.as_ref().and_then(ResourceVersion::number);
+        match left_at.zip(version.number()) {
+            Some((from, to)) if to < from => VersionStep::Reversal { by: from - to },
+            _ => VersionStep::Usual,
+        }
+    }
+
+    /// How this watch's resourceVersion would move to `version`.
+    #[must_use]
+    pub fn step_to(&self, version: &ResourceVersion) -> VersionStep {
+        let Some(seen) = &self.seen else {
+            return VersionStep::Usual;
+        };
+        let (Some(from), Some(to)) = (seen.number(), version.number()) else {
+            return VersionStep::Incomparable;
+        };
+        if to < from {
+            return VersionStep::Reversal { by: from - to };
+        }
+        let by = to - from;
+        let largest = self.steps.iter().copied().max();
+        match largest {
+            Some(largest) if by > JUMP_OVER && by > largest.saturating_mul(JUMP_FACTOR) => {
+                VersionStep::Jump { by }
+            }
+            _ => VersionStep::Usual,
+        }
+    }
+
+    /// A version came by a stream. While the state is still being read there (initial events), it is no progress: what
+    /// was before it may not have come yet (docs/semantics/clients.md#probe-initial-events).
+    pub(super) fn learn(&mut self, version: &ResourceVersion) {
+        self.see(version);
+        let is_reading = self
+            .phase
+            .as_ref()
+            .is_some_and(|phase| phase.phase == Phase::Listing);
+        if !is_reading {
+            self.advance(version);
+        }
+    }
+
+    pub(super) fn see(&mut self, version: &ResourceVersion) {
+        if let (Some(from), Some(to)) = (
+            self.seen.as_ref().and_then(ResourceVersion::number),
+            version.number(),
+        ) && to > from
+        {
+            if self.steps.len() == STEPS_KEPT {
+                self.steps.remove(0);
+            }
+            self.steps.push(to - from);
+        }
+        self.seen = Some(version.clone());
+        self.left_at = None;
+    }
+
+    /// Moves progress up to `version`; never down. What cannot be compared replaces it.
+    pub(super) fn advance(&mut self, version: &ResourceVersion) {
+        let goes_down = self
+            .progress
+            .as_ref()
+            .is_some_and(|progress| progress.is_after(version));
+        if !goes_down {
+            self.progress = Some(version.clone());
+        }
+    }
+}
