@@ -1,0 +1,28 @@
+//! Wire messages between the hub and a viewer, over a WebSocket, a worker's port or a pipe.
+//!
+//! ```text
+//!   viewer   hello ─► welcome, snapshot, segment…   acknowledge ─►   backfill ─► chapter   pause, command ─►
+//! ```
+//!
+//! A message is a kind (varint), then its fields; the server's messages that carry encoded data end in its bytes as
+//! they are in the ring. No message exceeds [`MAX_MESSAGE_BYTES`]; larger ones come as numbered pieces, with live
+//! messages between them.
+
+mod client;
+mod message;
+mod pieces;
+mod server;
+
+pub use self::client::{
+    Acknowledge, Backfill, ClientMessage, Command, Hello, Pause, Subscribe, decode_client,
+    encode_client,
+};
+pub use self::message::{
+    ACKNOWLEDGE_BYTES, ACKNOWLEDGE_MS, HEARTBEAT_MS, MAX_MESSAGE_BYTES, PAGE_HEADER,
+    PROTOCOL_VERSION, WINDOW_BYTES,
+};
+pub use self::pieces::{Joiner, PIECE_BYTES, cut_into_pieces};
+pub use self::server::{
+    Bye, Chapter, CommandDone, Contexts, Expired, Heartbeat, Moved, Piece, Segment, ServerMessage,
+    Snapshot, Welcome, decode_server, encode_server,
+};

@@ -1,0 +1,188 @@
+//! Messages that are too large for the wire go in pieces, and are joined again.
+
+use super::message::MAX_MESSAGE_BYTES;
+use super::server::{Piece, encode_server};
+use crate::codec::DecodeError;
+
+/// Bytes of a large message that one piece carries; leaves room for the piece's own fields.
+pub const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
+
+/// Cuts a message that is too large for the wire into encoded pieces; `transfer` numbers such messages.
+#[must_use]
+pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
+    let count = u32::try_from(message.len().div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
+    (0..)
+        .zip(message.chunks(PIECE_BYTES))
+        .map(|(index, part)| {
+            encode_server(
+                &Piece {
+                    transfer,
+                    index,
+                    count,
+                }
+                .into(),
+                &[part],
+            )
+        })
+        .collect()
+}
+
+/// Joins pieces to the messages they were cut from.
+///
+/// Holds at most two messages that have not ended, since a live one may overtake one of the past; a third replaces the
+/// older. Together they are of at most `limit` bytes. Pieces of one message come in order.
+#[derive(Clone, Debug)]
+pub struct Joiner {
+    open: Vec<OpenTransfer>,
+    limit: usize,
+}
+
+#[derive(Clone, Debug)]
+struct OpenTransfer {
+    transfer: u64,
+    next: u32,
+    bytes: Vec<u8>,
+}
+
+/// Messages that may be open at once.
+const OPEN_TRANSFERS: usize = 2;
+
+impl Joiner {
+    /// Joins messages of at most `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            open: Vec::new(),
+            limit,
+        }
+    }
+
+    /// Takes a piece; returns the whole message with its last piece.
+    ///
+    /// # Errors
+    /// If the piece does not follow the one before of its message, or what is open grows larger than the limit.
+    pub fn push(&mut self, piece: &Piece, data: &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
+        if piece.index == 0 {
+            self.open.retain(|open| open.transfer != piece.transfer);
+            if self.open.len() == OPEN_TRANSFERS {
+                self.open.remove(0);
+            }
+            self.open.push(OpenTransfer {
+                transfer: piece.transfer,
+                next: 0,
+                bytes: Vec::new(),
+            });
+        }
+        let held: usize = self.open.iter().map(|open| open.bytes.len()).sum();
+        let place = self
+            .open
+            .iter()
+            .position(|open| open.transfer == piece.transfer && open.next == piece.index)
+            .filter(|_| piece.index < piece.count)
+            .ok_or(DecodeError::Message("a piece is out of order"))?;
+        if held + data.len() > self.limit {
+            return Err(DecodeError::Message(
+                "its pieces are more than a viewer takes",
+            ));
+        }
+        let open = &mut self.open[place];
+        open.bytes.extend_from_slice(data);
+        open.next += 1;
+        Ok((open.next == piece.count).then(|| self.open.remove(place).bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Seq;
+    use crate::wire::{
+        Acknowledge, Backfill, ClientMessage, Command, Hello, Pause, ServerMessage, decode_client,
+        decode_server, encode_client,
+    };
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_message_of_a_later_version_is_skipped_and_a_short_one_is_read() {
+        assert_eq!(decode_server(&[99, 2, 1, 2, 7]), Ok(None));
+        let hello = ClientMessage::from(Hello {
+            protocol: 1,
+            log: None,
+            epoch: None,
+            last: None,
+        });
+        assert_eq!(decode_client(&[0, 1, 1]), Ok(Some(hello)));
+    }
+
+    #[test]
+    fn pieces_join_to_their_message_and_another_one_may_come_between() {
+        let past: Vec<u8> = (0..200_000u32).map(|i| i as u8).collect();
+        let live: Vec<u8> = (0..70_000u32).map(|i| (i / 7) as u8).collect();
+        let (past_pieces, live_pieces) = (cut_into_pieces(&past, 3), cut_into_pieces(&live, 4));
+        assert!(past_pieces.len() > 3);
+        let mut joiner = Joiner::new(1 << 20);
+        let mut joined = Vec::new();
+        for bytes in past_pieces[..2]
+            .iter()
+            .chain(&live_pieces)
+            .chain(&past_pieces[2..])
+        {
+            assert!(bytes.len() <= MAX_MESSAGE_BYTES);
+            let Ok(Some((ServerMessage::Piece(piece), data))) = decode_server(bytes) else {
+                panic!("no piece")
+            };
+            joined.extend(joiner.push(&piece, data).unwrap());
+        }
+        assert_eq!(joined, [live, past]);
+    }
+
+    #[test]
+    fn a_piece_out_of_order_and_a_message_over_the_limit_are_refused() {
+        let mut joiner = Joiner::new(10);
+        assert!(
+            joiner
+                .push(
+                    &Piece {
+                        transfer: 1,
+                        index: 1,
+                        count: 2
+                    },
+                    b"x"
+                )
+                .is_err()
+        );
+        assert!(
+            joiner
+                .push(
+                    &Piece {
+                        transfer: 1,
+                        index: 0,
+                        count: 2
+                    },
+                    b"0123456789a"
+                )
+                .is_err()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn client_messages_survive_the_wire(bytes: u64, log in "[a-z0-9-]{1,20}", before: u64, paused: bool, argument: String) {
+            let messages: [ClientMessage; 4] = [
+                Acknowledge { bytes }.into(),
+                Backfill { log: log.as_str().into(), epoch: "e".into(), before: Seq(before) }.into(),
+                Pause { paused }.into(),
+                Command { command: before, verb: log.as_str().into(), argument }.into(),
+            ];
+            for message in messages {
+                prop_assert_eq!(decode_client(&encode_client(&message)), Ok(Some(message)));
+            }
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_no_reason_to_panic(bytes: Vec<u8>) {
+            let _ = decode_client(&bytes);
+            let _ = decode_server(&bytes);
+        }
+    }
+}

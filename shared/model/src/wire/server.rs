@@ -1,0 +1,141 @@
+//! What a server sends.
+
+use super::message::{decode, messages};
+use crate::codec::{DecodeError, Reader, Writer};
+use crate::field::{Fields, fields};
+use crate::id::{EpochId, LogId, Seq, Text};
+use crate::time::Time;
+
+messages! {
+    /// What a server sends. [`Snapshot`], [`Segment`], [`Chapter`] and [`Piece`] are followed by data.
+    ServerMessage {
+        /// First, in answer to [`Hello`](super::Hello).
+        0 Welcome {
+            /// The server's protocol version.
+            protocol: u32,
+            /// The log that follows.
+            log: LogId,
+            /// The run of its writer.
+            epoch: EpochId,
+            /// First record kept in the ring.
+            first: Seq,
+            /// Last record sealed.
+            head: Seq,
+            /// Whether segments go on from what the viewer has, without a snapshot.
+            resumed: bool,
+            /// The server's time.
+            at: Time,
+            /// watchscope's version.
+            version: Text,
+            /// The wall clock at which the ring's first record was taken.
+            first_at: Time,
+        }
+        /// A head frame: the fold up to `seq`, and the open chapter's dictionary. The frame follows.
+        1 Snapshot {
+            /// The log.
+            log: LogId,
+            /// The last record folded.
+            seq: Seq,
+        }
+        /// A segment frame follows. Segments go on across chapters: the numbers of the dictionary keep their meaning.
+        2 Segment {
+            /// The log.
+            log: LogId,
+        }
+        /// The viewer was too far behind; a snapshot follows, and the stretch between is past like any other.
+        3 Moved {
+            /// The log.
+            log: LogId,
+            /// First record not sent.
+            from: Seq,
+            /// Last record not sent.
+            to: Seq,
+        }
+        /// These records are no longer in the ring. Also answers a [`Backfill`](super::Backfill) of them.
+        4 Expired {
+            /// The log.
+            log: LogId,
+            /// First.
+            first: Seq,
+            /// Last.
+            last: Seq,
+            /// The run of its writer.
+            epoch: EpochId,
+        }
+        /// Answers [`Backfill`](super::Backfill): the chapter that holds `before` - 1, cut at `before`. Head and segment frames follow.
+        /// Segments are never encoded again: where `before` falls inside one, it comes whole, and the viewer leaves
+        /// out the records from `before` on.
+        5 Chapter {
+            /// The log.
+            log: LogId,
+            /// First record in it.
+            first: Seq,
+            /// The record it was cut before.
+            before: Seq,
+        }
+        /// Nothing is wrong; sent every 20 s.
+        6 Heartbeat {
+            /// Last record sealed.
+            head: Seq,
+            /// The server's time.
+            at: Time,
+            /// Bytes in the ring.
+            ring_bytes: u64,
+            /// Bytes the ring may hold.
+            ring_capacity: u64,
+            /// First record kept in the ring.
+            first: Seq,
+            /// The wall clock at which it was taken.
+            first_at: Time,
+        }
+        /// The server ends this connection on purpose.
+        7 Bye {
+            /// Why, as a word: `going-away`, `version`, `session-ended`, `too-slow`.
+            reason: Text,
+            /// When to come back, in milliseconds; absent: do not.
+            retry_after_ms: Option<u64>,
+        }
+        /// Part of a larger message; its bytes follow.
+        8 Piece {
+            /// Which message; rises by one.
+            transfer: u64,
+            /// Which part, from 0.
+            index: u32,
+            /// How many parts.
+            count: u32,
+        }
+        /// There is no cluster yet: the contexts one can choose from.
+        9 Contexts {
+            /// Names of the kubeconfig's contexts.
+            names: Vec<Text>,
+            /// Why there is no cluster, in a sentence.
+            reason: String,
+        }
+        /// What became of a [`Command`](super::Command); after all records that it made.
+        10 CommandDone {
+            /// The command's number.
+            command: u64,
+            /// What went wrong, in a sentence; absent on success.
+            error: Option<String>,
+        }
+    }
+}
+
+/// Encodes a server's message and the data behind it.
+#[must_use]
+pub fn encode_server(message: &ServerMessage, data: &[&[u8]]) -> Vec<u8> {
+    let mut out = Writer::plain(|writer| {
+        writer.varint(message.kind());
+        writer.sized(|fields| message.write_fields(fields));
+    });
+    data.iter().for_each(|part| out.extend_from_slice(part));
+    out
+}
+
+/// Decodes a server's message; returns it and the data behind it. `None` for a kind this build does not know.
+///
+/// # Errors
+/// If the bytes are no message.
+pub fn decode_server(bytes: &[u8]) -> Result<Option<(ServerMessage, &[u8])>, DecodeError> {
+    decode(bytes, ServerMessage::read_fields)
+}
