@@ -22,6 +22,7 @@ mod setup;
 mod shell;
 mod test;
 mod test_programs;
+mod violation;
 
 use std::process::ExitCode;
 

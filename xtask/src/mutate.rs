@@ -15,10 +15,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use walkdir::WalkDir;
 
-use crate::check::Violation;
 use crate::project::{Project, cargo};
 use crate::shell;
 use crate::test_programs::{self, TestProgram};
+use crate::violation::Violation;
 
 /// Where they are listed.
 const LIST: &str = "tests/mutants.toml";

@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result};
 use cargo_metadata::{DependencyKind, Metadata, PackageId};
 use walkdir::WalkDir;
 
-use super::Violation;
 use super::mentions::{self, Mention};
 use crate::project::Project;
+use crate::violation::Violation;
 
 const SHARED: &[&str] = &[
     "watchscope-diagnosis",

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::Violation;
 use super::texts::{self, Joined, TextFile};
 use crate::project::Project;
+use crate::violation::Violation;
 
 /// The folder of the pages that are cited.
 const PAGES: &str = "docs/semantics";

@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use spdx::{Expression, LicenseReq, ParseMode};
 
-use super::Violation;
 use crate::project::Project;
+use crate::violation::Violation;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 

@@ -12,31 +12,14 @@ mod texts;
 mod versions;
 mod words;
 
-use std::fmt;
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::setup::{Installs, targets};
+use crate::violation::Violation;
 use crate::{bench, mutate, shell};
-
-/// A broken rule of the project.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Violation {
-    /// The file, crate or package at fault.
-    pub(crate) place: String,
-    /// What is wrong there.
-    pub(crate) problem: String,
-    /// What to do about it.
-    pub(crate) remedy: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.place, self.problem, self.remedy)
-    }
-}
 
 /// Runs all rules.
 pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {

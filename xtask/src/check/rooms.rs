@@ -17,9 +17,9 @@ use anyhow::Result;
 use self::plan::{Crate, PLAN, Room};
 use self::source::Sources;
 pub(super) use self::source::without_tests;
-use super::Violation;
 use super::boundaries::reached;
 use crate::project::Project;
+use crate::violation::Violation;
 
 /// What is said of all that is against the plan.
 const PLAN_FILE: &str = "xtask/src/check/rooms/plan.rs";

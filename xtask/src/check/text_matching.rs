@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use super::Violation;
 use super::boundaries::rust_files;
 use super::rooms::without_tests;
 use crate::project::Project;
+use crate::violation::Violation;
 
 /// The crates in which it is checked.
 const CRATES: [&str; 4] = [

@@ -7,8 +7,8 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use toml::Table;
 
-use super::Violation;
 use crate::project::Project;
+use crate::violation::Violation;
 
 /// Features that change what a library does, not only what it offers.
 const BEHAVIOUR: &[(&str, &[&str])] = &[(

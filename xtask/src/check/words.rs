@@ -10,9 +10,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::Violation;
 use super::texts::{self, Joined, TextFile};
 use crate::project::Project;
+use crate::violation::Violation;
 
 /// An idiom, and what to write instead.
 const IDIOMS: [(&str, &str); 12] = [

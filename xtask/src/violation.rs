@@ -1,0 +1,20 @@
+//! A broken rule of the project, as every check reports it.
+
+use std::fmt;
+
+/// A broken rule of the project.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Violation {
+    /// The file, crate or package at fault.
+    pub(crate) place: String,
+    /// What is wrong there.
+    pub(crate) problem: String,
+    /// What to do about it.
+    pub(crate) remedy: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.place, self.problem, self.remedy)
+    }
+}
