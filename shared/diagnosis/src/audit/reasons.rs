@@ -300,8 +300,8 @@ impl fmt::Display for Reason {
 }
 
 /// The sentence of some reasons; `None` if there is none.
-pub(super) fn sentence(reasons: &[Reason]) -> Option<Text> {
-    let words: Vec<String> = reasons.iter().map(Reason::to_string).collect();
+pub(super) fn sentence<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Option<Text> {
+    let words: Vec<String> = reasons.map(Reason::to_string).collect();
     (!words.is_empty()).then(|| words.join("; ").as_str().into())
 }
 
@@ -314,10 +314,10 @@ mod tests {
         let (by, so, all) = (Cut::ListedAnew, 3, 9);
         let reasons = [Reason::Cut { by, so, all }, Reason::Changed(1)];
         insta::assert_snapshot!(
-            sentence(&reasons).unwrap(),
+            sentence(reasons.iter()).unwrap(),
             @"the watch was listed anew when 3 of 9 objects had been looked up in etcd and found to be so; 1 changed meanwhile: the stream tells of them"
         );
         assert_eq!(reasons[0].kind(), AuditReason::ListedAnew);
-        assert_eq!(sentence(&[]), None);
+        assert_eq!(sentence([].iter()), None);
     }
 }

@@ -235,11 +235,11 @@ impl Lane {
             (false, false) => (AuditOutcome::CannotTell, Elsewhere::LookedUp),
         };
         let server = from.into();
-        let why = vec![Reason::OtherServer { holds, server }];
+        let why = [Reason::OtherServer { holds, server }];
         let told = Audit {
             resource_version: Some(page.version.clone()),
             compared,
-            ..self.audit(turn, AuditMethod::ListElsewhere, outcome, why)
+            ..self.audit(turn, AuditMethod::ListElsewhere, outcome, &why)
         };
         self.tell(turn, told);
         for object in news.iter().rev() {
@@ -290,7 +290,7 @@ impl Lane {
             (0, more) => (AuditOutcome::CannotTell, SecondWatch::Lacks(more)),
             (lost, _) => (AuditOutcome::Differs, SecondWatch::HasMore(lost)),
         };
-        let why = vec![Reason::Second {
+        let why = [Reason::Second {
             of,
             from: from.clone(),
             to: to.clone(),
@@ -298,7 +298,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(to.clone()),
             compared,
-            ..self.audit(turn, AuditMethod::SecondWatch, outcome, why)
+            ..self.audit(turn, AuditMethod::SecondWatch, outcome, &why)
         };
         self.tell(turn, told);
         let is_known = |object: &Arc<Object>| {
@@ -391,7 +391,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(at.clone()),
             compared,
-            ..self.audit(turn, method, outcome, why)
+            ..self.audit(turn, method, outcome, why.as_slice())
         };
         self.tell(turn, told);
         // Of more differences than are followed some are not in sight.
@@ -510,7 +510,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(at.clone()),
             compared: outcome.compared,
-            ..self.audit(turn, method, told, [why])
+            ..self.audit(turn, method, told, &[why])
         };
         self.tell(turn, told);
         for found in news.iter().rev() {
@@ -562,7 +562,7 @@ impl Lane {
         let (method, outcome) = (AuditMethod::AheadTwice, AuditOutcome::CannotTell);
         let told = Audit {
             resource_version: Some(version.clone()),
-            ..self.audit(turn, method, outcome, [why])
+            ..self.audit(turn, method, outcome, &[why])
         };
         self.tell(turn, told);
     }
@@ -595,7 +595,7 @@ impl Lane {
             resource_version: Some(seen.version.clone()),
             compared: 1,
             object: Some(object.clone()),
-            ..self.audit(turn, method, outcome, [Reason::OnlyLeft])
+            ..self.audit(turn, method, outcome, &[Reason::OnlyLeft])
         };
         self.tell(turn, told);
     }
@@ -843,7 +843,12 @@ impl Lane {
         let told = Audit {
             resource_version: Some(page.version.clone()),
             compared,
-            ..self.audit(turn, AuditMethod::ListNewest, AuditOutcome::Agrees, why)
+            ..self.audit(
+                turn,
+                AuditMethod::ListNewest,
+                AuditOutcome::Agrees,
+                why.as_slice(),
+            )
         };
         self.tell(turn, told);
     }
@@ -976,7 +981,7 @@ impl Lane {
         };
         let told = Audit {
             resource_version: Some(current),
-            ..self.audit(turn, method, outcome, [why])
+            ..self.audit(turn, method, outcome, &[why])
         };
         self.tell(turn, told);
     }
@@ -1033,7 +1038,7 @@ impl Lane {
             let told = Audit {
                 resource_version: turn.watch.progress.clone(),
                 compared: sampled,
-                ..self.audit(turn, method, AuditOutcome::Agrees, why)
+                ..self.audit(turn, method, AuditOutcome::Agrees, why.as_slice())
             };
             self.tell(turn, told);
         }
@@ -1051,7 +1056,7 @@ impl Lane {
             let outcome = AuditOutcome::CannotTell;
             let told = Audit {
                 resource_version: at,
-                ..self.audit(turn, method, outcome, [untold.1.clone()])
+                ..self.audit(turn, method, outcome, std::slice::from_ref(&untold.1))
             };
             self.tell(turn, told);
             self.untold = Some(untold);
@@ -1071,7 +1076,7 @@ impl Lane {
             resource_version: at,
             compared: 1,
             object: Some(object.clone()),
-            ..self.audit(turn, method, outcome, [])
+            ..self.audit(turn, method, outcome, &[])
         };
         self.tell(turn, told);
     }
@@ -1082,24 +1087,22 @@ impl Lane {
         turn: &Turn<'_>,
         method: AuditMethod,
         outcome: AuditOutcome,
-        reasons: impl IntoIterator<Item = Reason>,
+        reasons: &[Reason],
     ) -> Audit {
-        let mut reasons: Vec<Reason> = reasons.into_iter().collect();
-        if self.lists_whole && is_list(method) {
-            reasons.push(Reason::ListsWhole);
-        }
-        let first = reasons.first();
+        let lists_whole = (self.lists_whole && is_list(method)).then_some(Reason::ListsWhole);
+        let reasons = reasons.iter().chain(&lists_whole);
+        let first = reasons.clone().next();
         Audit {
             watch: turn.name.clone(),
             resource_version: None,
             method: method.word().into(),
             compared: 0,
             outcome: outcome.word().into(),
-            reason: sentence(&reasons),
             object: None,
             authority: first.and_then(Reason::authority),
             whole: None,
             why: first.map(Reason::kind),
+            reason: sentence(reasons),
         }
     }
 

@@ -217,7 +217,7 @@ impl Lane {
         let told = Audit {
             resource_version: Some(each.at),
             compared: each.so + each.wrong,
-            ..self.audit(turn, AuditMethod::GetEach, outcome, reasons)
+            ..self.audit(turn, AuditMethod::GetEach, outcome, &reasons)
         };
         self.tell(turn, told);
     }
