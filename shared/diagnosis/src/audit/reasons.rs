@@ -45,9 +45,9 @@ pub(super) enum Reason {
     NoPast,
     /// The version can no longer be read.
     Compacted,
-    /// So many items could not be read.
+    /// This number of items could not be read.
     Unreadable(u64),
-    /// So many objects have versions that cannot be compared.
+    /// This number of objects have versions that cannot be compared.
     NotComparable(u64),
     /// A list at another version than was asked for.
     OtherVersion {
@@ -66,13 +66,13 @@ pub(super) enum Reason {
     NotStreaming,
     /// The sweep of a watch ended when only some of its objects had been looked up.
     Cut { by: Cut, so: u64, all: u64 },
-    /// So many objects of a sweep could not be looked up.
+    /// Some of the objects of a sweep could not be looked up.
     NotLookedUp { failed: u64, all: u64 },
-    /// So many objects changed during a sweep.
+    /// This number of objects changed during a sweep.
     Changed(u64),
     /// An object left the watch's selector.
     OnlyLeft,
-    /// The watch has not come to a list's version for so many seconds.
+    /// The watch has not come to a list's version for `for_s` seconds.
     StandsStill {
         at: ResourceVersion,
         listed: ResourceVersion,
@@ -94,7 +94,7 @@ pub(super) enum Reason {
         listed: ResourceVersion,
         seen: ResourceVersion,
     },
-    /// Reads show an object that is newer than the stream, which delivered nothing for so many seconds.
+    /// Reads show an object that is newer than the stream, which delivered nothing for `for_s` seconds.
     ReadsAhead {
         at: ResourceVersion,
         for_s: i64,
@@ -137,9 +137,9 @@ pub(super) enum Elsewhere {
 pub(super) enum SecondWatch {
     /// Both delivered the same.
     Same,
-    /// It lacks so many.
+    /// It lacks this number.
     Lacks(u64),
-    /// It has so many more.
+    /// It has this number more.
     HasMore(u64),
 }
 

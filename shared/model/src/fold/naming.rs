@@ -1,4 +1,4 @@
-//! The JSON form of what is folded: one line for each thing, which names its type and itself.
+//! The JSON form of the fold: one line for each thing, which names its type and itself.
 
 use serde::ser::SerializeMap;
 
