@@ -257,7 +257,9 @@ fn what_effects_send_is_handled_after_them_in_order_and_once() {
         }
         said.borrow_mut().push((theme, many));
     };
-    fn send(queue: &Queue<Msg>, message: Msg, handle: &dyn Fn(Msg, &dyn Fn(Msg))) {
+    /// Carries out a message; the function sends another from inside its effects.
+    type Handle<'a> = dyn Fn(Msg, &dyn Fn(Msg)) + 'a;
+    fn send(queue: &Queue<Msg>, message: Msg, handle: &Handle<'_>) {
         queue.send(message, |message| {
             handle(message, &|more| send(queue, more, handle));
         });
