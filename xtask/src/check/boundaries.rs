@@ -16,6 +16,7 @@ use crate::violation::Violation;
 
 const SHARED: &[&str] = &[
     "watchscope-diagnosis",
+    "watchscope-journal",
     "watchscope-log",
     "watchscope-model",
     "watchscope-probe",
@@ -31,12 +32,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("watchscope-log", &["watchscope-model"]),
     ("watchscope-probe", &["watchscope-model"]),
     ("watchscope-diagnosis", &["watchscope-model"]),
+    (
+        "watchscope-journal",
+        &["watchscope-diagnosis", "watchscope-model"],
+    ),
     ("watchscope-timeline", &["watchscope-model"]),
     ("watchscope-simulator", &["watchscope-model"]),
     (
         "watchscope-scenarios",
         &[
             "watchscope-diagnosis",
+            "watchscope-journal",
             "watchscope-log",
             "watchscope-model",
             "watchscope-probe",

@@ -15,8 +15,9 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 /// The crates in which it is checked.
-const CRATES: [&str; 4] = [
+const CRATES: [&str; 5] = [
     "shared/diagnosis",
+    "shared/journal",
     "shared/log",
     "shared/model",
     "shared/timeline",

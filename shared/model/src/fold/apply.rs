@@ -10,6 +10,7 @@ use crate::event::{
     Change, Event, Finding, ListComplete, Record, RequestAnswered, StreamEnded, StreamOpened,
 };
 use crate::id::{ResourceVersion, Seq, StreamId};
+use crate::inside::{Inside, InsideRecord};
 use crate::time::Time;
 use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, Standing, Verb};
 
@@ -23,6 +24,27 @@ impl State {
                 .and_then(|watch| watch.gap.as_ref())
         {
             gap.since = open.since.seq;
+        }
+    }
+
+    /// The record that an event becomes if it is appended next. A time before the last record's is raised to it.
+    #[must_use]
+    pub fn stamp(&self, mut event: Event, at: Time) -> Record {
+        self.complete(&mut event);
+        Record {
+            seq: self.seq.next(),
+            at: at.max(self.at),
+            event,
+        }
+    }
+
+    /// The record that something of the inside becomes if it is appended next, as [`State::stamp`].
+    #[must_use]
+    pub fn stamp_inside(&self, inside: Inside, at: Time) -> InsideRecord {
+        InsideRecord {
+            seq: self.seq.next(),
+            at: at.max(self.at),
+            inside,
         }
     }
 

@@ -44,7 +44,9 @@ impl Room {
 }
 
 /// All crates whose rooms are planned.
-pub(super) const PLAN: &[Crate] = &[BACKEND, APP, DIAGNOSIS, TIMELINE, LOG, MODEL, SIMULATOR];
+pub(super) const PLAN: &[Crate] = &[
+    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, SIMULATOR,
+];
 
 const BACKEND: Crate = Crate {
     name: "watchscope",
@@ -240,6 +242,19 @@ const TIMELINE: Crate = Crate {
         &["lanes.rs", "lanes/arrange.rs"],
         &["words.rs", "words/check.rs", "words/event.rs"],
     ],
+};
+
+const JOURNAL: Crate = Crate {
+    name: "watchscope-journal",
+    folder: "shared/journal",
+    rooms: &[
+        room("sink", &["sink"], &[]),
+        room("audit", &["audit"], &[]),
+        room("journal", &["journal"], &["audit", "sink"]),
+        room("root", &["lib"], &["audit", "journal", "sink"]),
+    ],
+    machines: &[],
+    circles: &[],
 };
 
 const LOG: Crate = Crate {

@@ -1,0 +1,58 @@
+//! The audit as a journal sees it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use watchscope_diagnosis::audit::{Auditor, Read, Reply};
+use watchscope_model::{Event, Object, Record, State, Time, WatchName};
+
+/// What a person asks to be compared with etcd.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompareRequest {
+    /// A watch; absent: all.
+    pub watch: Option<WatchName>,
+    /// An object of that watch; absent: the whole watch.
+    pub object: Option<Arc<Object>>,
+}
+
+/// What plans reads and judges their answers: a table of functions that [`Journal::audit`](crate::Journal::audit) fills
+/// with the [`Auditor`]'s. A lesson never calls that, so its module holds no auditor.
+pub(crate) trait Audit: Debug + Send {
+    fn observe(&mut self, before: &State, record: &Record);
+    fn wake_at(&self) -> Option<Time>;
+    fn take(&mut self) -> Vec<Event>;
+    fn next(&mut self, now: Time, state: &State) -> Option<Read>;
+    fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State);
+    fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool;
+    fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool;
+}
+
+impl Audit for Auditor {
+    fn observe(&mut self, before: &State, record: &Record) {
+        self.observe(before, record);
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        self.wake_at()
+    }
+
+    fn take(&mut self) -> Vec<Event> {
+        self.take()
+    }
+
+    fn next(&mut self, now: Time, state: &State) -> Option<Read> {
+        self.next(now, state)
+    }
+
+    fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
+        self.answer(read, reply, now, state);
+    }
+
+    fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
+        self.ask(asked.watch.as_ref(), asked.object.as_ref(), now)
+    }
+
+    fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool {
+        self.is_over(asked.watch.as_ref(), asked.object.as_deref(), now)
+    }
+}

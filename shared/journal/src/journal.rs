@@ -1,0 +1,307 @@
+//! The machine: events and time in, records and reads out.
+
+use watchscope_diagnosis::audit::{Auditor, Read, Reply};
+use watchscope_diagnosis::{Diagnosis, is_restored};
+use watchscope_model::{Event, Inside, InsideRecord, Seq, State, Time};
+
+use crate::audit::{Audit, CompareRequest};
+use crate::sink::Sink;
+
+/// Stamps, folds, judges and audits; the crate's documentation says in which order a host calls it.
+///
+/// Holds the fold, the diagnosis and the audit; each says its own bounds.
+#[derive(Debug, Default)]
+pub struct Journal {
+    state: State,
+    diagnosis: Diagnosis,
+    audit: Option<Box<dyn Audit>>,
+}
+
+impl Journal {
+    /// A journal without records that begins at `at`: no record is stamped earlier.
+    #[must_use]
+    pub fn new(at: Time) -> Self {
+        let state = State {
+            at,
+            ..State::default()
+        };
+        Self {
+            state,
+            ..Self::default()
+        }
+    }
+
+    /// Appends an event and concludes nothing; returns the seq of its record. A time before the last record's is raised
+    /// to it.
+    pub fn append(&mut self, event: Event, at: Time, sink: &mut dyn Sink) -> Seq {
+        let record = self.state.stamp(event, at);
+        let (seq, is_restored) = (record.seq, is_restored(&record.event));
+        self.diagnosis.observe(&self.state, &record);
+        if let Some(audit) = &mut self.audit {
+            audit.observe(&self.state, &record);
+        }
+        self.state.apply(&record);
+        sink.record(record, &self.state);
+        if is_restored {
+            sink.restored();
+        }
+        seq
+    }
+
+    /// Appends what happened inside a simulated cluster. Neither diagnosis nor audit sees it.
+    pub fn append_inside(&mut self, inside: Inside, at: Time, sink: &mut dyn Sink) -> Seq {
+        let record = InsideRecord {
+            seq: self.state.seq.next(),
+            at: at.max(self.state.at),
+            inside,
+        };
+        let seq = record.seq;
+        self.state.pass(seq, record.at);
+        sink.inside(record, &self.state);
+        seq
+    }
+
+    /// Appends the judgements that are due by `now`, in the order of their due times. Each is stamped with its due time,
+    /// or with the last record's where that is later.
+    pub fn settle(&mut self, now: Time, sink: &mut dyn Sink) {
+        self.settle_while(|due| due <= now, sink);
+    }
+
+    /// Appends the judgements that were due before `at`, as [`Journal::settle`]. A host whose events carry their own time
+    /// calls it before it appends an event of that time.
+    pub fn settle_before(&mut self, at: Time, sink: &mut dyn Sink) {
+        self.settle_while(|due| due < at, sink);
+    }
+
+    fn settle_while(&mut self, is_due: impl Fn(Time) -> bool, sink: &mut dyn Sink) {
+        while let Some(due) = self.diagnosis.wake_at().filter(|due| is_due(*due)) {
+            let at = due.max(self.state.at);
+            let judgements = self.diagnosis.conclude(at);
+            let says_nothing = judgements.is_empty();
+            for judgement in judgements {
+                self.append(judgement, at, sink);
+            }
+            // A diagnosis that does not move on is asked again when the host comes again.
+            if says_nothing && self.diagnosis.wake_at() == Some(due) {
+                break;
+            }
+        }
+    }
+
+    /// Audits the records from now on, in place of an audit before.
+    pub fn audit(&mut self, auditor: Auditor) {
+        self.audit = Some(Box::new(auditor));
+    }
+
+    /// Appends the records of the audit and the judgements on them, and hands the reads that are due to the sink until
+    /// it takes no more.
+    pub fn ask(&mut self, now: Time, sink: &mut dyn Sink) {
+        self.append_audits(now, sink);
+        while let Some(read) = self.next_read(now) {
+            self.append_audits(now, sink);
+            if !sink.read(read) {
+                return;
+            }
+        }
+        self.append_audits(now, sink);
+    }
+
+    fn next_read(&mut self, now: Time) -> Option<Read> {
+        self.audit.as_mut()?.next(now, &self.state)
+    }
+
+    /// Takes the answer to a read, and appends what the audit concludes from it and the judgements on that.
+    pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, sink: &mut dyn Sink) {
+        if let Some(audit) = &mut self.audit {
+            audit.answer(read, reply, now, &self.state);
+        }
+        self.append_audits(now, sink);
+    }
+
+    fn append_audits(&mut self, now: Time, sink: &mut dyn Sink) {
+        let Some(audit) = &mut self.audit else {
+            return;
+        };
+        let events = audit.take();
+        if !events.is_empty() {
+            for event in events {
+                self.append(event, now, sink);
+            }
+            self.settle(now, sink);
+        }
+    }
+
+    /// Asks the audit for a comparison at once; returns whether there is such a watch.
+    pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
+        let audit = self.audit.as_mut();
+        audit.is_some_and(|audit| audit.compare(asked, now))
+    }
+
+    /// Whether nothing more comes of a comparison that was asked for.
+    #[must_use]
+    pub fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool {
+        let audit = self.audit.as_ref();
+        audit.is_none_or(|audit| audit.is_compared(asked, now))
+    }
+
+    /// When [`Journal::settle`] or [`Journal::ask`] has something to do if nothing else happens; `None` if never. The
+    /// past means now.
+    #[must_use]
+    pub fn due(&self) -> Option<Time> {
+        let audit = self.audit.as_ref().and_then(|audit| audit.wake_at());
+        [self.diagnosis.wake_at(), audit]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The fold of all records.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use watchscope_model::event::{Note, StreamEnded, StreamOpened, WatchStarted};
+    use watchscope_model::vocabulary::{Author, Cause};
+    use watchscope_model::{Record, RequestId, StreamId};
+
+    use super::*;
+
+    const START: Time = Time(1_763_715_600_000_000);
+
+    /// What came out, as `MILLISECONDS TYPE`.
+    #[derive(Default)]
+    struct Lines(Vec<String>);
+
+    impl Lines {
+        fn line(&mut self, at: Time, what: &str) {
+            let at_ms = at.micros_since(START) / 1_000;
+            self.0.push(format!("{at_ms} {what}"));
+        }
+    }
+
+    impl Sink for Lines {
+        fn record(&mut self, record: Record, after: &State) {
+            assert_eq!((record.seq, record.at), (after.seq, after.at));
+            self.line(record.at, record.event.type_name());
+        }
+
+        fn inside(&mut self, record: InsideRecord, after: &State) {
+            assert_eq!((record.seq, record.at), (after.seq, after.at));
+            self.line(record.at, "inside");
+        }
+
+        fn read(&mut self, _read: Read) -> bool {
+            false
+        }
+
+        fn restored(&mut self) {}
+    }
+
+    fn note() -> Event {
+        Note {
+            author: Author::Story,
+            text: "x".to_owned(),
+            watch: None,
+            over: None,
+        }
+        .into()
+    }
+
+    fn ms(millis: u64) -> Time {
+        START.plus_millis(millis)
+    }
+
+    /// A journal whose one stream has ended by itself at 0 ms: why is judged at 250 ms.
+    fn ended() -> (Journal, Lines) {
+        let events: [Event; 3] = [
+            WatchStarted {
+                watch: "shop/pods".into(),
+                group: "".into(),
+                version: "v1".into(),
+                resource: "pods".into(),
+                namespace: None,
+                label_selector: None,
+                field_selector: None,
+                server: None,
+                aggregated: None,
+            }
+            .into(),
+            StreamOpened {
+                watch: "shop/pods".into(),
+                stream: StreamId(1),
+                request: RequestId(1),
+                resource_version: None,
+                http2_stream: None,
+            }
+            .into(),
+            StreamEnded {
+                watch: "shop/pods".into(),
+                stream: StreamId(1),
+                cause: Cause::Eof,
+                age_ms: 30_000,
+                events: 3,
+                bytes: 900,
+                reset_code: None,
+                unread_ms: None,
+            }
+            .into(),
+        ];
+        let (mut journal, mut sink) = (Journal::new(START), Lines::default());
+        for event in events {
+            journal.append(event, START, &mut sink);
+        }
+        journal.settle(START, &mut sink);
+        sink.0.clear();
+        (journal, sink)
+    }
+
+    #[test]
+    fn a_judgement_is_stamped_with_its_due_time_however_late_the_host_settles() {
+        for now in [250, 251, 9_000] {
+            let (mut journal, mut sink) = ended();
+            assert_eq!(journal.due(), Some(ms(250)));
+            journal.settle(ms(249), &mut sink);
+            assert!(sink.0.is_empty());
+            journal.settle(ms(now), &mut sink);
+            assert_eq!(sink.0, ["250 attribution"], "{now}");
+        }
+    }
+
+    #[test]
+    fn appending_concludes_nothing_and_no_judgement_is_stamped_before_the_last_record() {
+        let (mut journal, mut sink) = ended();
+        journal.append(note(), ms(9_000), &mut sink);
+        assert_eq!(sink.0, ["9000 note"]);
+        journal.settle(ms(9_000), &mut sink);
+        assert_eq!(sink.0, ["9000 note", "9000 attribution"]);
+    }
+
+    #[test]
+    fn settling_before_a_time_leaves_what_is_due_at_that_time() {
+        let (mut journal, mut sink) = ended();
+        journal.settle_before(ms(250), &mut sink);
+        assert!(sink.0.is_empty());
+        journal.settle_before(ms(251), &mut sink);
+        journal.append(note(), ms(251), &mut sink);
+        assert_eq!(sink.0, ["250 attribution", "251 note"]);
+    }
+
+    #[test]
+    fn time_never_decreases_and_the_inside_takes_its_place_among_the_records() {
+        let (mut journal, mut sink) = (Journal::new(START), Lines::default());
+        let head = watchscope_model::inside::InsideEtcd {
+            revision: 7,
+            compacted: 1,
+            has_leader: true,
+        };
+        assert_eq!(journal.append(note(), ms(9), &mut sink), Seq(1));
+        assert_eq!(journal.append_inside(head.into(), ms(3), &mut sink), Seq(2));
+        assert_eq!(journal.append(note(), ms(4), &mut sink), Seq(3));
+        assert_eq!(sink.0, ["9 note", "9 inside", "9 note"]);
+        assert_eq!(journal.state().seq, Seq(3));
+    }
+}
